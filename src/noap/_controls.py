@@ -1,0 +1,70 @@
+"""Limits and switches that every method shares."""
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from noap.errors import InvalidProblem
+from noap.result import Limit
+
+__all__ = ["Controls"]
+
+
+@dataclass
+class Controls:
+    """When to stop, how exact to be, and whether to say what is going on.
+
+    Attributes
+    ----------
+    gap : float
+        Relative gap at which a result counts as optimal.
+    time_limit : float or None
+        Seconds of wall clock, None for no limit.
+    rng : numpy Generator
+    progress : bool
+    """
+
+    gap: float
+    time_limit: float | None
+    rng: np.random.Generator
+    progress: bool
+    started: float = field(default_factory=time.perf_counter)
+    limit: Limit | None = None
+
+    @classmethod
+    def checked(cls, gap: Any, time_limit: Any, random_state: Any, progress: Any) -> "Controls":
+        """Validate what the user passed."""
+        try:
+            wanted = float(gap)
+        except (TypeError, ValueError):
+            wanted = math.nan
+        if not (wanted >= 0 and math.isfinite(wanted)):
+            raise InvalidProblem(f"gap must be a finite number of at least 0, got {gap!r}.")
+        try:
+            seconds = None if time_limit is None else float(time_limit)
+        except (TypeError, ValueError):
+            seconds = math.nan
+        if seconds is not None and not seconds > 0:
+            raise InvalidProblem(f"time_limit must be a positive number of seconds or None, got {time_limit!r}.")
+        try:
+            # None means 0, not entropy: the same call gives the same answer unless asked otherwise.
+            rng = np.random.default_rng(0 if random_state is None else random_state)
+        except (TypeError, ValueError):
+            raise InvalidProblem(
+                f"random_state must be an integer of at least 0, a numpy Generator or None, got {random_state!r}."
+            ) from None
+        return cls(wanted, seconds, rng, bool(progress))
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the call began."""
+        return time.perf_counter() - self.started
+
+    def expired(self) -> bool:
+        """Whether the time is up; remembers it."""
+        if self.limit is None and self.time_limit is not None and self.seconds > self.time_limit:
+            self.limit = Limit.TIME
+        return self.limit is not None

@@ -1,0 +1,139 @@
+"""Turn what users have into what noap works on, once, with one clear sentence when it cannot be done."""
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from noap.errors import InvalidProblem
+from noap.linalg.products import row_blocks
+from noap.linalg.types import Data, FloatArray
+
+__all__ = ["as_covariance", "as_samples", "as_sparsity", "names_of"]
+
+# Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
+_LARGEST, _SMALLEST = 1e150, 1e-150
+
+
+def as_sparsity(k: Any, d: int) -> int:
+    """Return k as an int between 1 and d."""
+    try:
+        if isinstance(k, (bool, np.bool_)):
+            raise TypeError
+        sparsity = operator.index(k)
+    except TypeError:
+        raise InvalidProblem(f"k must be an integer, got {k!r}; pass how many features to keep.") from None
+    if sparsity < 1:
+        raise InvalidProblem(f"k must be at least 1, got {sparsity}.")
+    if sparsity > d:
+        raise InvalidProblem(f"k must be at most the number of features, {d}, got {sparsity}.")
+    return sparsity
+
+
+def as_samples(X: Any) -> tuple[Data, tuple[str, ...] | None]:
+    """Return X as a read-only float array (float32 stays float32) or CSR array, and its column names."""
+    if X is None:
+        raise InvalidProblem("X must be an n x d array, got None.")
+    names = names_of(X)
+    if _is_sparse(X):
+        data = _checked_dtype(X).tocsr(copy=False)
+    else:
+        data = _checked_dtype(_dense(X, names))
+        if data.ndim != 2:
+            raise InvalidProblem(f"X must have two dimensions (samples x features), got shape {data.shape}.")
+        data = data.view()
+        data.flags.writeable = False
+    if 0 in data.shape:
+        raise InvalidProblem(
+            f"X is empty (shape {data.shape[0]} x {data.shape[1]}); pass at least one sample and one feature."
+        )
+    _check_entries(data, names)
+    return data, names
+
+
+def as_covariance(S: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
+    """Return S as a symmetric positive semidefinite float64 array, and its column names."""
+    names = names_of(S)
+    dense = S.toarray() if _is_sparse(S) else _dense(S, names)
+    matrix = np.array(_checked_dtype(dense, "S"), dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise InvalidProblem(f"S must be a square matrix, got shape {matrix.shape}.")
+    _check_entries(matrix, names, "S", largest=_LARGEST**2, smallest=_SMALLEST**2)
+    eigenvalues = np.linalg.eigvalsh((matrix + matrix.T) / 2)
+    slack = 1e-10 * max(eigenvalues[-1], 0.0)
+    if np.abs(matrix - matrix.T).max() > max(slack, 1e-10 * np.abs(matrix).max()):
+        raise InvalidProblem("S must be symmetric; pass X'X/n, or (S + S.T)/2 if S is symmetric by intent.")
+    if eigenvalues[0] < -slack:
+        raise InvalidProblem(
+            f"S must be positive semidefinite, its smallest eigenvalue is {eigenvalues[0]:.3g}; "
+            "pass a covariance X'X/n."
+        )
+    matrix = (matrix + matrix.T) / 2
+    matrix.flags.writeable = False
+    return matrix, names
+
+
+def names_of(X: Any) -> tuple[str, ...] | None:
+    """Return the column names of a pandas or polars DataFrame, None for anything else."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "to_numpy"):
+        return None
+    return tuple(str(name) for name in columns)
+
+
+def _is_sparse(X: Any) -> bool:
+    # Asked without importing scipy.sparse, which would double the import time of noap.
+    return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
+
+
+def _dense(X: Any, names: tuple[str, ...] | None) -> np.ndarray:
+    array = np.asarray(X.to_numpy() if names is not None else X)
+    if array.dtype.kind not in "OUS":
+        return array
+    if array.dtype.kind in "US":
+        raise InvalidProblem("X must hold numbers, it holds text; encode or drop the text columns.")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError):
+        if any(isinstance(entry, complex) for entry in array.flat):
+            raise InvalidProblem("X must be real, it holds complex numbers; pass its real part.") from None
+        for position in range(array.shape[-1] if array.ndim == 2 else 0):
+            try:
+                array[:, position].astype(np.float64)
+            except (TypeError, ValueError):
+                label = names[position] if names is not None else position
+                raise InvalidProblem(
+                    f"X must hold numbers, column {label!r} does not; encode it as numbers or drop it."
+                ) from None
+        raise InvalidProblem("X must be a rectangular array of numbers; check the rows' lengths.") from None
+
+
+def _checked_dtype(array: Any, what: str = "X") -> Any:
+    if array.dtype.kind == "c":
+        raise InvalidProblem(f"{what} must be real, it holds complex numbers; pass its real part.")
+    if array.dtype.kind not in "biuf":
+        raise InvalidProblem(f"{what} must hold numbers, it holds {array.dtype}; convert it to float.")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _check_entries(
+    data: Data,
+    names: tuple[str, ...] | None,
+    what: str = "X",
+    largest: float = _LARGEST,
+    smallest: float = _SMALLEST,
+) -> None:
+    top = 0.0
+    for block in row_blocks(data):
+        # max and min propagate NaN and find infinities without a boolean array the size of X.
+        low, high = float(block.min()), float(block.max())
+        if not (np.isfinite(low) and np.isfinite(high)):
+            bad = int(np.flatnonzero(~np.isfinite(block).all(axis=0))[0])
+            kind = "NaN" if np.isnan(block[:, bad]).any() else "infinity"
+            label = f"column {names[bad]!r}" if names is not None else f"column {bad}"
+            raise InvalidProblem(f"{what} contains {kind} in {label}; impute or drop those entries first.")
+        top = max(top, -low, high)
+    if top > largest or 0 < top < smallest:
+        raise InvalidProblem(
+            f"{what} has entries of magnitude {top:.0e}, whose squares leave the range of float64; rescale it."
+        )

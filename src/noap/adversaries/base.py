@@ -1,0 +1,146 @@
+r"""What every adversary offers.
+
+All of them are one bilinear form. The set :math:`\{Ev\}` an adversary can reach is convex with support
+function :math:`\sigma(u, v)`, so the distance from :math:`Xv` to it is
+
+.. math:: \max_{\|u\|_2 \le 1} u^\top X v - \sigma(u, v),
+
+and *n* times the robust variance is that distance squared. An adversary is therefore its support
+function; the two half-steps maximise the form in *u* and in *v* in turn, each in closed form.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noap.errors import InvalidProblem
+from noap.linalg.products import scores
+from noap.linalg.types import BoolArray, Data, FloatArray
+
+__all__ = ["Adversary"]
+
+
+class Adversary(ABC):
+    """An uncertainty set of perturbations E of an n x d sample matrix X."""
+
+    gram_suffices: ClassVar[bool]
+    """Whether X'X determines the robust variance, so that a covariance is enough."""
+
+    rho: float
+    """The budget: a finite number, at least 0."""
+
+    @abstractmethod
+    def norm(self, E: ArrayLike) -> float:
+        """Return the norm of E that the budget bounds."""
+
+    @abstractmethod
+    def support_function(self, u: FloatArray, v: FloatArray) -> float:
+        r"""Return :math:`\sigma(u, v) = \max_{\|E\| \le \rho} u^\top E v`."""
+
+    @abstractmethod
+    def distance(self, scores: FloatArray, v: FloatArray) -> FloatArray:
+        r"""Return :math:`\min_{\|E\| \le \rho} \|(X+E)v\|_2` from the scores Xv; batched over rows.
+
+        Parameters
+        ----------
+        scores : array of shape (m, n)
+        v : array of shape (m, d) or (m, k)
+            The vectors themselves, or their non-zero entries.
+
+        Returns
+        -------
+        array of shape (m,)
+        """
+
+    @abstractmethod
+    def attack(self, X: Data, v: ArrayLike) -> FloatArray:
+        """Return a perturbation E (n x d) of norm at most rho that attains the inner minimum at v."""
+
+    @abstractmethod
+    def rho_max(self, X: Data, k: int) -> float:
+        """Return the smallest budget that makes every k-sparse direction worthless."""
+
+    @abstractmethod
+    def respond(self, scores: FloatArray) -> FloatArray:
+        """Half-step in u: the unit u that maximises the form for given scores Xv; batched over rows.
+
+        A row that the adversary can cancel altogether comes back as zero.
+        """
+
+    @abstractmethod
+    def shrink(self, loadings: FloatArray) -> FloatArray:
+        """Half-step in v before truncation: what the loadings X'u are worth to the form.
+
+        The exact maximiser over k-sparse unit v is the normalised top k of the result.
+        """
+
+    def gradient(self, loadings: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the direction of the gradient of the closed form at unit v, from the loadings X'u."""
+        return loadings
+
+    @abstractmethod
+    def rescaled(self, factor: float) -> "Adversary":
+        """Return the adversary that does to factor X what this one does to X."""
+
+    @abstractmethod
+    def live_features(self, column_norms: FloatArray) -> BoolArray:
+        """Mask of the features that can be non-zero in an optimum, from the norms of the columns."""
+
+    @abstractmethod
+    def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
+        """Mask of the samples that can contribute to an optimum, from the norms of their top k entries."""
+
+    def value(self, X: Data, v: ArrayLike) -> float:
+        r"""Return the robust variance :math:`\min_{\|E\| \le \rho} \frac1n \|(X+E)v\|_2^2`.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        v : array of shape (d,)
+            Used as given: neither normalised nor truncated. v = 0 gives 0.
+        """
+        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        direction = vector_of(v, data.shape[1])
+        away = self.distance(scores(data, direction)[None, :], direction[None, :])[0]
+        return float(away) ** 2 / int(data.shape[0])
+
+
+class GramAdversary(Adversary):
+    """An adversary whose damage depends on X only through |Xv|."""
+
+    gram_suffices = True
+
+    @abstractmethod
+    def rescaled(self, factor: float) -> "GramAdversary":
+        """Return the adversary that does to factor X what this one does to X."""
+
+    @abstractmethod
+    def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
+        """Return the distance from the norms |Xv| (one per row of v)."""
+
+    def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
+        """Every sample that is not zero."""
+        return row_top_k_norms > 0
+
+
+def checked_budget(rho: float) -> float:
+    """Return rho as a float, or raise InvalidProblem if it is not a finite number >= 0."""
+    try:
+        budget = float(rho)
+    except (TypeError, ValueError):
+        raise InvalidProblem(f"rho must be a number, got {rho!r}; pass the budget as a float.") from None
+    if not np.isfinite(budget):
+        raise InvalidProblem(f"rho must be finite, got {budget}; pass a budget of at least 0.")
+    if budget < 0:
+        raise InvalidProblem(f"rho must not be negative, got {budget}; pass a budget of at least 0.")
+    return budget
+
+
+def vector_of(v: ArrayLike, d: int) -> FloatArray:
+    """Return v as a float64 vector of length d, or raise InvalidProblem."""
+    direction = np.asarray(v, dtype=np.float64)
+    if direction.shape != (d,):
+        raise InvalidProblem(f"v has shape {direction.shape}, but X has {d} features; pass a vector of length {d}.")
+    return direction

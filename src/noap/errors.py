@@ -1,0 +1,23 @@
+"""What noap raises. Every message is one sentence that names the argument and what to do."""
+
+__all__ = ["BackendNotAvailable", "CertificateRejected", "InvalidProblem", "NoapError", "NoapWarning"]
+
+
+class NoapError(Exception):
+    """Base class of every error that noap raises on purpose."""
+
+
+class InvalidProblem(NoapError, ValueError):
+    """An argument cannot be used; the message names it and says what to do."""
+
+
+class BackendNotAvailable(NoapError, RuntimeError):
+    """A solver was asked for by name and is not installed, not licensed or too small for the model."""
+
+
+class CertificateRejected(NoapError):
+    """A certificate does not prove what it claims."""
+
+
+class NoapWarning(UserWarning):
+    """Something the user should know that does not stop the work."""

@@ -1,0 +1,1 @@
+"""The primal side: feasible vectors, found fast."""

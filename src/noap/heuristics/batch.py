@@ -1,0 +1,55 @@
+"""Many k-sparse vectors at once."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.vectors import top_k_indices, unit
+
+__all__ = ["Batch", "truncate"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """m vectors of at most k non-zero entries each.
+
+    Attributes
+    ----------
+    indices : int array of shape (m, k)
+        Positions, increasing along each row. A position may carry weight 0.
+    weights : float array of shape (m, k)
+    """
+
+    indices: IntArray
+    weights: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __getitem__(self, chosen: IntArray | slice) -> "Batch":
+        return Batch(self.indices[chosen], self.weights[chosen])
+
+    def alive(self) -> "Batch":
+        """Return the vectors that are not zero."""
+        return self[np.flatnonzero(self.weights.any(axis=1))]
+
+    def dense(self, d: int) -> FloatArray:
+        """Return the m x d array of the vectors."""
+        rows = np.zeros((len(self), d), dtype=self.weights.dtype)
+        np.put_along_axis(rows, self.indices, self.weights, axis=1)
+        return rows
+
+    @staticmethod
+    def join(batches: "list[Batch]") -> "Batch":
+        """Stack batches of the same k."""
+        return Batch(
+            np.concatenate([batch.indices for batch in batches]),
+            np.concatenate([batch.weights for batch in batches]),
+        )
+
+
+def truncate(shrunk: FloatArray, k: int) -> Batch:
+    """Return the unit vectors along the top k entries of each row: the exact half-step in v."""
+    indices = top_k_indices(shrunk, k)
+    return Batch(indices, unit(np.take_along_axis(shrunk, indices, axis=1)))

@@ -1,0 +1,58 @@
+"""Where ascent starts from.
+
+Good starts matter more than many steps: the top k entries of the rows of X'X find optima that eigenvectors
+and single coordinates miss. Every start is a row of loadings X'u for some u, truncated by the exact half-step
+in v; so the coordinate e_j becomes row j of X'X, and the sample x_i is itself such a row.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from noap.heuristics.batch import Batch, truncate
+from noap.heuristics.oracle import Oracle, SampleOracle
+from noap.linalg.products import row_top_k_norms
+from noap.linalg.types import FloatArray
+
+__all__ = ["start_batches"]
+
+# At most this many coordinates and samples are tried, those of largest norm first. Below it every one is.
+_MAX_COORDINATES = 8192
+_MAX_SAMPLES = 2048
+_SINGULAR_VECTORS = 8
+_RANDOM = 24
+# Rows of loadings truncated together: bounds the m x d temporary.
+_CHUNK_BYTES = 64 * 2**20
+
+
+def start_batches(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
+    """Yield starting vectors, one half-step past their seeds, in batches of bounded size; dead ones dropped."""
+    for loadings in _start_loadings(oracle, k, rng):
+        batch = truncate(oracle.adversary.shrink(loadings), k).alive()
+        if len(batch):
+            yield batch
+
+
+def _start_loadings(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+    d = len(oracle.column_norms)
+    step = max(1, _CHUNK_BYTES // (8 * d))
+    live = np.flatnonzero(oracle.adversary.live_features(oracle.column_norms))
+    strongest = live[np.argsort(-oracle.column_norms[live], kind="stable")][:_MAX_COORDINATES]
+    for first in range(0, len(strongest), step):
+        yield oracle.coordinate_loadings(strongest[first : first + step])
+
+    if isinstance(oracle, SampleOracle) and not oracle.adversary.gram_suffices:
+        longest = np.argsort(-row_top_k_norms(oracle.X, k), kind="stable")[:_MAX_SAMPLES]
+        for first in range(0, len(longest), step):
+            yield oracle.sample_loadings(longest[first : first + step])
+
+    directions = np.concatenate([_leading_directions(oracle, d, rng), rng.standard_normal((_RANDOM, d))])
+    yield oracle.loadings(truncate(directions, k))
+
+
+def _leading_directions(oracle: Oracle, d: int, rng: np.random.Generator) -> FloatArray:
+    """Approximate the leading right singular vectors of X by a few rounds of subspace iteration."""
+    basis = rng.standard_normal((d, min(_SINGULAR_VECTORS, d)))
+    for _ in range(6):
+        basis, _ = np.linalg.qr(oracle.power(basis))
+    return basis.T

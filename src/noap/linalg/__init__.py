@@ -1,0 +1,1 @@
+"""Numbers: products with the data, and the elementary steps on batches of vectors."""

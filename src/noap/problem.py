@@ -1,0 +1,183 @@
+"""The problem: data, sparsity, adversary. Validated once, frozen ever after."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noap._validate import as_covariance, as_samples, as_sparsity
+from noap.adversaries.base import Adversary, GramAdversary, vector_of
+from noap.errors import InvalidProblem
+from noap.linalg import products
+from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.vectors import norms
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True, eq=False, init=False, repr=False)
+class Problem:
+    r"""Find the k-sparse direction whose variance is largest after the worst perturbation of the data.
+
+    .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
+        Samples in rows. Used as given: not centred, not scaled, not copied. float32 stays float32; values
+        are computed in float64.
+    k : int
+        How many features v may use.
+    adversary : FeatureWise, SampleWise or NoAdversary
+
+    Attributes
+    ----------
+    X : the samples, or None when built from a covariance
+    n_samples, n_features, k : int
+    adversary : Adversary
+    feature_names : tuple of str, or None
+
+    Examples
+    --------
+    >>> import noap
+    >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> problem.value([1.0, 0.0])
+    8.0
+    """
+
+    X: Data | None
+    n_samples: int
+    n_features: int
+    k: int
+    adversary: Adversary
+    feature_names: tuple[str, ...] | None
+
+    def __init__(self, X: Any, k: int, adversary: Adversary) -> None:
+        data, names = as_samples(X)
+        self._set(data, int(data.shape[0]), int(data.shape[1]), k, adversary, names)
+
+    @classmethod
+    def from_covariance(cls, S: Any, *, n_samples: int, k: int, adversary: Adversary) -> "Problem":
+        """Build the problem from S = X'X/n alone: enough for FeatureWise and NoAdversary.
+
+        Parameters
+        ----------
+        S : array-like of shape (d, d)
+            Symmetric, positive semidefinite to 1e-10 of its largest eigenvalue.
+        n_samples : int
+            n: the budget rho counts in units of column norms of X, which are sqrt(n S_jj).
+        k, adversary : as for Problem
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.Problem.from_covariance(
+        ...     [[12.5, 2.0], [2.0, 0.5]], n_samples=2, k=1, adversary=noap.FeatureWise(1.0)
+        ... ).value([1.0, 0.0])
+        8.0
+        """
+        if isinstance(adversary, Adversary) and not adversary.gram_suffices:
+            raise InvalidProblem(
+                f"adversary {type(adversary).__name__} moves samples one by one, so a covariance S is not "
+                "enough; build Problem from the samples X."
+            )
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+            raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
+        covariance, names = as_covariance(S)
+        problem = cls.__new__(cls)
+        problem._set(None, int(n_samples), covariance.shape[0], k, adversary, names)
+        # Written straight into the slot of the cached property.
+        problem.__dict__["covariance"] = covariance
+        return problem
+
+    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: tuple[str, ...] | None) -> None:
+        if not isinstance(adversary, Adversary):
+            raise InvalidProblem(f"adversary must be FeatureWise, SampleWise or NoAdversary, got {adversary!r}.")
+        fields = {
+            "X": X,
+            "n_samples": n,
+            "n_features": d,
+            "k": as_sparsity(k, d),
+            "adversary": adversary,
+            "feature_names": names,
+        }
+        for name, entry in fields.items():
+            object.__setattr__(self, name, entry)
+
+    def __repr__(self) -> str:
+        source = "samples" if self.X is not None else "covariance"
+        return (
+            f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
+            f"k={self.k}, adversary={self.adversary!r})"
+        )
+
+    @cached_property
+    def covariance(self) -> FloatArray:
+        """S = X'X/n in float64, a d x d array; computed when first asked for."""
+        covariance: FloatArray = products.gram(self.X) / self.n_samples
+        covariance.flags.writeable = False
+        return covariance
+
+    @cached_property
+    def column_norms(self) -> FloatArray:
+        """|a_j|, the norms of the d columns of X."""
+        if self.X is None:
+            from_diagonal: FloatArray = np.sqrt(self.n_samples * np.maximum(np.diag(self.covariance), 0.0))
+            return from_diagonal
+        return products.column_norms(self.X)
+
+    @cached_property
+    def row_top_k_norms(self) -> FloatArray:
+        """|top_k(x_i)|, per sample the largest score a k-sparse unit direction can give it."""
+        return products.row_top_k_norms(self.samples("row_top_k_norms"), self.k)
+
+    @property
+    def scale(self) -> float:
+        """The largest variance of a single feature, max_j |a_j|^2/n: the unit of absolute tolerances."""
+        return float(self.column_norms.max()) ** 2 / self.n_samples
+
+    @property
+    def live_features(self) -> BoolArray:
+        """Mask of the features that can be non-zero in an optimum of positive value."""
+        return self.adversary.live_features(self.column_norms)
+
+    @property
+    def optimum_is_zero(self) -> bool:
+        """Whether the adversary can cancel every direction: rho >= rho_max (to rounding), or X = 0."""
+        if not self.live_features.any():
+            return True
+        if self.adversary.gram_suffices:
+            return False
+        return not self.adversary.live_samples(self.row_top_k_norms).any()
+
+    def samples(self, what: str) -> Data:
+        """Return X, or raise InvalidProblem naming what cannot be had from a covariance."""
+        if self.X is None:
+            raise InvalidProblem(f"{what} needs the samples X, this problem was built from a covariance S.")
+        return self.X
+
+    def value(self, v: ArrayLike) -> float:
+        """Return the robust variance of v, by the adversary's closed form.
+
+        Parameters
+        ----------
+        v : array of shape (d,)
+            A unit vector (to 1e-9) with at most k non-zero entries.
+        """
+        direction = vector_of(v, self.n_features)
+        length = float(norms(direction))
+        if not abs(length - 1.0) <= 1e-9:
+            raise InvalidProblem(f"v must have unit length, it has length {length:.12g}; normalise it.")
+        support = np.flatnonzero(direction)
+        if support.size > self.k:
+            raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
+        if self.X is not None:
+            return self.adversary.value(self.X, direction)
+        assert isinstance(self.adversary, GramAdversary)  # from_covariance takes no other
+        weights = direction[support]
+        variance = float(weights @ self.covariance[np.ix_(support, support)] @ weights)
+        energy = np.sqrt(self.n_samples * max(variance, 0.0))
+        away = self.adversary.distance_from_energy(np.array([energy]), weights[None, :])[0]
+        return float(away) ** 2 / self.n_samples

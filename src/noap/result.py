@@ -1,0 +1,174 @@
+"""What a method found, what is proved about it, and why it stopped."""
+
+import enum
+import math
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+
+from noap.adversaries import NoAdversary
+from noap.errors import InvalidProblem, NoapError
+from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.vectors import orient
+from noap.metrics import gap as relative_gap
+from noap.problem import Problem
+
+__all__ = ["Limit", "Result", "Status"]
+
+
+class Status(enum.Enum):
+    """What is proved."""
+
+    OPTIMAL = "optimal"
+    """A rigorous bound is within the asked gap of the value."""
+    FEASIBLE = "feasible"
+    """There is a finite bound for the whole problem; the asked gap is not proved."""
+    HEURISTIC = "heuristic"
+    """Nothing is proved about the whole problem."""
+
+
+class Limit(enum.Enum):
+    """Why a method stopped before it was done."""
+
+    TIME = "time"
+    NODES = "nodes"
+    INTERRUPTED = "interrupted"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """A k-sparse unit vector, its robust variance and what is proved about the optimum.
+
+    value <= optimum <= bound. The value is recomputed from the problem when the Result is made, and the
+    status follows from the numbers: neither can be set.
+
+    Attributes
+    ----------
+    problem : Problem
+    method : str
+    v : array of shape (d,)
+        Unit vector; its entry of largest magnitude is positive.
+    support : array of int
+        Sorted positions of the non-zero entries of v.
+    value : float
+        Robust variance of v.
+    bound : float
+        Upper bound on the optimum of the whole problem; inf when nothing is proved.
+    bound_proof : "rigorous", "solver" or None
+        Whether the bound holds in exact arithmetic or to a solver's tolerances.
+    restricted_bound : float or None
+        Upper bound on the optimum over the features `restricted_to` alone.
+    restricted_to : array of int or None
+    limit : Limit or None
+        Why the method stopped early, None if it did not.
+    nodes, seconds : int, float
+    certificate : object or None
+        A proof of the bound.
+    asked_gap : float
+        The relative gap below which the result counts as optimal.
+    """
+
+    problem: Problem = field(repr=False)
+    method: str
+    v: FloatArray = field(repr=False)
+    _: KW_ONLY
+    bound: float = math.inf
+    bound_proof: str | None = None
+    restricted_bound: float | None = None
+    restricted_to: IntArray | None = field(default=None, repr=False)
+    limit: Limit | None = None
+    nodes: int = 0
+    seconds: float = 0.0
+    certificate: object | None = field(default=None, repr=False)
+    asked_gap: float = 1e-4
+    support: IntArray = field(init=False)
+    value: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        if self.bound_proof not in (None, "rigorous", "solver"):
+            raise ValueError(f"bound_proof must be 'rigorous', 'solver' or None, got {self.bound_proof!r}.")
+        if (self.bound_proof is None) != math.isinf(self.bound):
+            raise ValueError("A finite bound needs a bound_proof, and an infinite one has none.")
+        v = orient(np.array(self.v, dtype=np.float64))
+        v += 0.0  # turns -0.0 into 0.0
+        v.flags.writeable = False
+        object.__setattr__(self, "v", v)
+        object.__setattr__(self, "support", np.flatnonzero(v))
+        object.__setattr__(self, "value", self.problem.value(v))
+        if self.bound < self.value:
+            # Rounding may put the two an ulp apart; more than that is a wrong bound and must be heard.
+            if self.value - self.bound > 1e-9 * max(self.value, 1e-3 * self.problem.scale):
+                raise NoapError(
+                    f"The bound {self.bound!r} of method {self.method!r} lies below the value {self.value!r} "
+                    "of its own vector: this is a bug in noap, please report it with the data."
+                )
+            object.__setattr__(self, "bound", self.value)
+        if self.status is Status.OPTIMAL:
+            object.__setattr__(self, "limit", None)
+
+    @property
+    def gap(self) -> float:
+        """(bound - value)/value; 0 if both are 0, inf if value = 0 < bound."""
+        return relative_gap(self.value, self.bound)
+
+    @property
+    def status(self) -> Status:
+        """What the numbers prove."""
+        if math.isinf(self.bound):
+            return Status.HEURISTIC
+        slack = self.asked_gap * self.value + 1e-12 * self.problem.scale
+        if self.bound_proof == "rigorous" and self.bound - self.value <= slack:
+            return Status.OPTIMAL
+        return Status.FEASIBLE
+
+    @property
+    def claim(self) -> str:
+        """What is proved, by whom and to which gap, in one sentence."""
+        if self.status is Status.OPTIMAL:
+            return f"optimal: no {self.problem.k}-sparse direction is more than {self.gap:.1e} better (rigorous)."
+        if self.status is Status.FEASIBLE:
+            prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
+            return f"feasible: at most {self.gap:.2%} below the best, {prover}."
+        if self.restricted_bound is not None and self.restricted_to is not None:
+            return (
+                f"heuristic: nothing is proved about the whole problem; over {len(self.restricted_to)} chosen "
+                f"features no direction exceeds {self.restricted_bound:.6g} (to the solver's tolerances)."
+            )
+        return "heuristic: a good direction; nothing is proved about how close to best it is."
+
+    def attack(self) -> FloatArray:
+        """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho."""
+        return self.problem.adversary.attack(self.problem.samples("attack"), self.v)
+
+    def attacked_covariance(self) -> FloatArray:
+        """Return (X+E)'(X+E)/n for the worst perturbation E against v, a d x d array.
+
+        Works from a covariance too: the feature-wise attack is E = XT with T of rank one, so the attacked
+        matrix is (I+T)'S(I+T).
+        """
+        S, v, n = self.problem.covariance, self.v, self.problem.n_samples
+        if isinstance(self.problem.adversary, NoAdversary):
+            return S.copy()
+        if self.problem.X is not None and not self.problem.adversary.gram_suffices:
+            shift = self.attack()[:, self.support] @ v[self.support]  # E = shift v'
+            cross = np.outer(self.problem.X.T @ shift, v) / n
+            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(v, v)
+            return attacked
+        energy = math.sqrt(max(n * float(v @ S @ v), 0.0))
+        length = float(np.abs(v).sum())
+        rho = self.problem.adversary.rho
+        share = 1.0 / length if energy <= rho * length else rho / energy
+        T = -share * np.outer(v, np.sign(v))
+        moved = np.eye(len(v)) + T
+        attacked = moved.T @ S @ moved
+        return attacked
+
+
+def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
+    """Return the answer when the adversary can cancel every direction: value 0, bound 0."""
+    if not problem.optimum_is_zero:
+        raise InvalidProblem("The optimum of this problem is not known to be 0.")
+    v = np.zeros(problem.n_features)
+    v[int(np.argmax(problem.column_norms))] = 1.0
+    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)

@@ -1,0 +1,51 @@
+"""Theory beside the solvers: the spiked Wishart model, population objectives and their path, the paper's thresholds."""
+
+from noap.theory.model import (
+    Spike,
+    SpikedWishart,
+    normalised_from_rho,
+    rho_from_normalised,
+    spiked_wishart,
+    strong_weak_truth,
+)
+from noap.theory.population import (
+    PopulationPath,
+    gamma_factor,
+    population_path,
+    population_value,
+    truncated_variance,
+)
+from noap.theory.thresholds import (
+    PrintedStages,
+    StageThresholds,
+    feasible_rho,
+    feasible_rho_printed,
+    recovery_condition,
+    recovery_condition_printed,
+    recovery_epsilon,
+    stage_thresholds,
+    stage_thresholds_printed,
+)
+
+__all__ = [
+    "PopulationPath",
+    "PrintedStages",
+    "Spike",
+    "SpikedWishart",
+    "StageThresholds",
+    "feasible_rho",
+    "feasible_rho_printed",
+    "gamma_factor",
+    "normalised_from_rho",
+    "population_path",
+    "population_value",
+    "recovery_condition",
+    "recovery_condition_printed",
+    "recovery_epsilon",
+    "rho_from_normalised",
+    "spiked_wishart",
+    "stage_thresholds",
+    "stage_thresholds_printed",
+    "strong_weak_truth",
+    "truncated_variance",
+]

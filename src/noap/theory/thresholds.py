@@ -1,0 +1,215 @@
+"""How much budget recovery survives: Proposition 5, Theorem 4 and Theorem 5, as printed and as they hold."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.errors import InvalidProblem
+from noap.theory._stationary import Segment
+from noap.theory.model import (
+    Spike,
+    SpikedWishart,
+    normalised_from_rho,
+    require_count,
+    require_fraction,
+    require_number,
+    strong_weak_truth,
+)
+from noap.theory.population import Stage, gamma_factor
+
+__all__ = [
+    "PrintedStages",
+    "StageThresholds",
+    "feasible_rho",
+    "feasible_rho_printed",
+    "recovery_condition",
+    "recovery_condition_printed",
+    "recovery_epsilon",
+    "stage_thresholds",
+    "stage_thresholds_printed",
+]
+
+
+def feasible_rho(covariance: Spike | SpikedWishart, *, n: int) -> float:
+    """``c_n sqrt(n) max_j sqrt(1 + lam v*_j^2)``: the largest rho for which Proposition 5's feasible set is not empty.
+
+    The set holds the v with ``c_n sqrt(v'Sigma v) >= rho/sqrt(n) |v|_1``. The left side is a norm, so its largest value
+    on the l1 ball is at a vertex: one feature. Exact for every k >= 1.
+
+    Examples
+    --------
+    >>> round(feasible_rho(Spike(strong_weak_truth(5, 2, 0.8), 3.0), n=500), 4)
+    33.1496
+    """
+    spike = covariance.spike if isinstance(covariance, SpikedWishart) else covariance
+    largest = float(np.abs(spike.truth).max())
+    return gamma_factor(n) * math.sqrt(n * (1.0 + spike.lam * largest**2))
+
+
+def feasible_rho_printed(lam: float, k: int, *, n: int) -> float:
+    """``(lam + 1) c_n sqrt(n/k)``: the budget up to which the proof of Proposition 5 claims a non-empty set. False.
+
+    For the uniform truth it exceeds :func:`feasible_rho` whenever ``lam^2 + lam + 1 > k``.
+    """
+    lam = require_number("lam", lam, at_least=0.0)
+    return (lam + 1.0) * gamma_factor(n) * math.sqrt(n / require_count("k", k))
+
+
+def recovery_condition(lam: float, k: int, delta: float, *, n: int) -> float:
+    """``rho < lam(2 delta - delta^2)/(sqrt(1+lam) + sqrt(1+lam(1-delta)^2)) sqrt(n)/(sqrt(k) - 1)`` gives recovery.
+
+    Below the returned rho every population optimum has ``|<v, v*>| >= 1 - delta``: Theorem 4 with the factor that its
+    proof drops, and with ``|v*|_1 - |v|_1 <= sqrt(k) - 1`` for unit vectors. Infinite for k = 1.
+
+    Examples
+    --------
+    >>> round(recovery_condition(3.0, 5, 0.1, n=500), 3)
+    2.65
+    """
+    lam = require_number("lam", lam, at_least=0.0)
+    k, n = require_count("k", k), require_count("n", n)
+    delta = require_fraction("delta", delta)
+    if k == 1:
+        return math.inf
+    sigmas = math.sqrt(1.0 + lam) + math.sqrt(1.0 + lam * (1.0 - delta) ** 2)
+    return lam * (2.0 * delta - delta**2) / sigmas * math.sqrt(n) / (math.sqrt(k) - 1.0)
+
+
+def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, constant: float) -> float:
+    """``rho <= constant delta lam sqrt(n/k)``: Theorem 4 as printed. No constant serves every lam.
+
+    The uniform truth gives way to one feature at about ``sqrt(lam n/k)`` for large lam, so any constant fails once lam is
+    above about ``1/(constant delta)^2``. The proof's constant is :func:`recovery_epsilon` over delta.
+    """
+    lam = require_number("lam", lam, at_least=0.0)
+    k, n = require_count("k", k), require_count("n", n)
+    return (
+        require_number("constant", constant, above=0.0)
+        * require_fraction("delta", delta)
+        * lam
+        * math.sqrt(n / k)
+    )
+
+
+def recovery_epsilon(delta: float, cosine: float) -> float:
+    """``epsilon' = (2 delta - delta^2)/(sqrt 6 max(1, sqrt(2 - 2 cosine)))``, from the proof of Theorem 4.
+
+    `cosine` is ``<v, v*>`` in [0, 1] of the optimum. The sqrt 6 stands for ``sqrt(1+lam) + sqrt(1+lam(1-delta)^2)``, which
+    it bounds for ``lam <= 1/2`` only.
+    """
+    delta = require_fraction("delta", delta)
+    cosine = require_number("cosine", cosine, at_least=0.0)
+    if cosine > 1.0:
+        raise InvalidProblem(f"cosine must be at most 1, got {cosine:g}.")
+    return (2.0 * delta - delta**2) / (math.sqrt(6.0) * max(1.0, math.sqrt(2.0 - 2.0 * cosine)))
+
+
+@dataclass(frozen=True)
+class PrintedStages:
+    """Theorem 5's robust stage ``robust_from < rho <= robust_to`` with the constants of its proof."""
+
+    robust_from: float
+    robust_to: float
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no budget lies in the printed robust stage."""
+        return self.robust_from >= self.robust_to
+
+
+def stage_thresholds_printed(lam: float, k: int, k1: int, c: float, *, n: int) -> PrintedStages:
+    """From ``lam sqrt(1+2c-3c^2)/(1+sqrt(1+lam(1-c))) sqrt(n/k2)`` to ``lam c/(1+sqrt(1+lam c)) sqrt(n/k1)``.
+
+    The theorem itself prints only orders; these are the constants of its proof. Where the interval is not empty it lies
+    inside the exact robust stage of :func:`stage_thresholds`; where it is empty it says nothing.
+
+    Examples
+    --------
+    >>> printed = stage_thresholds_printed(3.0, 5, 2, 0.8, n=5)  # n = k: normalised budgets
+    >>> round(printed.robust_from, 3), round(printed.robust_to, 3), printed.is_empty
+    (1.41, 1.334, True)
+    """
+    lam, c, n = _check_stages(lam, k, k1, c, n)
+    start = lam * math.sqrt(1.0 + 2.0 * c - 3.0 * c * c) / (1.0 + math.sqrt(1.0 + lam * (1.0 - c)))
+    end = lam * c / (1.0 + math.sqrt(1.0 + lam * c))
+    return PrintedStages(start * math.sqrt(n / (k - k1)), end * math.sqrt(n / k1))
+
+
+@dataclass(frozen=True)
+class StageThresholds:
+    """The exact stages of the population optimum under Assumption 3.
+
+    Attributes
+    ----------
+    weak_ends : float
+        All k features below this rho, no weak feature above it.
+    single_from : float
+        One strong feature from this rho on; equal to `weak_ends` when there is no robust stage.
+    zero_at : float
+        Value 0 from this rho on.
+    n, k : int
+        What the budgets refer to.
+    """
+
+    weak_ends: float
+    single_from: float
+    zero_at: float
+    n: int
+    k: int
+
+    @property
+    def normalised(self) -> tuple[float, float, float]:
+        """The three thresholds times ``sqrt(k/n)``."""
+        ends = (self.weak_ends, self.single_from, self.zero_at)
+        weak, single, zero = (normalised_from_rho(rho, self.n, self.k) for rho in ends)
+        return weak, single, zero
+
+    def stage(self, rho: float) -> Stage:
+        """The stage of a budget, named as in :class:`noap.theory.PopulationPath`."""
+        rho = require_number("rho", rho, at_least=0.0)
+        if rho >= self.zero_at:
+            return "zero"
+        if rho < self.weak_ends:
+            return "recovery"
+        return "robust" if rho < self.single_from else "single"
+
+
+def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageThresholds:
+    """Theorem 5 made exact: where the weak part ends, where one strong feature is left, where the value is 0.
+
+    With rho in units of sqrt(n), and in the usual order of events,
+
+    - the weak part ends at ``lam sqrt(c(1-c)/k2)/sqrt(1+lam c)``, where its entries reach 0 continuously, provided
+      ``1 - c <= (c - sqrt(c(1-c) k1/k2))(1 + lam c)``; else it is dropped in one jump at a later rho, found as a root;
+    - one strong feature is left from ``(sqrt(1+lam c) - sqrt(1+lam c/k1))/(sqrt(k1) - 1)``;
+    - the value is 0 from ``sqrt(1+lam c/k1)``.
+
+    If the weak part would outlast the second threshold, there is no robust stage: all k features give way to one.
+
+    Examples
+    --------
+    >>> [round(rho, 3) for rho in stage_thresholds(3.0, 5, 2, 0.8, n=500).normalised]
+    [0.84, 1.947, 3.317]
+    """
+    lam, c, n = _check_stages(lam, k, k1, c, n)
+    truth = strong_weak_truth(k, k1, c)
+    mixed = Segment(truth, 0.0, float(truth[-1]), lam)
+    # Leaving continuously is a limit, not a crossing: the root of a lead that vanishes to second order is useless.
+    continuous = mixed.rising_end() == mixed.high
+    weak_ends = mixed.budget(mixed.high) if continuous else mixed.meets(math.sqrt(c), math.sqrt(k1))
+    single_from = weak_ends
+    if k1 > 1:
+        sigmas = math.sqrt(1.0 + lam * c) + math.sqrt(1.0 + lam * c / k1)
+        single_from = lam * c * (1.0 - 1.0 / k1) / sigmas / (math.sqrt(k1) - 1.0)
+        if single_from <= weak_ends:
+            weak_ends = single_from = mixed.meets(math.sqrt(c / k1), 1.0)
+    root = math.sqrt(n)
+    return StageThresholds(weak_ends * root, single_from * root, math.sqrt(1.0 + lam * c / k1) * root, n, k)
+
+
+def _check_stages(lam: float, k: int, k1: int, c: float, n: int) -> tuple[float, float, int]:
+    truth = strong_weak_truth(k, k1, c)
+    if truth[0] <= truth[-1]:
+        raise InvalidProblem("c must make a strong feature larger than a weak one: c/k1 > (1 - c)/(k - k1).")
+    return require_number("lam", lam, above=0.0), float(c), require_count("n", n)
