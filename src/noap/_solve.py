@@ -101,7 +101,8 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls)
 def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 6, max_steps: int = 60) -> Result:
     v = None
     try:
-        for v in ascent(problem, controls.rng, Funnel(keep, polish, max_steps)):
+        for better in ascent(problem, controls.rng, Funnel(keep, polish, max_steps)):
+            v = better
             if controls.expired():
                 break
         else:

@@ -87,7 +87,10 @@ def _is_sparse(X: Any) -> bool:
 
 
 def _dense(X: Any, names: tuple[str, ...] | None) -> np.ndarray:
-    array = np.asarray(X.to_numpy() if names is not None else X)
+    try:
+        array = np.asarray(X.to_numpy() if names is not None else X)
+    except ValueError:
+        raise InvalidProblem("X must be a rectangular array of numbers; check the rows' lengths.") from None
     if array.dtype.kind not in "OUS":
         return array
     if array.dtype.kind in "US":

@@ -13,30 +13,28 @@ __all__ = ["angle", "gap", "support_recovery"]
 def gap(value: float, bound: float) -> float:
     """``(bound - value)/value``: 0 if both are 0, infinite if only value is 0 or bound is infinite.
 
-    `value` is a feasible objective and `bound` an upper bound, both not negative. The number is not clipped: a bound
-    below the value, which only rounding may cause, gives a negative gap.
+    `value` is a feasible objective and `bound` an upper bound, both not negative. The number is not clipped: a
+    bound below the value, which only rounding may cause, gives a negative gap.
 
     Examples
     --------
     >>> gap(2.0, 2.5), gap(0.0, 0.0), gap(0.0, 1.0)
     (0.25, 0.0, inf)
     """
-    for name, number in (("value", value), ("bound", bound)):
-        if math.isnan(number) or number < 0.0:
-            raise InvalidProblem(f"{name} must be a number that is not negative, got {number}.")
+    value, bound = _amount("value", value), _amount("bound", bound)
     if math.isinf(value):
         raise InvalidProblem("value must be finite: it is the objective of a feasible vector.")
     if value == 0.0:
         return 0.0 if bound == 0.0 else math.inf
-    return float((bound - value) / value)
+    return (bound - value) / value
 
 
 def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> float:
     """``|<v, truth>| / (|v|_2 |truth|_2)``, the cosine between estimate and truth, in [0, 1].
 
     With `part`, the indices of the strong or the weak features, both vectors are restricted to it first.
-    An estimate that is zero (there) has no direction and counts as 0.0: nothing of the signal was kept. A truth that is
-    zero (there) makes the question empty and raises.
+    An estimate that is zero (there) has no direction and counts as 0.0: nothing of the signal was kept. A truth
+    that is zero (there) makes the question empty and raises.
 
     Parameters
     ----------
@@ -47,7 +45,8 @@ def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> floa
 
     Examples
     --------
-    >>> angle([1.0, 0.0, 0.0], [0.6, 0.8, 0.0]), angle([1.0, 0.0, 0.0], [0.6, 0.8, 0.0], part=[1, 2])
+    >>> v, truth = [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]
+    >>> round(angle(v, truth), 6), angle(v, truth, part=[1, 2])
     (0.6, 0.0)
     """
     estimate, target = _vector("v", v), _vector("truth", truth)
@@ -60,7 +59,7 @@ def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> floa
         raise InvalidProblem("truth must have a nonzero entry (within part, where part is given).")
     if not estimate.any():
         return 0.0
-    # Scaled by their largest entries first, so that the norms of very small or large vectors neither vanish nor overflow.
+    # Scaled by the largest entries first: the norms of very small or large vectors would vanish or overflow.
     estimate, target = estimate / np.abs(estimate).max(), target / np.abs(target).max()
     cosine = abs(float(estimate @ target)) / float(np.linalg.norm(estimate) * np.linalg.norm(target))
     return min(cosine, 1.0)
@@ -69,7 +68,7 @@ def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> floa
 def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: ArrayLike | None = None) -> float:
     """``|S_hat & S*| / |S*|``, and for a part ``|S_hat & S_1| / |S_1|``.
 
-    The divisor is the size of the truth, as in the paper: an estimate with fewer than k features cannot reach 1.
+    The divisor is the size of the truth, as in the paper: an estimate with fewer features cannot reach 1.
 
     Parameters
     ----------
@@ -105,6 +104,16 @@ def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: Ar
     if target.size == 0:
         raise InvalidProblem(f"{'truth_support' if part is None else 'part'} must not be empty.")
     return float(np.isin(target, found).sum() / target.size)
+
+
+def _amount(name: str, value: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InvalidProblem(f"{name} must be a number, got {value!r}.") from None
+    if math.isnan(number) or number < 0.0:
+        raise InvalidProblem(f"{name} must be a number that is not negative, got {number}.")
+    return number
 
 
 def _vector(name: str, value: ArrayLike) -> NDArray[np.float64]:

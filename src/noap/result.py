@@ -67,6 +67,12 @@ class Result:
         A proof of the bound.
     asked_gap : float
         The relative gap below which the result counts as optimal.
+    solver_gap : float or None
+        Relative gap that a mixed-integer solver left open on its own model.
+    formulation_error : float or None
+        What the model itself may add to the optimum, by its theorem, in units of the value.
+    messages : tuple of str
+        Anything else worth knowing, one sentence each.
     """
 
     problem: Problem = field(repr=False)
@@ -82,6 +88,9 @@ class Result:
     seconds: float = 0.0
     certificate: object | None = field(default=None, repr=False)
     asked_gap: float = 1e-4
+    solver_gap: float | None = None
+    formulation_error: float | None = None
+    messages: tuple[str, ...] = ()
     support: IntArray = field(init=False)
     value: float = field(init=False)
 

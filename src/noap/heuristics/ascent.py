@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.heuristics.batch import Batch, truncate
+from noap.heuristics.batch import Batch, choose
 from noap.heuristics.oracle import Oracle, live_oracle
 from noap.heuristics.starts import start_batches
 from noap.heuristics.swaps import exchanges
@@ -94,7 +94,7 @@ def ascend(oracle: Oracle, batch: Batch, k: int, max_steps: int) -> Batch:
     """Alternate until no support changes; rows that meet on one support are merged."""
     finished = []
     for _ in range(max_steps):
-        moved = oracle.refine(truncate(oracle.adversary.shrink(oracle.loadings(batch)), k), _ROUNDS)
+        moved = oracle.refine(choose(oracle.adversary, oracle.loadings(batch), k), _ROUNDS)
         alive = moved.weights.any(axis=1)
         # A vector that the adversary cancels has no direction to improve in: it is its own fixed point.
         settled = ~alive | (moved.indices == batch.indices).all(axis=1)

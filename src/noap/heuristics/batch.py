@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noap.adversaries.base import Adversary
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import top_k_indices, unit
 
-__all__ = ["Batch", "truncate"]
+__all__ = ["Batch", "choose", "truncate"]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,16 @@ class Batch:
         )
 
 
-def truncate(shrunk: FloatArray, k: int) -> Batch:
-    """Return the unit vectors along the top k entries of each row: the exact half-step in v."""
-    indices = top_k_indices(shrunk, k)
-    return Batch(indices, unit(np.take_along_axis(shrunk, indices, axis=1)))
+def choose(adversary: Adversary, loadings: FloatArray, k: int) -> Batch:
+    """Take the exact half-step in v: shrink the loadings, keep the top k of each row, normalise.
+
+    Shrinking keeps the order of magnitudes, so it is applied to the k chosen entries alone.
+    """
+    indices = top_k_indices(loadings, k)
+    return Batch(indices, unit(adversary.shrink(np.take_along_axis(loadings, indices, axis=1))))
+
+
+def truncate(rows: FloatArray, k: int) -> Batch:
+    """Project on the k-sparse unit vectors: keep the top k entries of each row, normalise."""
+    indices = top_k_indices(rows, k)
+    return Batch(indices, unit(np.take_along_axis(rows, indices, axis=1)))

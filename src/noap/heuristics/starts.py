@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noap.heuristics.batch import Batch, truncate
+from noap.heuristics.batch import Batch, choose, truncate
 from noap.heuristics.oracle import Oracle, SampleOracle
 from noap.linalg.products import row_top_k_norms
 from noap.linalg.types import FloatArray
@@ -28,7 +28,7 @@ _CHUNK_BYTES = 64 * 2**20
 def start_batches(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
     """Yield starting vectors, one half-step past their seeds, in batches of bounded size; dead ones dropped."""
     for loadings in _start_loadings(oracle, k, rng):
-        batch = truncate(oracle.adversary.shrink(loadings), k).alive()
+        batch = choose(oracle.adversary, loadings, k).alive()
         if len(batch):
             yield batch
 

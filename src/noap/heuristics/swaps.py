@@ -39,7 +39,7 @@ def exchanges(oracle: Oracle, single: Batch, rounds: int) -> Batch:
 
 def _filled(oracle: Oracle, held: Batch, slots: IntArray, additions: int) -> Batch:
     """Fill the free slot of every row with each of the features that pull hardest."""
-    loadings = oracle.adversary.shrink(oracle.loadings(held))
+    loadings = oracle.loadings(held)
     outside = np.abs(loadings)
     np.put_along_axis(outside, held.indices, 0.0, axis=1)
     added = np.argpartition(-outside, additions - 1, axis=1)[:, :additions]
@@ -48,4 +48,5 @@ def _filled(oracle: Oracle, held: Batch, slots: IntArray, additions: int) -> Bat
     indices[np.arange(len(rows)), slots[rows]] = added.ravel()
     indices.sort(axis=1)
     # The half-step in v restricted to the new support: an exact step of the form.
-    return Batch(indices, unit(np.take_along_axis(loadings[rows], indices, axis=1))).alive()
+    weights = oracle.adversary.shrink(np.take_along_axis(loadings[rows], indices, axis=1))
+    return Batch(indices, unit(weights)).alive()

@@ -1,4 +1,4 @@
-"""Theory beside the solvers: the spiked Wishart model, population objectives and their path, the paper's thresholds."""
+"""Theory beside the solvers: the spiked Wishart model, population objectives and path, thresholds."""
 
 from noap.theory.model import (
     Spike,

@@ -1,4 +1,4 @@
-"""Argument checks of the theory modules: each returns the value in one type or names the argument in an error."""
+"""Argument checks of the theory modules: each returns the value in one type or names it in an error."""
 
 import math
 import operator
@@ -12,9 +12,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 
-def require_number(
-    name: str, value: float, *, above: float = -math.inf, at_least: float = -math.inf
-) -> float:
+def require_number(name: str, value: float, *, above: float = -math.inf, at_least: float = -math.inf) -> float:
     """Return `value` as a finite float with ``value > above`` and ``value >= at_least``."""
     try:
         number = float(value)
@@ -31,8 +29,8 @@ def require_number(
 
 def require_fraction(name: str, value: float) -> float:
     """Return `value` as a float strictly between 0 and 1."""
-    number = require_number(name, value, above=0.0)
-    if number >= 1.0:
+    number = require_number(name, value)
+    if not 0.0 < number < 1.0:
         raise InvalidProblem(f"{name} must be strictly between 0 and 1, got {number:g}.")
     return number
 
@@ -51,7 +49,7 @@ def require_count(name: str, value: int, *, at_most: int | None = None) -> int:
 
 
 def require_array(name: str, value: ArrayLike, *, ndim: int = 1) -> Floats:
-    """Return `value` as a finite real float array with `ndim` axes and at least one entry."""
+    """Return a copy of `value` as a finite real float array with `ndim` axes and at least one entry."""
     try:
         array = np.asarray(value)
         if np.iscomplexobj(array):

@@ -1,4 +1,4 @@
-"""The spiked Wishart model: samples x_i ~ N(0, lam v v' + I) with a sparse unit vector v (Assumptions 1 to 3)."""
+"""The spiked Wishart model: samples x_i ~ N(0, lam v v' + I), v unit and sparse (Assumptions 1 to 3)."""
 
 import math
 import operator
@@ -6,9 +6,18 @@ from dataclasses import dataclass
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
+from noap.theory._checks import (
+    Floats,
+    Indices,
+    require_array,
+    require_budget,
+    require_count,
+    require_fraction,
+    require_number,
+)
 
 __all__ = [
     "Spike",
@@ -18,69 +27,6 @@ __all__ = [
     "spiked_wishart",
     "strong_weak_truth",
 ]
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
-
-
-def require_number(
-    name: str, value: float, *, above: float = -math.inf, at_least: float = -math.inf
-) -> float:
-    """Return `value` as a finite float with ``value > above`` and ``value >= at_least``, or name it in an error."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise InvalidProblem(f"{name} must be a number, got {value!r}.") from None
-    if not math.isfinite(number):
-        raise InvalidProblem(f"{name} must be finite, got {number}.")
-    if number < at_least:
-        raise InvalidProblem(f"{name} must be at least {at_least:g}, got {number:g}.")
-    if number <= above:
-        raise InvalidProblem(f"{name} must be above {above:g}, got {number:g}.")
-    return number
-
-
-def require_fraction(name: str, value: float) -> float:
-    """Return `value` as a float strictly between 0 and 1, or name it in an error."""
-    number = require_number(name, value, above=0.0)
-    if number >= 1.0:
-        raise InvalidProblem(f"{name} must be strictly between 0 and 1, got {number:g}.")
-    return number
-
-
-def require_count(name: str, value: int, *, at_most: int | None = None) -> int:
-    """Return `value` as an int with ``1 <= value <= at_most``, or name it in an error."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        raise InvalidProblem(f"{name} must be an integer, got {value!r}.") from None
-    if count < 1:
-        raise InvalidProblem(f"{name} must be at least 1, got {count}.")
-    if at_most is not None and count > at_most:
-        raise InvalidProblem(f"{name} must be at most {at_most}, got {count}.")
-    return count
-
-
-def require_array(name: str, value: ArrayLike, *, ndim: int = 1) -> Floats:
-    """Return `value` as a finite real float array with `ndim` axes and at least one entry, or name it in an error."""
-    try:
-        array = np.asarray(value)
-        if np.iscomplexobj(array):
-            raise TypeError
-        array = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise InvalidProblem(f"{name} must be an array of real numbers.") from None
-    if array.ndim != ndim or array.size == 0:
-        raise InvalidProblem(f"{name} must be a non-empty {ndim}-d array, got shape {array.shape}.")
-    if not np.isfinite(array).all():
-        raise InvalidProblem(f"{name} must not contain NaN or infinity.")
-    return array
-
-
-def require_budget(name: str, value: ArrayLike) -> None:
-    """Raise unless every entry of `value` is a finite number that is not negative."""
-    if np.any(require_array(name, np.ravel(value)) < 0.0):
-        raise InvalidProblem(f"{name} must not be negative.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +46,7 @@ class Spike:
 
     def __post_init__(self) -> None:
         truth = require_array("truth", self.truth)
-        # A typo such as an unnormalised truth would silently change lam; 1e-9 is far above rounding of a unit vector.
+        # An unnormalised truth would silently change lam; 1e-9 is far above the rounding of a unit vector.
         if abs(float(np.linalg.norm(truth)) - 1.0) > 1e-9:
             raise InvalidProblem("truth must have unit l2 norm: divide it by its norm.")
         truth.setflags(write=False)
@@ -108,7 +54,7 @@ class Spike:
         object.__setattr__(self, "lam", require_number("lam", self.lam, at_least=0.0))
 
     def deviation(self, v: ArrayLike) -> float:
-        """``sqrt(v' Sigma v) = sqrt(|v|_2^2 + lam <v, truth>^2)``, the standard deviation of one score x'v."""
+        """Return ``sqrt(v' Sigma v) = sqrt(|v|_2^2 + lam <v, truth>^2)``, the deviation of one score x'v."""
         vector = require_array("v", v)
         if vector.shape != self.truth.shape:
             raise InvalidProblem(f"v must have length {self.truth.size}, got {vector.size}.")
@@ -128,7 +74,8 @@ class SpikedWishart:
     lam : float
         Strength of the spike.
     support, strong, weak : ndarray of int
-        Sorted indices of the truth and of its two parts; `strong` and `weak` are empty for a general k-sparse truth.
+        Sorted indices of the truth and of its two parts; for a general k-sparse truth `strong` and `weak` are
+        empty.
     """
 
     X: Floats
@@ -144,11 +91,19 @@ class SpikedWishart:
         return Spike(self.v, self.lam)
 
 
-def strong_weak_truth(k: int, k1: int, c: float) -> Floats:
-    """``k1`` entries ``sqrt(c/k1)``, then ``k - k1`` entries ``sqrt((1-c)/(k-k1))``: Assumption 3's truth on its support.
+def as_spike(covariance: Spike | SpikedWishart) -> Spike:
+    """Return the spike of either; anything else cannot be used."""
+    spike = covariance.spike if isinstance(covariance, SpikedWishart) else covariance
+    if not isinstance(spike, Spike):
+        raise InvalidProblem("covariance must be a Spike or a SpikedWishart.")
+    return spike
 
-    The paper prints ``(1 - v)`` for ``(1 - c)``. It asks for c in (1/2, 1) and k1 far below k - k1; here c is any
-    number in (0, 1) and k1 any count below k.
+
+def strong_weak_truth(k: int, k1: int, c: float) -> Floats:
+    """``k1`` entries ``sqrt(c/k1)``, then ``k - k1`` entries ``sqrt((1-c)/(k-k1))``: Assumption 3's truth.
+
+    Its nonzeros only, shape (k,). The paper prints ``(1 - v)`` for ``(1 - c)``, and asks for c in (1/2, 1) and k1
+    far below k - k1; here c is any number in (0, 1) and k1 any count below k.
 
     Examples
     --------
@@ -177,8 +132,8 @@ def spiked_wishart(
     """Draw ``X = sqrt(lam) g v' + W``, with g and W standard normal: rows are ``N(0, lam v v' + I)``.
 
     The support is a uniform k-subset of the d features. Without `k1` and `c` (Assumption 2) the truth on it is
-    uniform on the unit sphere of R^k: normal entries, normalised. With both (Assumption 3) a uniform k1-subset of the
-    support is strong, with entries ``sqrt(c/k1)``; the others are weak, with ``sqrt((1-c)/(k-k1))``.
+    uniform on the unit sphere of R^k: normal entries, normalised. With both (Assumption 3) a uniform k1-subset of
+    the support is strong, with entries ``sqrt(c/k1)``; the others are weak, with ``sqrt((1-c)/(k-k1))``.
 
     Parameters
     ----------
@@ -202,14 +157,7 @@ def spiked_wishart(
     lam = require_number("lam", lam, at_least=0.0)
     if (k1 is None) != (c is None):
         raise InvalidProblem("k1 and c must be given together, or neither of them.")
-    if not (random_state is None or isinstance(random_state, np.random.Generator)):
-        try:
-            random_state = operator.index(random_state)
-        except TypeError:
-            raise InvalidProblem("random_state must be an integer, a numpy Generator or None.") from None
-        if random_state < 0:
-            raise InvalidProblem(f"random_state must be at least 0, got {random_state}.")
-    rng = np.random.default_rng(random_state)
+    rng = _generator(random_state)
 
     features = rng.choice(d, size=k, replace=False)  # in random order, so its head is a random strong part
     strong = weak = np.empty(0, dtype=np.intp)
@@ -225,14 +173,22 @@ def spiked_wishart(
     scores = math.sqrt(lam) * rng.standard_normal(n)
     X = rng.standard_normal((n, d))
     X[:, support] += np.outer(scores, v[support])  # only the k spiked columns: no second n x d array
-    for array in (
-        v,
-        support,
-        strong,
-        weak,
-    ):  # X stays writable: centring in place is a normal thing to do to data
+    # X stays writable, since data is often centred in place; what describes the truth does not.
+    for array in (v, support, strong, weak):
         array.setflags(write=False)
     return SpikedWishart(X=X, v=v, lam=lam, support=support, strong=strong, weak=weak)
+
+
+def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    if random_state is None or isinstance(random_state, np.random.Generator):
+        return np.random.default_rng(random_state)
+    try:
+        seed = operator.index(random_state)
+    except TypeError:
+        raise InvalidProblem("random_state must be an integer, a numpy Generator or None.") from None
+    if seed < 0:
+        raise InvalidProblem(f"random_state must be at least 0, got {seed}.")
+    return np.random.default_rng(seed)
 
 
 @overload
@@ -240,7 +196,7 @@ def rho_from_normalised(rho_bar: float, n: int, k: int) -> float: ...
 @overload
 def rho_from_normalised(rho_bar: Floats, n: int, k: int) -> Floats: ...
 def rho_from_normalised(rho_bar: float | Floats, n: int, k: int) -> float | Floats:
-    """``rho = rho_bar sqrt(n/k)``, for a number or an array; the inverse of :func:`normalised_from_rho`."""
+    """``rho = rho_bar sqrt(n/k)``, for a number or an array: the inverse of :func:`normalised_from_rho`."""
     require_budget("rho_bar", rho_bar)
     return rho_bar * math.sqrt(require_count("n", n) / require_count("k", k))
 

@@ -8,17 +8,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
-from noap.theory._stationary import maximiser, segments
-from noap.theory.model import (
+from noap.theory._checks import (
     Floats,
     Indices,
-    Spike,
-    SpikedWishart,
     require_array,
     require_budget,
     require_count,
     require_number,
 )
+from noap.theory._stationary import maximiser, segments
+from noap.theory.model import Spike, SpikedWishart, as_spike
 
 __all__ = [
     "PopulationPath",
@@ -49,22 +48,22 @@ def _log_gamma_factor(n: int) -> float:
     x = n / 2.0
     if n < 60:
         return math.lgamma(x + 0.5) - math.lgamma(x) - 0.5 * math.log(x)
-    # lgamma(x) is about x log x, so the difference loses all digits of 1 - c_n near n = 1e8. The asymptotic series
-    # (from the Bernoulli numbers) has a first omitted term 31/(18432 x^9), below 1e-16 for n >= 60.
+    # lgamma(x) is about x log x, so the difference loses all digits of 1 - c_n near n = 1e8. The asymptotic
+    # series (from the Bernoulli numbers) has a first omitted term 31/(18432 x^9), below 1e-16 for n >= 60.
     y = 1.0 / (x * x)
     return -(1.0 / 8 - y * (1.0 / 192 - y * (1.0 / 640 - y * (17.0 / 14336)))) / x
 
 
 def truncated_variance(sigma: float, rho: float) -> float:
-    """``E(|z| - rho)_+^2 = 2 h_rho(sigma) = (sigma^2 + rho^2) erfc(q/sqrt 2) - rho sigma sqrt(2/pi) exp(-q^2/2)``.
+    """``E(|z| - rho)_+^2 = (sigma^2 + rho^2) erfc(q/sqrt 2) - rho sigma sqrt(2/pi) exp(-q^2/2)``.
 
-    z is ``N(0, sigma^2)`` and ``q = rho/sigma``: the function in the proof of Theorem 3. Its derivative in sigma is
-    ``2 sigma erfc(q/sqrt 2) > 0``, which is the theorem. Underflows to 0 from about q = 38.
+    z is ``N(0, sigma^2)`` and ``q = rho/sigma``. This is ``2 h_rho(sigma)`` in the proof of Theorem 3. Its
+    derivative in sigma is ``2 sigma erfc(q/sqrt 2) > 0``: the theorem. Underflows to 0 from q = 38 or so.
 
     Examples
     --------
     >>> truncated_variance(2.0, 0.0), round(truncated_variance(1.0, 1.0), 6)
-    (4.0, 0.150679)
+    (4.0, 0.15068)
     """
     from scipy.special import erfcx  # here, so that importing noap does not import scipy
 
@@ -72,7 +71,7 @@ def truncated_variance(sigma: float, rho: float) -> float:
     if rho >= 40.0 * sigma:  # exp(-800) is 0 in double precision; this also covers sigma = 0
         return 0.0
     q = rho / sigma
-    # erfcx = exp(x^2) erfc(x): both terms carry the same exponential, so their difference keeps its digits in the tail.
+    # erfcx = exp(x^2) erfc(x): both terms carry the same exponential, so the tail keeps its digits.
     tail = (1.0 + q * q) * float(erfcx(q / math.sqrt(2.0))) - q * math.sqrt(2.0 / math.pi)
     return sigma * sigma * math.exp(-0.5 * q * q) * tail
 
@@ -86,7 +85,7 @@ def population_value(
     n: int | None = None,
     form: Form | None = None,
 ) -> float:
-    """Objective at v when rows are ``N(0, Sigma)``; with ``s = sqrt(v'Sigma v)`` and ``r = rho |v|_1 / sqrt(n)``.
+    """Objective at v for rows ``N(0, Sigma)``, with ``s = sqrt(v'Sigma v)`` and ``r = rho |v|_1 / sqrt(n)``.
 
     ========= ============= =========================================================== =====================
     adversary form          value                                                       clip
@@ -97,7 +96,8 @@ def population_value(
     feature   "clipped"     ``E(1/n)(|Xv|_2 - rho|v|_1)_+^2``, by incomplete Gammas     inside the expectation
     ========= ============= =========================================================== =====================
 
-    As ``c_n < 1``, "limit" is *below* "expectation" wherever ``0 < r < s``; the paper calls it an upper approximation.
+    As ``c_n < 1`` (:func:`gamma_factor`), "limit" is *below* "expectation" for every ``rho > 0``; the paper calls
+    it an upper approximation.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def population_value(
     if adversary == "sample":
         if form is not None:
             raise InvalidProblem("form must be left out for adversary='sample', which has one closed form.")
-        # The distance from x'v to 0 under |e|_2 <= rho shrinks by rho |v|_2, so a vector that is not unit scales it.
+        # An attack with |e|_2 <= rho moves x'v by up to rho |v|_2: the table's rho is that of a unit vector.
         return truncated_variance(sigma, budget * float(np.linalg.norm(vector)))
     if adversary != "feature":
         raise InvalidProblem(f"adversary must be 'feature' or 'sample', got {adversary!r}.")
@@ -141,7 +141,7 @@ def population_value(
 
 
 def _clipped_expectation(sigma: float, r: float, n: int) -> float:
-    """``E(sigma chi_n / sqrt n - r)_+^2`` for the chi law with n degrees of freedom; absolute error about 1e-15 sigma^2."""
+    """Return ``E(sigma chi_n / sqrt n - r)_+^2``, chi_n the length of a standard normal vector in R^n."""
     from scipy.special import gammaincc
 
     if sigma == 0.0:
@@ -152,10 +152,8 @@ def _clipped_expectation(sigma: float, r: float, n: int) -> float:
 
 
 def _deviation(v: Floats, covariance: Spike | SpikedWishart | ArrayLike) -> float:
-    if isinstance(covariance, SpikedWishart):
-        covariance = covariance.spike
-    if isinstance(covariance, Spike):
-        return covariance.deviation(v)
+    if isinstance(covariance, (Spike, SpikedWishart)):
+        return as_spike(covariance).deviation(v)
     matrix = require_array("covariance", covariance, ndim=2)
     if matrix.shape != (v.size, v.size):
         raise InvalidProblem(f"covariance must have shape {(v.size, v.size)}, got {matrix.shape}.")
@@ -194,13 +192,13 @@ class PopulationPath:
 def population_path(
     covariance: Spike | SpikedWishart, rhos: ArrayLike, *, n: int, k: int | None = None
 ) -> PopulationPath:
-    """Maximise ``sqrt(1 + lam <v,v*>^2) - rho/sqrt(n) |v|_1`` over unit v with at most k nonzeros, for each rho.
+    """Maximise ``sqrt(1 + lam <v,v*>^2) - rho/sqrt(n) |v|_1`` over k-sparse unit v, for each rho.
 
-    This is the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum is one feature
-    or proportional to the soft threshold ``(|v*| - tau)_+``; each piece of that family has at most one maximum, found
-    by a bracketed root and compared with the others, so the path is exact to rounding for any truth.
-    Under Assumption 3 it is: all k features, then all of the strong part, then one strong feature, then value 0; any of
-    the first stages can be missing.
+    This is the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum is one
+    feature or proportional to the soft threshold ``(|v*| - tau)_+``; each piece of that family has at most one
+    maximum, found by a bracketed root and compared with the others, so the path is exact to rounding for any
+    truth (a feature whose effect on the value is below rounding may be in or out). Under Assumption 3 it is: all
+    k features, then all of the strong part, then one strong feature, then value 0; the second can be missing.
 
     Parameters
     ----------
@@ -221,9 +219,7 @@ def population_path(
     >>> path.stages
     ('recovery', 'robust', 'single', 'zero')
     """
-    spike = covariance.spike if isinstance(covariance, SpikedWishart) else covariance
-    if not isinstance(spike, Spike):
-        raise InvalidProblem("covariance must be a Spike or a SpikedWishart.")
+    spike = as_spike(covariance)
     budgets = require_array("rhos", rhos)
     require_budget("rhos", budgets)
     samples = require_count("n", n)
@@ -239,19 +235,11 @@ def population_path(
     for i, rho in enumerate(budgets):
         v, root = maximiser(entries, family, spike.lam, rho / math.sqrt(samples))
         if root <= 0.0:
-            v = np.eye(1, entries.size)[
-                0
-            ]  # the last feature to fall; at value 0 every unit vector is optimal
+            v = np.eye(1, entries.size)[0]  # the last feature to fall; at value 0 every unit vector is optimal
         vectors[i, order] = v * np.sign(spike.truth[order])
         values[i] = max(root, 0.0) ** 2
         size = np.count_nonzero(v)
         stages.append(
-            "zero"
-            if root <= 0.0
-            else "recovery"
-            if size == order.size
-            else "single"
-            if size == 1
-            else "robust"
+            "zero" if root <= 0.0 else "recovery" if size == order.size else "single" if size == 1 else "robust"
         )
     return PopulationPath(rhos=budgets, values=values, vectors=vectors, stages=tuple(stages))

@@ -6,16 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap.errors import InvalidProblem
+from noap.theory._checks import require_count, require_fraction, require_number
 from noap.theory._stationary import Segment
-from noap.theory.model import (
-    Spike,
-    SpikedWishart,
-    normalised_from_rho,
-    require_count,
-    require_fraction,
-    require_number,
-    strong_weak_truth,
-)
+from noap.theory.model import Spike, SpikedWishart, as_spike, normalised_from_rho, strong_weak_truth
 from noap.theory.population import Stage, gamma_factor
 
 __all__ = [
@@ -32,23 +25,23 @@ __all__ = [
 
 
 def feasible_rho(covariance: Spike | SpikedWishart, *, n: int) -> float:
-    """``c_n sqrt(n) max_j sqrt(1 + lam v*_j^2)``: the largest rho for which Proposition 5's feasible set is not empty.
+    """``c_n sqrt(n) max_j sqrt(1 + lam v*_j^2)``: the largest rho whose feasible set has a point (Proposition 5).
 
-    The set holds the v with ``c_n sqrt(v'Sigma v) >= rho/sqrt(n) |v|_1``. The left side is a norm, so its largest value
-    on the l1 ball is at a vertex: one feature. Exact for every k >= 1.
+    The set holds the v with ``c_n sqrt(v'Sigma v) >= rho/sqrt(n) |v|_1``. The left side is a norm, so its largest
+    value on the l1 ball is at a vertex: one feature. Exact for every k >= 1.
 
     Examples
     --------
     >>> round(feasible_rho(Spike(strong_weak_truth(5, 2, 0.8), 3.0), n=500), 4)
-    33.1496
+    33.1497
     """
-    spike = covariance.spike if isinstance(covariance, SpikedWishart) else covariance
+    spike = as_spike(covariance)
     largest = float(np.abs(spike.truth).max())
     return gamma_factor(n) * math.sqrt(n * (1.0 + spike.lam * largest**2))
 
 
 def feasible_rho_printed(lam: float, k: int, *, n: int) -> float:
-    """``(lam + 1) c_n sqrt(n/k)``: the budget up to which the proof of Proposition 5 claims a non-empty set. False.
+    """``(lam + 1) c_n sqrt(n/k)``: up to here Proposition 5's proof claims a non-empty set, which is false.
 
     For the uniform truth it exceeds :func:`feasible_rho` whenever ``lam^2 + lam + 1 > k``.
     """
@@ -57,15 +50,15 @@ def feasible_rho_printed(lam: float, k: int, *, n: int) -> float:
 
 
 def recovery_condition(lam: float, k: int, delta: float, *, n: int) -> float:
-    """``rho < lam(2 delta - delta^2)/(sqrt(1+lam) + sqrt(1+lam(1-delta)^2)) sqrt(n)/(sqrt(k) - 1)`` gives recovery.
+    """``lam(2 delta - delta^2)/(sqrt(1+lam) + sqrt(1+lam(1-delta)^2)) sqrt(n)/(sqrt(k)-1)``: Theorem 4 corrected.
 
-    Below the returned rho every population optimum has ``|<v, v*>| >= 1 - delta``: Theorem 4 with the factor that its
-    proof drops, and with ``|v*|_1 - |v|_1 <= sqrt(k) - 1`` for unit vectors. Infinite for k = 1.
+    Below this rho every population optimum has ``|<v, v*>| >= 1 - delta``. It keeps the factor that the printed
+    proof drops, and uses ``|v*|_1 - |v|_1 <= sqrt(k) - 1`` for unit vectors. Infinite for k = 1.
 
     Examples
     --------
     >>> round(recovery_condition(3.0, 5, 0.1, n=500), 3)
-    2.65
+    2.677
     """
     lam = require_number("lam", lam, at_least=0.0)
     k, n = require_count("k", k), require_count("n", n)
@@ -79,24 +72,19 @@ def recovery_condition(lam: float, k: int, delta: float, *, n: int) -> float:
 def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, constant: float) -> float:
     """``rho <= constant delta lam sqrt(n/k)``: Theorem 4 as printed. No constant serves every lam.
 
-    The uniform truth gives way to one feature at about ``sqrt(lam n/k)`` for large lam, so any constant fails once lam is
-    above about ``1/(constant delta)^2``. The proof's constant is :func:`recovery_epsilon` over delta.
+    The uniform truth gives way to one feature at about ``sqrt(lam n/k)`` for large lam, so any constant fails
+    once lam is above about ``1/(constant delta)^2``. The proof's constant is :func:`recovery_epsilon` over delta.
     """
     lam = require_number("lam", lam, at_least=0.0)
     k, n = require_count("k", k), require_count("n", n)
-    return (
-        require_number("constant", constant, above=0.0)
-        * require_fraction("delta", delta)
-        * lam
-        * math.sqrt(n / k)
-    )
+    return require_number("constant", constant, above=0.0) * require_fraction("delta", delta) * lam * math.sqrt(n / k)
 
 
 def recovery_epsilon(delta: float, cosine: float) -> float:
     """``epsilon' = (2 delta - delta^2)/(sqrt 6 max(1, sqrt(2 - 2 cosine)))``, from the proof of Theorem 4.
 
-    `cosine` is ``<v, v*>`` in [0, 1] of the optimum. The sqrt 6 stands for ``sqrt(1+lam) + sqrt(1+lam(1-delta)^2)``, which
-    it bounds for ``lam <= 1/2`` only.
+    `cosine` is ``<v, v*>`` in [0, 1] of the optimum. The sqrt 6 stands in for
+    ``sqrt(1+lam) + sqrt(1+lam(1-delta)^2)``, which it bounds for every delta only if ``lam <= 1/2``.
     """
     delta = require_fraction("delta", delta)
     cosine = require_number("cosine", cosine, at_least=0.0)
@@ -121,8 +109,8 @@ class PrintedStages:
 def stage_thresholds_printed(lam: float, k: int, k1: int, c: float, *, n: int) -> PrintedStages:
     """From ``lam sqrt(1+2c-3c^2)/(1+sqrt(1+lam(1-c))) sqrt(n/k2)`` to ``lam c/(1+sqrt(1+lam c)) sqrt(n/k1)``.
 
-    The theorem itself prints only orders; these are the constants of its proof. Where the interval is not empty it lies
-    inside the exact robust stage of :func:`stage_thresholds`; where it is empty it says nothing.
+    The theorem prints only orders; these are the constants of its proof. Under Assumption 3 the interval, where
+    it is not empty, lies in the exact robust stage of :func:`stage_thresholds` (for k1 = 1 in the single one).
 
     Examples
     --------
@@ -166,7 +154,7 @@ class StageThresholds:
         return weak, single, zero
 
     def stage(self, rho: float) -> Stage:
-        """The stage of a budget, named as in :class:`noap.theory.PopulationPath`."""
+        """Return the stage of a budget, named as in :class:`noap.theory.PopulationPath`."""
         rho = require_number("rho", rho, at_least=0.0)
         if rho >= self.zero_at:
             return "zero"
@@ -180,12 +168,13 @@ def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageT
 
     With rho in units of sqrt(n), and in the usual order of events,
 
-    - the weak part ends at ``lam sqrt(c(1-c)/k2)/sqrt(1+lam c)``, where its entries reach 0 continuously, provided
-      ``1 - c <= (c - sqrt(c(1-c) k1/k2))(1 + lam c)``; else it is dropped in one jump at a later rho, found as a root;
+    - the weak part ends at ``lam sqrt(c(1-c)/k2)/sqrt(1+lam c)``, where its entries reach 0 continuously,
+      provided ``1 - c <= (c - sqrt(c(1-c) k1/k2))(1 + lam c)``; else it is dropped in one jump at a later rho,
+      found as a root;
     - one strong feature is left from ``(sqrt(1+lam c) - sqrt(1+lam c/k1))/(sqrt(k1) - 1)``;
     - the value is 0 from ``sqrt(1+lam c/k1)``.
 
-    If the weak part would outlast the second threshold, there is no robust stage: all k features give way to one.
+    If the weak part outlasts the second threshold, there is no robust stage: all k features give way to one.
 
     Examples
     --------
@@ -195,7 +184,7 @@ def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageT
     lam, c, n = _check_stages(lam, k, k1, c, n)
     truth = strong_weak_truth(k, k1, c)
     mixed = Segment(truth, 0.0, float(truth[-1]), lam)
-    # Leaving continuously is a limit, not a crossing: the root of a lead that vanishes to second order is useless.
+    # Leaving continuously is a limit, not a crossing: there the lead vanishes to second order, a useless root.
     continuous = mixed.rising_end() == mixed.high
     weak_ends = mixed.budget(mixed.high) if continuous else mixed.meets(math.sqrt(c), math.sqrt(k1))
     single_from = weak_ends

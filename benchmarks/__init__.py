@@ -1,0 +1,1 @@
+"""Measurements. Each writes one results file that says machine, versions and commit."""

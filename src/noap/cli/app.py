@@ -1,0 +1,69 @@
+"""The application, and how it ends: 0 on success, 2 on bad input, 3 when a limit stopped it early."""
+
+import sys
+import warnings
+from typing import Annotated, TextIO
+
+import typer
+from rich.console import Console
+
+from noap._version import __version__
+from noap.cli.demo import demo
+from noap.cli.solve import solve
+from noap.errors import NoapError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="noap",
+    help="Sparse principal components that hold up under attack.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.command()(demo)
+app.command()(solve)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"noap {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Sparse principal components that hold up under attack."""
+
+
+def main() -> None:
+    """Run the command line; every failure a user can cause is one line on stderr."""
+    errors = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def show(
+        message: Warning | str,
+        category: type[Warning],
+        filename: str,
+        lineno: int,
+        file: TextIO | None = None,
+        line: str | None = None,
+    ) -> None:
+        errors.print("[yellow]noap:[/yellow]", str(message))
+
+    warnings.showwarning = show
+    try:
+        code = app(standalone_mode=False)
+    except NoapError as error:
+        errors.print("[red]noap:[/red]", str(error))
+        code = 2
+    except typer.TyperException as error:
+        errors.print("[red]noap:[/red]", error.format_message())
+        code = 2
+    except (KeyboardInterrupt, typer.Abort):
+        errors.print("[red]noap:[/red] interrupted before there was an answer.")
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

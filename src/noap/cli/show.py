@@ -1,0 +1,65 @@
+"""What a result looks like on a terminal and in a JSON file."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from noap._version import __version__
+from noap.result import Result
+
+__all__ = ["as_json", "print_result"]
+
+
+def print_result(result: Result, names: tuple[str, ...], console: Console) -> None:
+    """Print the features with their loadings, the variances and what is proved."""
+    problem = result.problem
+    table = Table(title=f"{len(result.support)} of {problem.n_features} features", title_justify="left")
+    table.add_column("feature")
+    table.add_column("loading", justify="right")
+    for j in result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]:
+        table.add_row(names[j], f"{result.v[j]:+.4f}")
+    console.print(table)
+    console.print(f"robust variance  {result.value:.6g}")
+    console.print(f"plain variance   {_plain_variance(result):.6g}")
+    if math.isfinite(result.bound):
+        console.print(f"proved bound     {result.bound:.6g}")
+    console.print(f"{result.method}, {result.claim}", soft_wrap=True)
+    if result.limit is not None:
+        console.print(f"Stopped early by its {result.limit.value} limit.")
+
+
+def as_json(result: Result, names: tuple[str, ...]) -> str:
+    """Return the result as a JSON document; what is not proved or not finite is null."""
+    problem = result.problem
+    document: dict[str, Any] = {
+        "noap": __version__,
+        "method": result.method,
+        "n_samples": problem.n_samples,
+        "n_features": problem.n_features,
+        "k": problem.k,
+        "adversary": type(problem.adversary).__name__,
+        "rho": problem.adversary.rho,
+        "support": result.support.tolist(),
+        "features": [names[j] for j in result.support],
+        "loadings": result.v[result.support].tolist(),
+        "robust_variance": result.value,
+        "plain_variance": _plain_variance(result),
+        "bound": result.bound if math.isfinite(result.bound) else None,
+        "bound_proof": result.bound_proof,
+        "gap": result.gap if math.isfinite(result.gap) else None,
+        "status": result.status.value,
+        "limit": None if result.limit is None else result.limit.value,
+        "claim": result.claim,
+        "seconds": result.seconds,
+    }
+    return json.dumps(document, indent=2)
+
+
+def _plain_variance(result: Result) -> float:
+    from noap.adversaries import NoAdversary
+
+    return NoAdversary().value(result.problem.samples("the plain variance"), result.v)

@@ -1,0 +1,155 @@
+r"""How large the entries of an optimum can be: caps on v, ranges of :math:`g = Q^\top v`, bounds on its l1 norm.
+
+Everything follows from one optimum :math:`v` of the robust problem, unit and at least as good as the incumbent.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.linalg.types import FloatArray
+from noap.linalg.vectors import keep_top_k, norms
+from noap.mip.cuts import Cuts
+from noap.mip.instance import Instance
+
+__all__ = ["Limits", "limits_of"]
+
+# The incumbent's value and the eigenvectors carry rounding errors of this size at most; limits are widened by it.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Limits:
+    r"""Boxes that contain an optimum.
+
+    Attributes
+    ----------
+    cap : array of shape (d,)
+        :math:`|v_i| \le` cap.
+    low, high : arrays of shape (d,)
+        :math:`\text{low}_j \le \langle q_j, v\rangle \le \text{high}_j`.
+    l1_low, l1_high : float
+        Bounds on :math:`\|v\|_1`.
+    """
+
+    cap: FloatArray
+    low: FloatArray
+    high: FloatArray
+    l1_low: float
+    l1_high: float
+
+
+def limits_of(instance: Instance, cuts: Cuts) -> Limits:
+    """Return the boxes that the switched-on cuts allow."""
+    root = math.sqrt(max(instance.value, 0.0)) * (1.0 - _ROUNDING)
+    cap = _caps(instance, root) if cuts.caps and root > 0 else np.ones(instance.d)
+    l1_low, l1_high = 0.0, math.sqrt(instance.d)
+    if cuts.l1:
+        l1_low, l1_high = _least_l1(cap, instance.k), math.sqrt(instance.k)
+    reach = np.ones(instance.d)
+    if cuts.ranges:
+        reach = norms(keep_top_k(instance.eigenvectors.T, instance.k))
+        if cuts.caps:
+            # |<q, v>| <= sum over the support of |q_i| U_i, at most the sum of the k largest products.
+            products = np.sort(np.abs(instance.eigenvectors) * cap[:, None], axis=0)[-instance.k :]
+            reach = np.minimum(reach, products.sum(axis=0))
+    least = np.zeros(instance.d)
+    if cuts.tight_ranges and root > 0:
+        least, reach = _tightened(instance.eigenvalues, reach, _least_energy(instance, root, max(l1_low, 1.0)))
+    low, high = -reach, reach.copy()
+    if cuts.symmetry:
+        low[0] = least[0]
+    if cuts.l1 and cuts.cutoff and instance.kind == "feature" and root > 0:
+        # t + rho |v|_1 = |Xv| <= sqrt(sum of eigenvalues times masses), and t is at least the incumbent's.
+        farthest = math.sqrt(_most_energy(instance.eigenvalues, reach**2))
+        l1_high = max(min(l1_high, (farthest - root) / instance.rho), l1_low)
+    widen = 1.0 + _ROUNDING
+    return Limits(cap, np.where(low > 0, low / widen, low * widen), high * widen, l1_low / widen, l1_high * widen)
+
+
+def _caps(instance: Instance, root: float) -> FloatArray:
+    r"""Return U with |v_j| <= U_j.
+
+    At an optimum (u, v) of the bilinear form both half-steps are stationary. Feature-wise
+    :math:`t v_j = \mathrm{soft}(a_j^\top u, \rho)`; sample-wise :math:`v_j = a_j^\top u/(t + \rho\|u\|_1)` with
+    :math:`\|u\|_1 \ge \max(1, t/M)`, M the largest loss of one sample.
+    """
+    if instance.kind == "sample":
+        spread = instance.rho * max(1.0 / math.sqrt(instance.n), root / _largest_loss(instance))
+        caps: FloatArray = instance.deviations / (root + spread)
+    else:
+        caps = np.maximum(instance.deviations - instance.rho, 0.0) / root
+    return np.minimum(caps * (1.0 + _ROUNDING), 1.0)
+
+
+def _largest_loss(instance: Instance) -> float:
+    assert instance.samples is not None
+    tops = norms(keep_top_k(instance.samples, instance.k))
+    return float(tops.max()) - instance.rho
+
+
+def _least_l1(cap: FloatArray, k: int) -> float:
+    """Return the least l1 norm of a unit k-sparse v within the caps: the largest caps are filled first.
+
+    The l1 norm is Schur-concave in the squares, and filling greedily majorises every other choice.
+    """
+    squares = np.sort(cap**2)[::-1][:k]
+    before = np.concatenate([[0.0], np.cumsum(squares)[:-1]])
+    used = np.clip(1.0 - before, 0.0, squares)
+    return max(float(np.sqrt(used).sum()), 1.0)
+
+
+def _least_energy(instance: Instance, root: float, l1_low: float) -> float:
+    """Return a lower bound on v'Sv for every v at least as good as the incumbent."""
+    if instance.kind == "none":
+        return root**2
+    if instance.kind == "feature":
+        return (root + instance.rho * l1_low) ** 2
+    # Scores are losses plus rho where a sample is active; with losses at most M the sum of losses is at least
+    # n value/M and the number of active samples at least n value/M^2.
+    by_largest = root * (1.0 + instance.rho / _largest_loss(instance))
+    return max(by_largest, root + instance.rho / math.sqrt(instance.n)) ** 2
+
+
+def _most_energy(eigenvalues: FloatArray, masses: FloatArray, fixed: int = -1, mass: float = 0.0) -> float:
+    """Return max sum_j lambda_j m_j over 0 <= m_j <= masses_j with sum 1, optionally with one m_j fixed."""
+    room = masses.copy()
+    left = 1.0
+    total = 0.0
+    if fixed >= 0:
+        room[fixed] = 0.0
+        left -= mass
+        total = eigenvalues[fixed] * mass
+    before = np.concatenate([[0.0], np.cumsum(room)[:-1]])
+    return float(total + eigenvalues @ np.clip(left - before, 0.0, room))
+
+
+def _tightened(eigenvalues: FloatArray, reach: FloatArray, energy: float) -> tuple[FloatArray, FloatArray]:
+    """Return least and largest |g_j| of unit v with v'Sv >= energy; the masses g_j^2 sum to 1."""
+    least = np.zeros(len(reach))
+    most = reach.copy()
+    for _ in range(2):  # the second sweep uses what the first one learnt; a third brings nothing
+        for j in range(len(reach)):
+            masses = most**2
+            low, high = 0.0, min(float(masses[j]), 1.0)
+            # max energy given m_j is concave in m_j: its superlevel set is an interval around the peak.
+            peak = min(max(1.0 - float(np.delete(masses, j)[:j].sum()), 0.0), high)
+            if _most_energy(eigenvalues, masses, j, peak) < energy:
+                continue  # rounding at the incumbent itself: leave the range as it is
+            most[j] = math.sqrt(_bisect(eigenvalues, masses, j, peak, high, energy))
+            least[j] = math.sqrt(_bisect(eigenvalues, masses, j, peak, low, energy))
+    return least, most
+
+
+def _bisect(eigenvalues: FloatArray, masses: FloatArray, j: int, inside: float, outside: float, energy: float) -> float:
+    """Return a mass between `inside` and `outside`, on the outer side of where the energy is reached."""
+    if _most_energy(eigenvalues, masses, j, outside) >= energy:
+        return outside
+    for _ in range(50):
+        middle = 0.5 * (inside + outside)
+        if _most_energy(eigenvalues, masses, j, middle) >= energy:
+            inside = middle
+        else:
+            outside = middle
+    return outside

@@ -1,0 +1,121 @@
+r"""The block that bounds :math:`v^\top S v = \sum_j \lambda_j g_j^2`, :math:`g_j = \langle q_j, v\rangle`, from above.
+
+As printed (the paper's PLU set): :math:`g_j` is a combination of two neighbouring breakpoints, and
+:math:`\xi_j`, the same combination of their squares, is the chord of :math:`g_j^2`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noap.linalg.types import FloatArray, IntArray
+from noap.mip.cuts import Cuts
+from noap.mip.draft import Draft
+from noap.mip.formulations.breakpoints import chord_error, interpolated, weights_at
+from noap.mip.formulations.limits import Limits
+from noap.mip.instance import Instance
+
+__all__ = ["Spectrum", "add_spectrum"]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """The energy as a linear form, and what the program may add to it.
+
+    Attributes
+    ----------
+    energy : list of (columns, coefficients)
+        At least v'Sv at every feasible point that is a unit direction.
+    g : array of int
+        Columns of <q_j, v>: of the first r directions, of all of them with Parseval's row.
+    points : tuple of arrays
+        Breakpoints of the first r directions.
+    error : float
+        sum_j lambda_j (widest piece)^2/4 over them.
+    rest : tuple of (columns, coefficients)
+        gamma, the mass of the directions past r, as a linear form; empty when there are none.
+    rest_cost : float
+        lambda_{r+1} - lambda_d: what a unit of gamma may add.
+    """
+
+    energy: list[tuple[ArrayLike, ArrayLike]]
+    g: IntArray
+    points: tuple[FloatArray, ...]
+    error: float
+    rest: tuple[tuple[ArrayLike, ArrayLike], ...]
+    rest_cost: float
+
+
+def add_spectrum(
+    draft: Draft,
+    instance: Instance,
+    v: IntArray,
+    limits: Limits,
+    cuts: Cuts,
+    points: tuple[FloatArray, ...],
+) -> Spectrum:
+    """Add g, xi, eta for the first ``len(points)`` directions, and Parseval's h or the paper's gamma for the rest."""
+    d, r = instance.d, len(points)
+    lam, Q = instance.eigenvalues, instance.eigenvectors
+    shown = d if cuts.parseval else r
+    g = draft.block("g", shown, limits.low[:shown], limits.high[:shown], lambda v: Q[:, :shown].T @ v)
+    for j in range(shown):
+        draft.row(f"g[{j}] = <q, v>", [(g[j], 1.0), (v, -Q[:, j])], lower=0.0, upper=0.0)
+    xi = np.array([_add_chords(draft, instance, g[j], j, points[j]) for j in range(r)], dtype=np.intp)
+    error = float(sum(lam[j] * chord_error(points[j]) for j in range(r)))
+    following = float(lam[r]) if r < d else 0.0
+    rest_cost = following - float(lam[-1]) if r < d else 0.0
+    if cuts.parseval:
+        h = _add_parseval(draft, instance, g, xi, limits)
+        rest = ((h[r:], 1.0),) if r < d else ()
+        return Spectrum([(h, lam)], g, points, error, rest, rest_cost)
+    energy: list[tuple[ArrayLike, ArrayLike]] = [(xi, lam[:r])]
+    total: list[tuple[ArrayLike, ArrayLike]] = [(xi, 1.0)]
+    rest = ()
+    if r < d:
+        gamma = draft.block("gamma", 1, 0.0, 1.0, lambda v: max(1.0 - float(np.sum((Q[:, :r].T @ v) ** 2)), 0.0))
+        draft.square("gamma", g, 1.0, [(gamma, 1.0)], 1.0)
+        energy.append((gamma, following))
+        total.append((gamma, 1.0))
+        rest = ((gamma, 1.0),)
+    if cuts.xi_sum:
+        # sum g_j^2 (+ gamma) <= 1, and each chord adds at most its error.
+        draft.row("sum of xi", total, upper=1.0 + sum(chord_error(part) for part in points))
+    return Spectrum(energy, g, points, error, rest, rest_cost)
+
+
+def _add_chords(draft: Draft, instance: Instance, g: int, j: int, points: FloatArray) -> int:
+    q = instance.eigenvectors[:, j]
+    xi = draft.block(
+        f"xi[{j}]", 1, 0.0, float((points**2).max()), lambda v: interpolated(points, float(q @ v))
+    )
+    eta = draft.block(f"eta[{j}]", len(points), 0.0, 1.0, lambda v: weights_at(points, float(q @ v)))
+    draft.row(f"weights[{j}]", [(eta, 1.0)], lower=1.0, upper=1.0)
+    draft.row(f"place[{j}]", [(eta, points), (g, -1.0)], lower=0.0, upper=0.0)
+    draft.row(f"chord[{j}]", [(eta, points**2), (xi, -1.0)], lower=0.0, upper=0.0)
+    if len(points) > 2:
+        draft.sos2(f"pieces[{j}]", eta, points)
+    return int(xi[0])
+
+
+def _add_parseval(draft: Draft, instance: Instance, g: IntArray, xi: IntArray, limits: Limits) -> IntArray:
+    r"""Add h with :math:`g_j^2 \le h_j \le` chord and :math:`\sum_j h_j = 1`.
+
+    An optimum has length 1, so h = g^2 is feasible. Eliminating h gives, for every shift s,
+    :math:`v^\top S v \le s + \sum_j (\lambda_j - s)_+ \xi_j - \sum_j (s - \lambda_j)_+ g_j^2`: the noise directions, whose
+    eigenvalues differ little, cost almost no chord error, and those past r need no pieces at all.
+    """
+    low, high = limits.low, limits.high
+    h = draft.block(
+        "h", instance.d, 0.0, np.maximum(low**2, high**2), lambda v: (instance.eigenvectors.T @ v) ** 2
+    )
+    for j in range(instance.d):
+        draft.square(f"h[{j}] >= g^2", g[j], 1.0, [(h[j], -1.0)], 0.0)
+        if j < len(xi):
+            draft.row(f"h[{j}] <= xi", [(h[j], 1.0), (xi[j], -1.0)], upper=0.0)
+        else:
+            chord = low[j] + high[j]
+            draft.row(f"h[{j}] <= chord", [(h[j], 1.0), (g[j], -chord)], upper=-low[j] * high[j])
+    draft.row("Parseval", [(h, 1.0)], lower=1.0, upper=1.0)
+    return h

@@ -1,0 +1,139 @@
+"""The problem in the units of the model: leading eigenvalue 1, features and samples that cannot matter left out."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.errors import InvalidProblem
+from noap.linalg import products
+from noap.linalg.types import FloatArray, IntArray
+from noap.problem import Problem
+
+__all__ = ["Instance", "instance_of", "restricted"]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    r"""What a formulation needs of a problem, divided by the leading eigenvalue `unit` of the covariance.
+
+    Attributes
+    ----------
+    kind : "none", "feature" or "sample"
+    features : array of int, shape (d,)
+        The features of the model, as positions in the problem.
+    k, n : int
+        Sparsity, at most d; number of samples.
+    rho : float
+        Budget in model units: :math:`\rho/\sqrt{n\,\text{unit}}` feature-wise, :math:`\rho/\sqrt{\text{unit}}`
+        sample-wise.
+    unit : float
+        Values of the model times `unit` are values of the problem.
+    eigenvalues, eigenvectors : arrays of shape (d,) and (d, d)
+        Of the scaled covariance, largest first; eigenvector j is column j. The first eigenvalue is 1.
+    deviations : array of shape (d,)
+        Square roots of the diagonal of the scaled covariance.
+    samples : array of shape (m, d) or None
+        Sample-wise: the samples that count, divided by sqrt(unit).
+    incumbent : array of shape (d,) or None
+        A feasible direction whose value the cuts may use.
+    value : float
+        Its robust variance in model units; 0 without an incumbent.
+    """
+
+    kind: str
+    features: IntArray
+    k: int
+    n: int
+    rho: float
+    unit: float
+    eigenvalues: FloatArray
+    eigenvectors: FloatArray
+    deviations: FloatArray
+    samples: FloatArray | None
+    incumbent: FloatArray | None
+    value: float
+
+    @property
+    def d(self) -> int:
+        """How many features the model has."""
+        return len(self.features)
+
+    def expand(self, v: FloatArray, n_features: int) -> FloatArray:
+        """Return v as a direction of the problem."""
+        whole = np.zeros(n_features)
+        whole[self.features] = v
+        return whole
+
+
+def restricted(problem: Problem, features: IntArray) -> Problem:
+    """Return the problem on the chosen features alone; the budget stays what it is."""
+    k = min(problem.k, len(features))
+    if problem.X is not None:
+        return Problem(problem.X[:, features], k, problem.adversary)
+    part = problem.covariance[np.ix_(features, features)]
+    return Problem.from_covariance(part, n_samples=problem.n_samples, k=k, adversary=problem.adversary)
+
+
+def instance_of(
+    problem: Problem, *, screen: bool, find: Callable[[Problem], FloatArray] | None = None
+) -> Instance:
+    """Scale the problem and, if `screen`, drop the features and samples that no optimum uses.
+
+    Parameters
+    ----------
+    problem : Problem
+        Its optimum must be positive.
+    screen : bool
+        Feature-wise a feature with |a_j| <= rho is zero in every optimum; sample-wise a sample with
+        |top_k(x_i)| <= rho contributes nothing to any value, so it may leave both the covariance and the loss.
+    find : callable, optional
+        Finds a feasible direction of the problem.
+    """
+    kind = _kind(problem, screen)
+    features = np.flatnonzero(problem.live_features) if screen else np.arange(problem.n_features)
+    part = problem if len(features) == problem.n_features else restricted(problem, features)
+    n = problem.n_samples
+    samples = None
+    covariance = part.covariance
+    if kind == "sample":
+        samples = np.concatenate(list(products.row_blocks(part.samples("The sample-wise program"))))
+        if screen:
+            samples = samples[part.row_top_k_norms > part.adversary.rho]
+            covariance = samples.T @ samples / n
+    eigenvalues, eigenvectors = np.linalg.eigh(covariance)
+    unit = float(eigenvalues[-1])
+    if not unit > 0:
+        raise InvalidProblem("The covariance is zero, there is nothing to maximise; pass data that varies.")
+    incumbent = None if find is None else find(part)
+    size = math.sqrt(unit if kind == "sample" else n * unit)
+    return Instance(
+        kind=kind,
+        features=features,
+        k=part.k,
+        n=n,
+        rho=part.adversary.rho / size,
+        unit=unit,
+        # Rounding may leave eigenvalues of a semidefinite matrix slightly negative.
+        eigenvalues=np.maximum(eigenvalues[::-1] / unit, 0.0),
+        eigenvectors=eigenvectors[:, ::-1],
+        deviations=np.sqrt(np.maximum(np.diag(covariance), 0.0) / unit),
+        samples=None if samples is None else samples / math.sqrt(unit),
+        incumbent=incumbent,
+        value=0.0 if incumbent is None else part.value(incumbent) / unit,
+    )
+
+
+def _kind(problem: Problem, simplify: bool) -> str:
+    adversary = problem.adversary
+    if isinstance(adversary, NoAdversary) or (simplify and adversary.rho == 0):
+        return "none"
+    if isinstance(adversary, FeatureWise):
+        return "feature"
+    if isinstance(adversary, SampleWise):
+        return "sample"
+    raise InvalidProblem(
+        f"adversary {type(adversary).__name__} has no mixed-integer program; use FeatureWise, SampleWise or NoAdversary."
+    )

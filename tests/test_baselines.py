@@ -1,0 +1,122 @@
+"""The paper's own heuristics: Algorithm 1 (submatrix) and Algorithm 2 (PPM), and the vanilla baseline."""
+
+import numpy as np
+import pytest
+
+import noap
+from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
+
+
+def strong_weak(n=500, seed=0):
+    return noap.theory.spiked_wishart(n, 100, 5, 3.0, k1=2, c=0.8, random_state=seed)
+
+
+def printed_ppm(X, k, rho, v, iterations, tolerance):
+    """Algorithm 2 line by line, with the printed gradient and nothing else."""
+    for _ in range(iterations):
+        energy = np.linalg.norm(X @ v)
+        gradient = 2 * (energy - rho * np.abs(v).sum()) * (X.T @ (X @ v) / energy - rho * np.sign(v))
+        kept = np.argsort(-np.abs(gradient))[:k]
+        w = np.zeros_like(v)
+        w[kept] = gradient[kept]
+        w /= np.linalg.norm(w)
+        if min(np.linalg.norm(w - v), np.linalg.norm(w + v)) < tolerance:
+            return w
+        v = w
+    return v
+
+
+@pytest.mark.parametrize("normalised", [0.0, 0.5, 1.0, 2.0])
+def test_ppm_is_algorithm_2_as_printed(normalised):
+    model = strong_weak()
+    rho = normalised * np.sqrt(500 / 5)
+    problem = noap.Problem(model.X, k=5, adversary=noap.FeatureWise(rho))
+    start = noap.solve(problem, method="spca").v
+    mine = noap.solve(problem, method="ppm").v
+    theirs = printed_ppm(model.X, 5, rho, start, 1000, 1e-6)
+    assert abs(mine @ theirs) == pytest.approx(1.0, abs=1e-6)
+
+
+def test_ppm_is_not_monotone_and_best_is_at_least_last():
+    model = strong_weak()
+    problem = noap.Problem(model.X, k=5, adversary=noap.FeatureWise(1.5 * np.sqrt(500 / 5)))
+    values = [
+        noap.solve(problem, method="ppm", iterations=t, tolerance=0.0, iterate="last").value for t in range(1, 12)
+    ]
+    assert (np.diff(values) < 0).any()
+    best = noap.solve(problem, method="ppm", iterations=11, tolerance=0.0, iterate="best").value
+    assert best >= max(values) - 1e-12
+
+
+def test_ppm_sample_wise_follows_the_gradient_of_the_closed_form():
+    model = strong_weak(100)
+    problem = noap.Problem(model.X, k=5, adversary=noap.SampleWise(1.0))
+    v = noap.solve(problem, method="spca").v
+    scores = model.X @ v
+    gradient = model.X.T @ (np.sign(scores) * np.maximum(np.abs(scores) - 1.0, 0.0))
+    kept = np.argsort(-np.abs(gradient))[:5]
+    expected = np.zeros(100)
+    expected[kept] = gradient[kept]
+    expected /= np.linalg.norm(expected)
+    one_step = noap.solve(problem, method="ppm", iterations=1).v
+    assert abs(one_step @ expected) == pytest.approx(1.0)
+
+
+def test_ppm_from_a_given_start_and_bad_options():
+    problem = noap.Problem(np.diag([3.0, 2.0, 1.0]), k=1, adversary=noap.NoAdversary())
+    assert noap.solve(problem, method="ppm", start=[0, 1, 0]).support.tolist() == [1]  # a fixed point, not the optimum
+    for bad in ([0.0, 0.0, 0.0], [np.nan, 0, 0]):
+        with pytest.raises(noap.errors.InvalidProblem, match="start"):
+            noap.solve(problem, method="ppm", start=bad)
+    with pytest.raises(noap.errors.InvalidProblem, match="iterate must be"):
+        noap.solve(problem, method="ppm", iterate="worst")
+
+
+def test_spca_ignores_the_adversary():
+    model = strong_weak()
+    vectors = [
+        noap.solve(noap.Problem(model.X, k=5, adversary=adversary), method="spca").v
+        for adversary in (noap.NoAdversary(), noap.FeatureWise(10.0), noap.SampleWise(1.0))
+    ]
+    np.testing.assert_array_equal(vectors[0], vectors[1])
+    np.testing.assert_array_equal(vectors[0], vectors[2])
+    assert set(np.flatnonzero(vectors[0])) == set(model.support)
+
+
+def test_truncated_power_never_ends_below_its_start():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X = rng.standard_normal((15, 20))
+        S = X.T @ X / 15
+        start = truncated_leading_eigenvector(S, 3)
+        v = truncated_power(S, 3, start, 50)
+        assert np.count_nonzero(v) <= 3
+        assert v @ S @ v >= start @ S @ start - 1e-12
+
+
+def test_leading_eigenvector_start_is_the_same_dense_and_by_lanczos():
+    X = np.random.default_rng(1).standard_normal((50, 300)) * np.linspace(0.5, 2, 300)
+    S = X.T @ X / 50
+    by_lanczos = truncated_leading_eigenvector(S, 4)
+    leading = np.linalg.eigh(S)[1][:, -1]
+    kept = np.argsort(-np.abs(leading))[:4]
+    assert set(np.flatnonzero(by_lanczos)) == set(kept)
+
+
+def test_algorithm_1_keeps_the_power_support_and_the_largest_diagonals():
+    model = strong_weak()
+    S = model.X.T @ model.X / 500
+    chosen = noap.screen_submatrix(S, 5, 15)
+    assert len(chosen) == 15
+    assert (np.diff(chosen) > 0).all()
+    power = np.flatnonzero(truncated_power(S, 5, truncated_leading_eigenvector(S, 5), 100))
+    assert set(power) <= set(chosen)
+    rest = [j for j in np.argsort(-np.diag(S)) if j not in power][:10]
+    assert set(chosen) == set(power) | set(rest)
+    assert set(model.support) <= set(chosen)
+
+
+@pytest.mark.parametrize("bad", [4, 101, 0])
+def test_algorithm_1_names_a_bad_size(bad):
+    with pytest.raises(noap.errors.InvalidProblem, match="reduced_dim"):
+        noap.screen_submatrix(np.eye(100), 5, bad)

@@ -1,0 +1,95 @@
+"""Result: the numbers decide the status, and impossible results cannot be made."""
+
+import math
+
+import numpy as np
+import pytest
+
+import noap
+from noap import Limit, Result, Status
+
+X = np.random.default_rng(0).standard_normal((12, 4))
+PROBLEM = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))
+V = np.array([0.6, 0.0, -0.8, 0.0])
+VALUE = PROBLEM.value(V)
+
+
+def test_nothing_proved_is_the_default():
+    result = Result(PROBLEM, "test", V)
+    assert result.status is Status.HEURISTIC
+    assert (result.bound, result.gap, result.bound_proof) == (math.inf, math.inf, None)
+    assert "nothing is proved" in result.claim
+
+
+def test_value_support_and_sign_follow_from_v():
+    result = Result(PROBLEM, "test", V)
+    assert result.value == VALUE
+    assert result.support.tolist() == [0, 2]
+    np.testing.assert_array_equal(result.v, -V)  # the entry of largest magnitude is positive
+    with pytest.raises(ValueError, match="read-only"):
+        result.v[0] = 1.0
+
+
+@pytest.mark.parametrize(
+    ("slack", "proof", "status"),
+    [
+        (0.5e-4, "rigorous", Status.OPTIMAL),
+        (0.0, "rigorous", Status.OPTIMAL),
+        (2e-4, "rigorous", Status.FEASIBLE),
+        (0.5e-4, "solver", Status.FEASIBLE),
+    ],
+)
+def test_status(slack, proof, status):
+    result = Result(PROBLEM, "test", V, bound=VALUE * (1 + slack), bound_proof=proof, limit=Limit.TIME)
+    assert result.status is status
+    assert result.gap == pytest.approx(slack, abs=1e-12)
+    assert result.limit is (None if status is Status.OPTIMAL else Limit.TIME)
+
+
+def test_a_bound_below_the_value_is_a_bug_that_is_heard():
+    with pytest.raises(noap.errors.NoapError, match="lies below the value"):
+        Result(PROBLEM, "test", V, bound=VALUE * (1 - 1e-6), bound_proof="rigorous")
+    rounded = Result(PROBLEM, "test", V, bound=VALUE * (1 - 1e-12), bound_proof="rigorous")
+    assert rounded.bound == rounded.value
+
+
+@pytest.mark.parametrize(
+    "bad", [{"bound": 1e9}, {"bound_proof": "rigorous"}, {"bound": 1e9, "bound_proof": "trust me"}]
+)
+def test_a_bound_without_its_proof_cannot_be_built(bad):
+    with pytest.raises(ValueError, match="bound"):
+        Result(PROBLEM, "test", V, **bad)
+
+
+def test_claims_name_their_scope():
+    feasible = Result(PROBLEM, "test", V, bound=2 * VALUE, bound_proof="solver")
+    assert "solver's tolerances" in feasible.claim
+    restricted = Result(PROBLEM, "test", V, restricted_bound=VALUE, restricted_to=np.array([0, 1, 2]))
+    assert restricted.status is Status.HEURISTIC
+    assert "nothing is proved about the whole problem" in restricted.claim
+
+
+@pytest.mark.parametrize("adversary", [noap.FeatureWise(0.5), noap.FeatureWise(50.0), noap.SampleWise(0.5)])
+def test_attacked_covariance_is_that_of_the_attacked_samples(adversary):
+    result = Result(noap.Problem(X, k=2, adversary=adversary), "test", V)
+    E = result.attack()
+    np.testing.assert_allclose(result.attacked_covariance(), (X + E).T @ (X + E) / 12, atol=1e-12)
+    assert result.v @ result.attacked_covariance() @ result.v == pytest.approx(result.value, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["ascent", "ppm", "spca"])
+@pytest.mark.parametrize("kind", [noap.FeatureWise, noap.SampleWise])
+@pytest.mark.parametrize("share", [1.0, 1.5])
+def test_too_much_noise_is_an_answer(method, kind, share):
+    rho = share * kind(0).rho_max(X, 2)
+    with pytest.warns(noap.errors.NoapWarning, match="cancel every direction") as caught:
+        result = noap.solve(noap.Problem(X, k=2, adversary=kind(rho)), method=method)
+    assert len(caught) == 1
+    assert (result.value, result.bound, result.gap, result.status) == (0.0, 0.0, 0.0, Status.OPTIMAL)
+    assert np.linalg.norm(result.v) == pytest.approx(1.0)
+
+
+def test_zero_data_is_an_answer():
+    with pytest.warns(noap.errors.NoapWarning):
+        result = noap.solve(noap.Problem(np.zeros((3, 2)), k=1, adversary=noap.NoAdversary()), method="ascent")
+    assert result.status is Status.OPTIMAL
