@@ -1,0 +1,1 @@
+"""Branch and bound: certified global optima of the whole problem."""

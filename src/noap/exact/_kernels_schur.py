@@ -1,0 +1,190 @@
+r"""The Schur test: does every support I + Q with |Q| <= p stay at or below a threshold?
+
+With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every support stays at or below t if :math:`tI - M_{SS}`
+is positive definite for all of them. Eliminating the included part I leaves
+
+.. math:: S = tI - M_{FF} - M_{FI} (tI - M_{II})^{-1} M_{IF}
+
+on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2 its
+2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1
+largest terms.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+# Relative room in comparisons of ratios near 1: many times the rounding of the few operations behind them.
+MARGIN = 1e-12
+
+CLOSED, INCLUDED_FAILS, FREE_FAILS = 0, 1, 2
+
+
+@njit(cache=True)
+def schur(A, g, kap, dlt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails):
+    """Run the test for the columns y_j = kap_j a_j + dlt_j w, w a unit vector with inner products g_j = a_j'w.
+
+    The Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S (n_free x n_free), W
+    (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted from the diagonal: an elimination that
+    succeeds then proves positive definiteness despite its rounding.
+
+    Returns (verdict, worst free position, how far from closing).
+    """
+    L = np.empty((n_inc, n_inc))
+    for a in range(n_inc):
+        i = idx[a]
+        wi = kap[a] * g[i] + dlt[a]
+        for b in range(a + 1):
+            j = idx[b]
+            wj = kap[b] * g[j] + dlt[b]
+            value = -(kap[a] * kap[b] * A[i, j] + kap[a] * g[i] * dlt[b] + dlt[a] * wj + tilt * wi * wj)
+            if a == b:
+                value += threshold - room
+            for c in range(b):
+                value -= L[a, c] * L[b, c]
+            if a == b:
+                if value <= room:
+                    return INCLUDED_FAILS, -1, np.inf
+                L[a, a] = math.sqrt(value)
+            else:
+                L[a, b] = value / L[b, b]
+    for f in range(n_free):
+        b = n_inc + f
+        j = idx[b]
+        wj = kap[b] * g[j] + dlt[b]
+        for a in range(n_inc):
+            i = idx[a]
+            wi = kap[a] * g[i] + dlt[a]
+            value = -(kap[a] * kap[b] * A[i, j] + kap[a] * g[i] * dlt[b] + dlt[a] * wj + tilt * wi * wj)
+            for c in range(a):
+                value -= L[a, c] * W[c, f]
+            W[a, f] = value / L[a, a]
+    if p == 0:
+        return CLOSED, -1, 0.0
+    worst, measure, failing = -1, 0.0, 0
+    lowest = np.inf
+    for f in range(n_free):
+        b = n_inc + f
+        j = idx[b]
+        wj = kap[b] * g[j] + dlt[b]
+        value = threshold - room - (kap[b] * kap[b] * A[j, j] + kap[b] * g[j] * dlt[b] + dlt[b] * wj + tilt * wj * wj)
+        for c in range(n_inc):
+            value -= W[c, f] * W[c, f]
+        S[f, f] = value
+        fails[f] = value <= room
+        if fails[f]:
+            failing += 1
+        if value < lowest:
+            lowest = value
+            worst = f
+    if p == 1 or (failing > 0 and p >= 3):
+        if failing == 0:
+            return CLOSED, -1, 0.0
+        return FREE_FAILS, worst, 1e3 + failing - lowest / threshold
+    for f in range(n_free):
+        b = n_inc + f
+        j = idx[b]
+        wj = kap[b] * g[j] + dlt[b]
+        for e in range(f):
+            a = n_inc + e
+            i = idx[a]
+            wi = kap[a] * g[i] + dlt[a]
+            value = -(kap[a] * kap[b] * A[i, j] + kap[a] * g[i] * dlt[b] + dlt[a] * wj + tilt * wi * wj)
+            for c in range(n_inc):
+                value -= W[c, e] * W[c, f]
+            S[e, f] = value
+            S[f, e] = value
+    if p == 2:
+        return pairs(S, n_free, room, fails)
+    return dominance(S, n_free, p)
+
+
+@njit(cache=True)
+def pairs(S, m, room, fails):
+    """p = 2: every 2 x 2 minor. Marks the features that take part in a failing single or pair."""
+    worst, worst_ratio = -1, 0.0
+    single = np.zeros(m, dtype=np.bool_)
+    for f in range(m):
+        single[f] = fails[f]
+    count = np.zeros(m)
+    for f in range(m):
+        for e in range(f):
+            if single[e] or single[f]:
+                bad = True
+                ratio = 1e6
+            else:
+                product = S[e, e] * S[f, f]
+                ratio = S[e, f] * S[e, f] / product
+                bad = ratio >= 1.0 - 4.0 * MARGIN
+            if bad:
+                fails[e] = True
+                fails[f] = True
+                count[e] += 1
+                count[f] += 1
+            if ratio > worst_ratio:
+                worst_ratio = ratio
+    failing = 0
+    most = 0.0
+    for f in range(m):
+        if fails[f]:
+            failing += 1
+        score = count[f] + (m if single[f] else 0)
+        if score > most:
+            most = score
+            worst = f
+    if failing == 0:
+        return CLOSED, -1, 0.0
+    return FREE_FAILS, worst, min(worst_ratio, 1e3) + failing
+
+
+@njit(cache=True)
+def dominance(S, m, p):
+    """p >= 3: scaled diagonal dominance over the p - 1 largest entries of every row."""
+    root = np.empty(m)
+    for f in range(m):
+        root[f] = 1.0 / math.sqrt(S[f, f])
+    d = np.ones(m)
+    sums = np.empty(m)
+    top = np.empty(p - 1)
+    worst, best_measure = -1, np.inf
+    for _ in range(4):
+        largest, at = 0.0, -1
+        biggest = 0.0
+        for f in range(m):
+            held = 0
+            for e in range(m):
+                if e == f:
+                    continue
+                value = abs(S[f, e]) * root[e] * d[e]
+                if held < p - 1:
+                    place = held
+                    held += 1
+                elif value > top[p - 2]:
+                    place = p - 2
+                else:
+                    continue
+                while place > 0 and top[place - 1] < value:
+                    top[place] = top[place - 1]
+                    place -= 1
+                top[place] = value
+            total = 0.0
+            for c in range(held):
+                total += top[c]
+            sums[f] = total * root[f]
+            if sums[f] / d[f] > largest:
+                largest = sums[f] / d[f]
+                at = f
+            if sums[f] > biggest:
+                biggest = sums[f]
+        if largest < 1.0 - 4.0 * MARGIN:
+            return CLOSED, -1, 0.0
+        if largest < best_measure:
+            best_measure = largest
+            worst = at
+        if biggest == 0.0:
+            break
+        for f in range(m):
+            # A floor keeps d positive; damping keeps the steps from oscillating.
+            d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))
+    return FREE_FAILS, worst, best_measure

@@ -1,0 +1,41 @@
+"""What a branch-and-bound search hands back."""
+
+from dataclasses import dataclass, field
+
+from noap.linalg.types import FloatArray
+from noap.result import Limit
+
+__all__ = ["Outcome", "TracePoint"]
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """Where the search stood: seconds since the call, best value, proved bound, nodes examined."""
+
+    seconds: float
+    value: float
+    bound: float
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The best vector, and a bound on the optimum of the whole problem that holds whatever stopped the search.
+
+    Attributes
+    ----------
+    v : array of shape (d,)
+        k-sparse unit vector.
+    bound : float
+        Upper bound on the robust variance (1/n included) of every k-sparse unit vector.
+    nodes : int
+    limit : Limit or None
+        What stopped the search before the asked gap was proved.
+    trace : tuple of TracePoint
+    """
+
+    v: FloatArray
+    bound: float
+    nodes: int
+    limit: Limit | None
+    trace: tuple[TracePoint, ...] = field(default=())
