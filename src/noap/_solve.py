@@ -41,6 +41,7 @@ def solve(
     ----------
     problem : Problem
     method : str
+        "exact": branch and bound with rigorous bounds for the whole problem.
         "ascent": monotone alternating ascent from many starts, then swaps.
         "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
         blind to the adversary.
@@ -54,7 +55,7 @@ def solve(
         Show progress on a terminal.
     **options
         Those of the method; an unknown one is an error that lists the known ones.
-        ascent: keep, polish, max_steps. ppm: start, iterations, tolerance, iterate. spca: start, iterations.
+        exact: node_limit, memory_limit (megabytes). ascent: keep, polish, max_steps. ppm: start, iterations, tolerance, iterate. spca: start, iterations.
 
     Returns
     -------
@@ -99,9 +100,15 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls)
 
 
 def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 6, max_steps: int = 60) -> Result:
+    v = _ascended(problem, controls, Funnel(keep, polish, max_steps))
+    return _heuristic(problem, "ascent", v, controls)
+
+
+def _ascended(problem: Problem, controls: Controls, funnel: Funnel) -> FloatArray:
+    """Return the answer of ascent, or the best so far if the time is up or the user interrupts."""
     v = None
     try:
-        for better in ascent(problem, controls.rng, Funnel(keep, polish, max_steps)):
+        for better in ascent(problem, controls.rng, funnel):
             v = better
             if controls.expired():
                 break
@@ -112,7 +119,31 @@ def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: in
             raise
         controls.limit = Limit.INTERRUPTED
     assert v is not None  # ascent yields at least once
-    return _heuristic(problem, "ascent", v, controls)
+    return v
+
+
+def _run_exact(
+    problem: Problem,
+    controls: Controls,
+    node_limit: int | None = None,
+    memory_limit: float | None = None,
+) -> Result:
+    v = _ascended(problem, controls, Funnel())
+    from noap.exact.door import prove  # loads Numba, which only this method needs
+
+    outcome = prove(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit)
+    return Result(
+        problem,
+        "exact",
+        outcome.v,
+        bound=outcome.bound,
+        bound_proof="rigorous",
+        limit=outcome.limit,
+        nodes=outcome.nodes,
+        seconds=controls.seconds,
+        asked_gap=controls.gap,
+        trace=outcome.trace,
+    )
 
 
 def _run_spca(problem: Problem, controls: Controls, start: ArrayLike | None = None, iterations: int = 100) -> Result:
@@ -146,4 +177,9 @@ def _start(problem: Problem, start: ArrayLike) -> FloatArray:
     return unit(keep_top_k(v[None, :], problem.k)[0])
 
 
-_METHODS: dict[str, Callable[..., Result]] = {"ascent": _run_ascent, "ppm": _run_ppm, "spca": _run_spca}
+_METHODS: dict[str, Callable[..., Result]] = {
+    "exact": _run_exact,
+    "ascent": _run_ascent,
+    "ppm": _run_ppm,
+    "spca": _run_spca,
+}

@@ -13,7 +13,7 @@ from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 
-__all__ = ["Limit", "Result", "Status"]
+__all__ = ["Limit", "Result", "Status", "TracePoint"]
 
 
 class Status(enum.Enum):
@@ -34,6 +34,16 @@ class Limit(enum.Enum):
     NODES = "nodes"
     INTERRUPTED = "interrupted"
     MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class TracePoint:
+    """Where a search stood: seconds since the call, best value, proved bound, nodes examined."""
+
+    seconds: float
+    value: float
+    bound: float
+    nodes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +83,8 @@ class Result:
         What the model itself may add to the optimum, by its theorem, in units of the value.
     messages : tuple of str
         Anything else worth knowing, one sentence each.
+    trace : tuple of TracePoint
+        How value and bound moved with time and nodes.
     """
 
     problem: Problem = field(repr=False)
@@ -91,6 +103,7 @@ class Result:
     solver_gap: float | None = None
     formulation_error: float | None = None
     messages: tuple[str, ...] = ()
+    trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     support: IntArray = field(init=False)
     value: float = field(init=False)
 

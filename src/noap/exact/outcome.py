@@ -3,19 +3,9 @@
 from dataclasses import dataclass, field
 
 from noap.linalg.types import FloatArray
-from noap.result import Limit
+from noap.result import Limit, TracePoint
 
 __all__ = ["Outcome", "TracePoint"]
-
-
-@dataclass(frozen=True)
-class TracePoint:
-    """Where the search stood: seconds since the call, best value, proved bound, nodes examined."""
-
-    seconds: float
-    value: float
-    bound: float
-    nodes: int
 
 
 @dataclass(frozen=True)

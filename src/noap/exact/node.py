@@ -1,0 +1,79 @@
+"""A node of the search over directions and supports, and its children."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["Node"]
+
+
+@dataclass(slots=True)
+class Node:
+    """A set of pairs (u, S): a unit direction and a support of at most k features.
+
+    Attributes
+    ----------
+    inc : features that lie in S
+    sign : sign of a_j'u for each of them, 0 if unknown
+    lo, hi : s_j = |a_j'u| lies between these
+    free : features that may lie in S
+    ceil : if feature j does, s_j is at most this
+    """
+
+    inc: IntArray
+    sign: IntArray
+    lo: FloatArray
+    hi: FloatArray
+    free: IntArray
+    ceil: FloatArray
+
+    @classmethod
+    def root(cls, norms: FloatArray) -> "Node":
+        """Return the node of all pairs: s_j <= |a_j| is all that is known."""
+        none, empty = np.empty(0, dtype=np.int64), np.empty(0)
+        return cls(none, none.copy(), empty, empty.copy(), np.arange(len(norms)), norms.copy())
+
+    def narrowed(self, n_free: int) -> "Node":
+        """Return the node with only its first n_free free features."""
+        return Node(self.inc, self.sign, self.lo, self.hi, self.free[:n_free], self.ceil[:n_free])
+
+    def include(self, f: int, rho: float, others: bool = True) -> "Node":
+        """Return the child in which free feature number f lies in S; without the other free ones if so asked.
+
+        A feature with s_j < rho adds nothing, so S may be taken without it: the interval starts at rho. u and -u are worth the
+        same, so the first feature gets the sign +.
+        """
+        rest = np.arange(len(self.free)) != f if others else np.zeros(len(self.free), dtype=bool)
+        return Node(
+            np.append(self.inc, self.free[f]),
+            np.append(self.sign, 0 if len(self.inc) else 1),
+            np.append(self.lo, rho),
+            np.append(self.hi, self.ceil[f]),
+            self.free[rest],
+            self.ceil[rest],
+        )
+
+    def exclude(self, f: int) -> "Node":
+        """Return the child in which free feature number f does not lie in S."""
+        rest = np.arange(len(self.free)) != f
+        return Node(self.inc.copy(), self.sign.copy(), self.lo.copy(), self.hi.copy(), self.free[rest], self.ceil[rest])
+
+    def with_sign(self, a: int, sign: int) -> "Node":
+        """Return the child in which included feature number a has this sign."""
+        child = self.copy()
+        child.sign[a] = sign
+        return child
+
+    def with_interval(self, a: int, lo: float, hi: float) -> "Node":
+        """Return the child in which s_j of included feature number a lies between lo and hi."""
+        child = self.copy()
+        child.lo[a], child.hi[a] = lo, hi
+        return child
+
+    def copy(self) -> "Node":
+        """Return a node with its own arrays."""
+        return Node(
+            self.inc.copy(), self.sign.copy(), self.lo.copy(), self.hi.copy(), self.free.copy(), self.ceil.copy()
+        )

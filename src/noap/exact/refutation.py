@@ -1,0 +1,104 @@
+"""Depth-first refutation: show that no pair (u, S) is worth more than a target, or find one that is."""
+
+import numpy as np
+
+from noap.exact import _kernels_node as kernels
+from noap.exact.instance import GramInstance, Incumbent
+from noap.exact.node import Node
+
+__all__ = ["Refutation"]
+
+
+class Refutation:
+    """A search that can be paused: it is done when its stack is empty.
+
+    The target is (1 + gap) times the incumbent's value; it rises when a better vector turns up, and what was closed below the old
+    target stays closed.
+    """
+
+    def __init__(self, instance: GramInstance, incumbent: Incumbent, gap: float, workspace: "Workspace") -> None:
+        self.instance = instance
+        self.incumbent = incumbent
+        self.gap = gap
+        self.workspace = workspace
+        self.stack = [Node.root(instance.norms)]
+        self.nodes = 0
+        self.stuck = False
+
+    @property
+    def target(self) -> float:
+        """What every pair is shown not to exceed."""
+        return self.incumbent.target(self.gap)
+
+    @property
+    def done(self) -> bool:
+        """Whether every pair is shown not to exceed the target."""
+        return not self.stack and not self.stuck
+
+    @property
+    def features_left(self) -> int:
+        """How many features the open nodes still consider."""
+        return max((len(node.inc) + len(node.free) for node in self.stack), default=0)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the open nodes."""
+        return sum(32 * len(node.inc) + 16 * len(node.free) + 500 for node in self.stack)
+
+    def advance(self) -> None:
+        """Examine the node on top of the stack; replace it by its children."""
+        node = self.stack.pop()
+        work, instance = self.workspace, self.instance
+        action, argument, n_free, distance, nodes = kernels.examine(
+            instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
+            node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
+            work.v, work.g, work.S(len(node.free)), work.W, work.fails,
+        )  # fmt: skip
+        self.nodes += nodes
+        if distance > 0 and distance**2 > self.incumbent.value * (1 + 1e-12):
+            self.incumbent.set(work.v.copy())
+        if action == kernels.DONE:
+            if argument == kernels.AGAIN:
+                self.stack.append(node)  # a better vector was found here: examine again under the new target
+            return
+        self.stack += self._children(node.narrowed(n_free), action, argument)
+
+    def _children(self, node: Node, action: int, argument: int) -> list[Node]:
+        """Return the children, the most promising last: it is examined next."""
+        rho = self.instance.rho
+        if action == kernels.BRANCH_FEATURE:
+            return [node.exclude(argument), node.include(argument, rho)]
+        if action == kernels.BRANCH_EACH:
+            return [node.include(f, rho, others=False) for f in range(len(node.free))]
+        if action == kernels.BRANCH_SIGN:
+            return [node.with_sign(argument, -1), node.with_sign(argument, 1)]
+        lo, hi = float(node.lo[argument]), float(node.hi[argument])
+        if hi - lo <= 1e-9 * hi:
+            # Nothing left to split: rounding keeps this node open. It keeps the refutation from ever being done.
+            self.stuck = True
+            return []
+        at = abs(float(self.workspace.g[node.inc[argument]]))
+        cut = min(max(at, lo + 0.2 * (hi - lo)), hi - 0.2 * (hi - lo))
+        return [node.with_interval(argument, lo, cut), node.with_interval(argument, cut, hi)]
+
+
+class Workspace:
+    """Arrays the kernels write to, shared by all nodes."""
+
+    def __init__(self, instance: GramInstance) -> None:
+        m = len(instance.norms)
+        self.v, self.g = np.zeros(m), np.zeros(m)
+        self.W = np.empty((instance.k, m))
+        self.fails = np.zeros(m, dtype=bool)
+        self._S = np.empty((0, 0))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the work space."""
+        return self._S.nbytes + self.W.nbytes
+
+    def S(self, size: int) -> np.ndarray:  # noqa: N802 - the Schur complement's name
+        """Return a square array of at least this size; grown when a node needs more."""
+        if len(self._S) < size:
+            self._S = np.empty((size, size))
+        return self._S

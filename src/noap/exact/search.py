@@ -1,0 +1,163 @@
+"""The exact search for adversaries that see X only through |Xv|: vanilla and feature-wise.
+
+Two refutations share the work. The first goes straight for the asked gap; most problems end there. If it takes long, a ladder of
+coarser gaps runs beside it, so that whatever stops the search, the last finished rung is a proved bound for the whole problem.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from noap._controls import Controls
+from noap.exact.instance import GramInstance, Incumbent
+from noap.exact.outcome import Outcome, TracePoint
+from noap.exact.refutation import Refutation, Workspace
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+from noap.result import Limit
+
+__all__ = ["solve_gram"]
+
+# Nodes before the ladder starts (or this share of the time limit, if sooner), and how the two take turns.
+_HEAD_START, _HEAD_START_SHARE = 400, 0.15
+_TURN, _LADDER_TURN = 128, 64
+# Every rung asks for this fraction of the gap of the one before.
+_RUNG = 0.6
+
+
+def solve_gram(
+    problem: Problem,
+    controls: Controls,
+    v: FloatArray,
+    *,
+    node_limit: int | None = None,
+    memory_limit: float | None = None,
+    report: Callable[[TracePoint, int], None] | None = None,
+) -> Outcome:
+    """Prove the optimum to the gap of the controls, or as far as the limits allow.
+
+    Parameters
+    ----------
+    problem : Problem
+        With an adversary for which X'X suffices, and a positive optimum.
+    controls : Controls
+        Gap and time limit.
+    v : array of shape (d,)
+        A good k-sparse unit vector to start from.
+    node_limit : int, optional
+    memory_limit : float, optional
+        Megabytes for the search beside X'X: its work space and its open nodes.
+    report : callable, optional
+        Told now and then where the search stands, and how many features it still considers.
+    """
+    return _Search(problem, controls, v, node_limit, memory_limit, report).run()
+
+
+class _Search:
+    def __init__(
+        self,
+        problem: Problem,
+        controls: Controls,
+        v: FloatArray,
+        node_limit: int | None,
+        memory_limit: float | None,
+        report: Callable[[TracePoint, int], None] | None,
+    ) -> None:
+        self.problem, self.controls = problem, controls
+        self.node_limit, self.memory_limit, self.report = node_limit, memory_limit, report
+        self.instance = GramInstance.of(problem)
+        self.incumbent = Incumbent(self.instance, v[self.instance.live])
+        self.workspace = Workspace(self.instance)
+        # What needs no search: the k largest f(|a_j|).
+        worths = np.maximum(self.instance.norms - self.instance.rho, 0.0) ** 2
+        self.bound = float(np.sort(worths)[-self.instance.k :].sum()) * (1 + 1e-13)
+        self.nodes = 0
+        self.trace: list[TracePoint] = []
+
+    def run(self) -> Outcome:
+        try:
+            self._note()
+            self._prove()
+        except KeyboardInterrupt:
+            self.controls.limit = Limit.INTERRUPTED
+        v = np.zeros(self.problem.n_features)
+        v[self.instance.live] = self.incumbent.v
+        self._note()
+        return Outcome(
+            v / np.linalg.norm(v), self._reported_bound(), self.nodes, self.controls.limit, tuple(self.trace)
+        )
+
+    def _prove(self) -> None:
+        final, rung = self._refutation(self.controls.gap), None
+        while final.stack and not self._stopped():
+            self._advance(final, _TURN)
+            if not final.stack or not self._late():
+                continue
+            rung = rung or self._first_rung()
+            self._advance(rung, _LADDER_TURN)
+            if rung.done:
+                self._proved(rung)
+                rung = self._next_rung()
+        if final.done:
+            self._proved(final)
+
+    def _refutation(self, gap: float) -> Refutation:
+        return Refutation(self.instance, self.incumbent, gap, self.workspace)
+
+    def _advance(self, refutation: Refutation, turn: int) -> None:
+        for _ in range(turn):
+            if not refutation.stack or self._stopped():
+                break
+            before = self.incumbent.value
+            self.nodes -= refutation.nodes
+            refutation.advance()
+            self.nodes += refutation.nodes
+            if self.incumbent.value > before:
+                self._note()
+        if self.memory_limit is not None and self.workspace.bytes + refutation.bytes > 2**20 * self.memory_limit:
+            self.controls.limit = Limit.MEMORY
+        if self.report is not None:
+            self.report(self._point(), refutation.features_left)
+
+    def _first_rung(self) -> Refutation:
+        """Return a refutation of the smallest gap, by halving, that the root alone closes; then the ladder goes on from there."""
+        gap = self._gap()
+        while gap > self.controls.gap and not self._stopped():
+            attempt = self._refutation(gap / 2)
+            self._advance(attempt, 1)
+            if not attempt.done:
+                break
+            self._proved(attempt)
+            gap /= 2
+        return self._next_rung()
+
+    def _next_rung(self) -> Refutation:
+        return self._refutation(max(_RUNG * self._gap(), self.controls.gap))
+
+    def _proved(self, refutation: Refutation) -> None:
+        self.bound = min(self.bound, refutation.target)
+        self._note()
+
+    def _gap(self) -> float:
+        return self.bound / self.incumbent.value - 1 if self.incumbent.value > 0 else 1.0
+
+    def _late(self) -> bool:
+        limit = self.controls.time_limit
+        return self.nodes >= _HEAD_START or (limit is not None and self.controls.seconds > _HEAD_START_SHARE * limit)
+
+    def _stopped(self) -> bool:
+        if self.controls.expired():
+            return True
+        if self.node_limit is not None and self.nodes >= self.node_limit:
+            self.controls.limit = Limit.NODES
+        return self.controls.limit is not None
+
+    def _reported_bound(self) -> float:
+        """Return the bound with room for the rounding of A and of the last few operations."""
+        return self.bound * (1 + 1e-13) + self.instance.blur
+
+    def _point(self) -> TracePoint:
+        return TracePoint(self.controls.seconds, self.incumbent.value, self._reported_bound(), self.nodes)
+
+    def _note(self) -> None:
+        self.trace.append(self._point())
