@@ -35,13 +35,15 @@ def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
             perp = math.sqrt(max(r - q[j] * q[j] / b2, 0.0))
             along = q[j] / b - mu[j] * b
             new = 0.0
-            if 0.0 < lo[j] < b:
-                cosine = lo[j] / b
+            # The best mu_j makes the angle between the sum and b_j the one whose cosine is l/|b|, or h/|b|. A slab that ends
+            # within rounding of |b| has no such angle to speak of; 0 is as valid as any multiplier.
+            cosine = lo[j] / b
+            if 0.0 < cosine < 1.0 - 1e-14:
                 new = (perp * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b
             if new <= 0.0:
                 new = 0.0
-                if hi[j] < b:
-                    cosine = hi[j] / b
+                cosine = hi[j] / b
+                if cosine < 1.0 - 1e-14:
                     candidate = (perp * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b
                     if candidate < 0.0:
                         new = candidate

@@ -1,0 +1,149 @@
+"""The exact search, vanilla and feature-wise, judged by brute force."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import noap
+from cases import SHAPES, budget, small_data
+from judge import feature_wise_optimum, vanilla_optimum
+from noap import Limit, Status
+
+
+def check(problem, optimum, gap=1e-4, **options):
+    """No disagreement beyond the gap asked for, and never a bound below the optimum."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", noap.errors.NoapWarning)
+        result = noap.solve(problem, gap=gap, **options)
+    slack = 1e-9 * optimum + 1e-12 * problem.scale
+    assert result.bound >= optimum - slack
+    assert result.value <= optimum + slack
+    if not options:
+        assert result.status is Status.OPTIMAL
+        assert result.value >= optimum / (1 + gap) - slack
+    return result
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(12))
+def test_feature_wise_agrees_with_brute_force(shape, seed):
+    rng = np.random.default_rng([seed, SHAPES.index(shape)])
+    d = int(rng.integers(1, 7))
+    k = int(rng.choice([1, d, rng.integers(1, d + 1)]))
+    X = small_data(rng, shape, d)
+    rho = budget(rng, np.linalg.norm(X, axis=0).max())
+    optimum = feature_wise_optimum(X.T @ X, len(X), k, rho)
+    check(noap.Problem(X, k=k, adversary=noap.FeatureWise(rho)), optimum)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(6))
+def test_vanilla_agrees_with_brute_force(shape, seed):
+    rng = np.random.default_rng([seed, SHAPES.index(shape), 1])
+    d = int(rng.integers(1, 10))
+    k = int(rng.choice([1, d, rng.integers(1, d + 1)]))
+    X = small_data(rng, shape, d)
+    check(noap.Problem(X, k=k, adversary=noap.NoAdversary()), vanilla_optimum(X.T @ X / len(X), k), gap=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_limits_keep_the_bound_valid(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((9, 7))
+    rho = 0.35 * np.linalg.norm(X, axis=0).max()
+    optimum = feature_wise_optimum(X.T @ X, 9, 3, rho)
+    problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho))
+    for nodes in (1, 2, 5, 20):
+        result = check(problem, optimum, node_limit=nodes)
+        assert result.limit in (Limit.NODES, None)
+        assert np.isfinite(result.bound)
+    assert check(problem, optimum, time_limit=1e-9).limit is Limit.TIME
+
+
+def noise(n=60, d=60, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def test_interrupts_keep_the_bound_valid(monkeypatch):
+    from noap.exact.refutation import Refutation
+
+    problem = noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0))
+    advance, calls = Refutation.advance, []
+
+    def interrupted(self):
+        calls.append(1)
+        if len(calls) == 700:
+            raise KeyboardInterrupt
+        advance(self)
+
+    monkeypatch.setattr(Refutation, "advance", interrupted)
+    stopped = noap.solve(problem)
+    monkeypatch.undo()
+    assert stopped.limit is Limit.INTERRUPTED
+    assert stopped.status is Status.FEASIBLE
+    best = noap.solve(problem, method="ascent").value
+    assert stopped.bound >= best
+    assert stopped.value == pytest.approx(best)
+
+
+def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it():
+    problem = noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0))
+    result = noap.solve(problem, node_limit=6000)
+    assert result.limit is Limit.NODES
+    bounds = [point.bound for point in result.trace]
+    assert (np.diff(bounds) <= 1e-12).all()
+    assert (np.diff([point.nodes for point in result.trace]) >= 0).all()
+    assert result.bound < 0.5 * bounds[0]
+    assert result.trace[-1].bound == result.bound
+
+
+def test_memory_limit_stops_the_search():
+    result = noap.solve(noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0)), memory_limit=0.01)
+    assert result.limit is Limit.MEMORY
+    assert np.isfinite(result.bound)
+
+
+@pytest.mark.parametrize("option", ["node_limit", "memory_limit"])
+@pytest.mark.parametrize("bad", [0, -1, "many"])
+def test_bad_limits_are_named(option, bad):
+    problem = noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary())
+    with pytest.raises(noap.errors.InvalidProblem, match=option):
+        noap.solve(problem, **{option: bad})
+
+
+def test_covariance_and_samples_give_the_same_proof():
+    X = noise(30, 12)
+    for adversary in (noap.NoAdversary(), noap.FeatureWise(1.5)):
+        whole = noap.solve(noap.Problem(X, k=4, adversary=adversary))
+        short = noap.solve(noap.Problem.from_covariance(X.T @ X / 30, n_samples=30, k=4, adversary=adversary))
+        assert whole.nodes == short.nodes
+        assert whole.bound == pytest.approx(short.bound, rel=1e-12)
+
+
+def test_same_seed_same_answer():
+    problem = noap.Problem(noise(40, 30), k=4, adversary=noap.FeatureWise(2.0))
+    first, second = noap.solve(problem), noap.solve(problem)
+    assert (first.nodes, first.bound) == (second.nodes, second.bound)
+    np.testing.assert_array_equal(first.v, second.v)
+
+
+@pytest.mark.parametrize(("k", "published"), [(5, 3.43978), (10, 4.59429)])
+def test_published_optima_are_proved(k, published):
+    from sklearn.datasets import load_wine
+
+    S = np.corrcoef(load_wine().data.T)
+    result = noap.solve(noap.Problem.from_covariance(S, n_samples=178, k=k, adversary=noap.NoAdversary()), gap=1e-8)
+    assert result.status is Status.OPTIMAL
+    assert result.value == pytest.approx(published, abs=6e-6)
+
+
+@pytest.mark.parametrize("normalised", [0.0, 0.5, 1.5, 2.5])
+def test_the_paper_s_model_at_full_size(normalised):
+    model = noap.theory.spiked_wishart(500, 100, 5, 3.0, k1=2, c=0.8, random_state=0)
+    problem = noap.Problem(model.X, k=5, adversary=noap.FeatureWise(normalised * np.sqrt(500 / 5)))
+    result = noap.solve(problem)
+    assert result.status is Status.OPTIMAL
+    assert result.gap <= 1e-4
+    assert result.bound_proof == "rigorous"
+    assert "rigorous" in result.claim

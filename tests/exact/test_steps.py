@@ -1,0 +1,199 @@
+"""Every inequality that the exact search prunes with, as a property over random data."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from noap.exact import _kernels_caps as caps
+from noap.exact import _kernels_node as node
+from noap.exact import _kernels_schur as schur_kernels
+
+seeds = st.integers(0, 10**6)
+
+
+def f(s, rho):
+    return np.maximum(np.abs(s) - rho, 0.0) ** 2
+
+
+def unit(rng, n):
+    u = rng.standard_normal(n)
+    return u / np.linalg.norm(u)
+
+
+@given(seeds, st.integers(0, 4), st.integers(1, 5))
+def test_caps_bound_every_direction_in_the_slabs(seed, m, sweeps):
+    rng = np.random.default_rng(seed)
+    n = 4
+    u, c = unit(rng, n), rng.standard_normal(n)
+    b = rng.standard_normal((m, n))
+    at = b @ u
+    lo, hi = at - rng.uniform(0, 0.5, m), at + rng.uniform(0, 0.5, m)
+    bound = caps.cap(c @ c, b @ c, b @ b.T, lo, hi, m, sweeps, np.empty(m), np.empty(m))
+    assert bound >= c @ u
+
+
+@given(seeds)
+def test_caps_are_tight_for_one_slab(seed):
+    # With one slab l <= b'u the maximum of c'u over the ball is known: in the plane of b and c.
+    rng = np.random.default_rng(seed)
+    b, c = rng.standard_normal(3), rng.standard_normal(3)
+    low = 0.9 * np.linalg.norm(b)
+    grid = np.linspace(0, 2 * np.pi, 20001)
+    e1 = b / np.linalg.norm(b)
+    e2 = c - (c @ e1) * e1
+    e2 /= np.linalg.norm(e2)
+    plane = np.outer(np.cos(grid), e1) + np.outer(np.sin(grid), e2)
+    best = (plane @ c)[plane @ b >= low].max()
+    bound = caps.cap(
+        c @ c, np.array([b @ c]), np.array([[b @ b]]), np.array([low]), np.array([1e9]), 1, 3, np.empty(1), np.empty(1)
+    )
+    assert bound >= best
+    assert bound == pytest.approx(best, abs=1e-3 * np.linalg.norm(c))
+
+
+@given(seeds, st.floats(0, 2), st.floats(0, 1), st.floats(0, 1))
+def test_chords_lie_above_f(seed, rho, a, b):
+    lo, hi = rho + min(a, b), rho + max(a, b)
+    alpha, beta = node.chord(lo, hi, rho)
+    s = np.linspace(lo, hi, 50)
+    assert (alpha * s**2 + beta >= f(s, rho) - 1e-12 * (1 + hi**2)).all()
+    assert alpha >= 0
+
+
+@given(seeds, st.floats(0.05, 1.5), st.booleans())
+def test_attack_columns_bound_f_for_every_direction(seed, rho, with_gain):
+    # f(s_j) <= (y_j'u)^2, and with the gain f(s_j) + rho (1 - tau^2)(s_j - rho) <= (y_j'u)^2 on R.
+    rng = np.random.default_rng(seed)
+    n, d = 4, 6
+    X, w, u = rng.standard_normal((n, d)), unit(rng, n), unit(rng, n)
+    g = X.T @ w
+    free, none = np.arange(d), np.empty(0, dtype=np.int64)
+    ceil = np.linalg.norm(X, axis=0)
+    nu = rng.uniform(0, 2) if with_gain else 0.0
+    kap, dlt = np.empty(d), np.empty(d)
+    node.attack_columns(X.T @ X, rho, g, none, 0, free, ceil, d, nu, 1.0, 0.0, kap, dlt)
+    live = ceil > rho
+    Y = kap * X + np.outer(w, dlt)
+    s, tau = np.abs(X.T @ u), w @ u
+    assert (((Y.T @ u) ** 2)[live] >= f(s, rho)[live] - 1e-12).all()
+    # The sharper statement holds for the columns a_j - rho sgn(g_j) w that were not scaled.
+    sharp = (np.abs(g) >= rho) & (kap == 1.0) & (s >= rho)
+    gained = f(s, rho) + rho * (1 - tau**2) * (s - rho)
+    assert (((Y.T @ u) ** 2)[sharp] >= gained[sharp] - 1e-12).all()
+    # Outside R the column is long enough to pay (1 + rho nu) f.
+    outside = live & ~((np.abs(g) >= rho) & (kap == 1.0) & (dlt != 0))
+    assert (((Y.T @ u) ** 2)[outside] >= ((1 + rho * nu) * f(s, rho))[outside] - 1e-12).all()
+
+
+@given(seeds, st.floats(0.05, 0.8), st.booleans())
+def test_gain_is_below_what_every_better_pair_has(seed, rho, at_best):
+    rng = np.random.default_rng(seed)
+    n, d, k = 4, 6, 3
+    X, w, u = rng.standard_normal((n, d)), unit(rng, n), unit(rng, n)
+    s, g = np.abs(X.T @ u), X.T @ w
+    chosen = np.argsort(-s)[:k]
+    chosen = chosen[s[chosen] > rho]
+    if len(chosen) < 2:
+        return
+    T = 0.9 * f(s[chosen], rho).sum()
+    inc, free_in = chosen[:2], chosen[2:]
+    lo = rho + rng.uniform(0, 1, 2) * (s[inc] - rho)
+    hi = s[inc] + rng.uniform(0, 0.3, 2)
+    in_r = np.abs(g) >= rho
+    tops = s[free_in][in_r[free_in]]
+    top = float(tops.max()) if len(tops) else 0.0
+    D, nu = node.gain(rho, T, g, inc, lo, hi, 2, top, at_best)
+    counted = in_r.copy()
+    counted[free_in] &= nu * (s[free_in] - rho) <= 1.0
+    have = rho * (s - rho)[[j for j in chosen if counted[j]]].sum()
+    outside = rho * nu * f(s, rho)[[j for j in free_in if not counted[j]]].sum()
+    assert have + outside >= D - 1e-12
+
+
+@given(seeds, st.integers(0, 2), st.integers(0, 4), st.floats(0.6, 1.6), st.booleans())
+def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, tilted):
+    rng = np.random.default_rng(seed)
+    n, d = 6, 7
+    X, w = rng.standard_normal((n, d)), unit(rng, n)
+    A, g = X.T @ X, X.T @ w
+    kap, dlt = rng.uniform(0.3, 1, d), rng.uniform(-0.5, 0.5, d)
+    idx = rng.permutation(d)
+    Y = kap * X[:, idx] + np.outer(w, dlt)
+    tilt = 0.3 if tilted else 0.0
+    M = Y.T @ Y + tilt * np.outer(Y.T @ w, Y.T @ w)
+    inc, rest = list(range(n_inc)), range(n_inc, d)
+    p = min(p, d - n_inc)
+    top = max(
+        np.linalg.eigvalsh(M[np.ix_(inc + list(q), inc + list(q))])[-1] if inc or q else 0.0
+        for q in combinations(rest, p)
+    )
+    n_free = d - n_inc
+    fails = np.zeros(n_free, dtype=bool)
+    S, W = np.empty((n_free, n_free)), np.empty((max(n_inc, 1), n_free))
+    threshold = level * max(top, 1e-3)
+    verdict, worst, _ = schur_kernels.schur(
+        A, g, kap, dlt, idx, n_inc, n_free, threshold, tilt, p, 1e-12 * threshold, S, W, fails
+    )
+    if verdict == schur_kernels.CLOSED:
+        assert top <= threshold
+    elif verdict == schur_kernels.FREE_FAILS:
+        assert 0 <= worst < n_free
+        if p <= 2:
+            # What is not marked takes part in no support above the threshold.
+            for q in combinations(rest, p):
+                block = inc + list(q)
+                if np.linalg.eigvalsh(M[np.ix_(block, block)])[-1] > threshold * (1 + 1e-9):
+                    assert all(fails[j - n_inc] for j in q)
+    if p <= 2 and level > 1.001:
+        assert verdict == schur_kernels.CLOSED
+
+
+@given(seeds, st.floats(0, 1.2), st.integers(1, 4), st.floats(0.3, 0.99))
+def test_a_node_never_loses_a_better_pair(seed, rho, k, share):
+    """A pair better than the target in a random node: after `look` the node still holds it and is not closed."""
+    rng = np.random.default_rng(seed)
+    n, d = 5, 6
+    X, u = rng.standard_normal((n, d)), unit(rng, n)
+    A = X.T @ X
+    A.flags.writeable = False
+    s = np.abs(X.T @ u)
+    chosen = np.argsort(-s)[:k]
+    chosen = chosen[s[chosen] > rho]
+    value = f(s[chosen], rho).sum()
+    if len(chosen) == 0 or value < 1e-3:
+        return
+    T = share * value
+    n_inc = int(rng.integers(0, len(chosen) + 1))
+    inc = rng.permutation(chosen)[:n_inc].astype(np.int64)
+    if n_inc and X[:, inc[0]] @ u < 0:
+        u = -u
+    signs = np.sign(X[:, inc].T @ u).astype(np.int64)
+    sign = np.where(rng.random(n_inc) < 0.5, signs, 0)
+    if n_inc:
+        sign[0] = 1
+    lo = np.maximum(rho, s[inc] - rng.uniform(0, 0.6, n_inc))
+    hi = np.minimum(np.linalg.norm(X[:, inc], axis=0), s[inc] + rng.uniform(0, 0.6, n_inc))
+    free = np.setdiff1d(np.arange(d), inc).astype(np.int64)
+    ceil = np.linalg.norm(X[:, free], axis=0)
+    w = unit(rng, n)
+    action, argument, n_free, distance = node.look(
+        A, rho, k, T, float(np.diag(A).max()), X.T @ w, inc, sign, lo, hi, n_inc, free, ceil, len(free),
+        np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((k, d)), np.zeros(d, dtype=bool),
+    )  # fmt: skip
+    if action == node.DONE:
+        assert argument == node.AGAIN
+        assert distance**2 > T
+        return
+    tolerance = 1e-9
+    assert (sign[sign != 0] == signs[sign != 0]).all()
+    assert (lo <= s[inc] + tolerance).all()
+    assert (s[inc] <= hi + tolerance).all()
+    kept = set(free[:n_free])
+    wanted = set(chosen) - set(inc)
+    assert wanted <= kept
+    for j, top in zip(free[:n_free], ceil[:n_free], strict=True):
+        if j in wanted:
+            assert s[j] <= top + tolerance
