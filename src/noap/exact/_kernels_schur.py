@@ -22,10 +22,11 @@ CLOSED, INCLUDED_FAILS, FREE_FAILS = 0, 1, 2
 
 
 @njit(cache=True)
-def schur(A, g, kap, dlt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails):
+def schur(A, g, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails):
     """Run the test for the columns y_j = kap_j a_j + dlt_j w, w a unit vector with inner products g_j = a_j'w.
 
-    The Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S (n_free x n_free), W
+    A free feature may take the column alt_j a_j instead (alt_j < 0: it may not); it does when its diagonal entry of S grows. The
+    Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S (n_free x n_free), W
     (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted from the diagonal: an elimination that
     succeeds then proves positive definiteness despite its rounding.
 
@@ -49,28 +50,26 @@ def schur(A, g, kap, dlt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fa
                 L[a, a] = math.sqrt(value)
             else:
                 L[a, b] = value / L[b, b]
-    for f in range(n_free):
-        b = n_inc + f
-        j = idx[b]
-        wj = kap[b] * g[j] + dlt[b]
-        for a in range(n_inc):
-            i = idx[a]
-            wi = kap[a] * g[i] + dlt[a]
-            value = -(kap[a] * kap[b] * A[i, j] + kap[a] * g[i] * dlt[b] + dlt[a] * wj + tilt * wi * wj)
-            for c in range(a):
-                value -= L[a, c] * W[c, f]
-            W[a, f] = value / L[a, a]
     if p == 0:
         return CLOSED, -1, 0.0
-    worst, measure, failing = -1, 0.0, 0
+    worst, failing = -1, 0
     lowest = np.inf
+    other = np.empty(n_inc)
     for f in range(n_free):
         b = n_inc + f
-        j = idx[b]
-        wj = kap[b] * g[j] + dlt[b]
-        value = threshold - room - (kap[b] * kap[b] * A[j, j] + kap[b] * g[j] * dlt[b] + dlt[b] * wj + tilt * wj * wj)
+        value = eliminate(A, g, kap, dlt, idx, n_inc, b, threshold - room, tilt, L, other)
         for c in range(n_inc):
-            value -= W[c, f] * W[c, f]
+            W[c, f] = other[c]
+        if alt[f] >= 0.0 and n_inc > 0:
+            kept_kap, kept_dlt = kap[b], dlt[b]
+            kap[b], dlt[b] = alt[f], 0.0
+            alternative = eliminate(A, g, kap, dlt, idx, n_inc, b, threshold - room, tilt, L, other)
+            if alternative > value:
+                value = alternative
+                for c in range(n_inc):
+                    W[c, f] = other[c]
+            else:
+                kap[b], dlt[b] = kept_kap, kept_dlt
         S[f, f] = value
         fails[f] = value <= room
         if fails[f]:
@@ -98,6 +97,24 @@ def schur(A, g, kap, dlt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fa
     if p == 2:
         return pairs(S, n_free, room, fails)
     return dominance(S, n_free, p)
+
+
+@njit(cache=True)
+def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
+    """Return the diagonal entry of the Schur complement for column b; fills `column` with its row of L^-1 M."""
+    j = idx[b]
+    kg = kap[b] * g[j]
+    wj = kg + dlt[b]
+    diagonal = threshold - (kap[b] * kap[b] * A[j, j] + kg * dlt[b] + dlt[b] * wj + tilt * wj * wj)
+    for a in range(n_inc):
+        i = idx[a]
+        wi = kap[a] * g[i] + dlt[a]
+        value = -(kap[a] * kap[b] * A[i, j] + kap[a] * g[i] * dlt[b] + dlt[a] * wj + tilt * wi * wj)
+        for c in range(a):
+            value -= L[a, c] * column[c]
+        column[a] = value / L[a, a]
+        diagonal -= column[a] * column[a]
+    return diagonal
 
 
 @njit(cache=True)
@@ -147,9 +164,9 @@ def dominance(S, m, p):
     d = np.ones(m)
     sums = np.empty(m)
     top = np.empty(p - 1)
-    worst, best_measure = -1, np.inf
+    best_measure = np.inf
     for _ in range(4):
-        largest, at = 0.0, -1
+        largest = 0.0
         biggest = 0.0
         for f in range(m):
             held = 0
@@ -174,17 +191,16 @@ def dominance(S, m, p):
             sums[f] = total * root[f]
             if sums[f] / d[f] > largest:
                 largest = sums[f] / d[f]
-                at = f
             if sums[f] > biggest:
                 biggest = sums[f]
         if largest < 1.0 - 4.0 * MARGIN:
             return CLOSED, -1, 0.0
         if largest < best_measure:
             best_measure = largest
-            worst = at
         if biggest == 0.0:
             break
         for f in range(m):
             # A floor keeps d positive; damping keeps the steps from oscillating.
             d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))
-    return FREE_FAILS, worst, best_measure
+    # d has turned towards the feature that the others lean on: the one to branch on.
+    return FREE_FAILS, np.argmax(d), best_measure
