@@ -55,7 +55,8 @@ def solve(
         Show progress on a terminal.
     **options
         Those of the method; an unknown one is an error that lists the known ones.
-        exact: node_limit, memory_limit (megabytes). ascent: keep, polish, max_steps. ppm: start, iterations, tolerance, iterate. spca: start, iterations.
+        exact: node_limit, memory_limit (megabytes). ascent: keep, polish, max_steps.
+        ppm: start, iterations, tolerance, iterate. spca: start, iterations.
 
     Returns
     -------

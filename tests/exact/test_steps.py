@@ -7,9 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noap.exact import _kernels_attack as attack
 from noap.exact import _kernels_caps as caps
 from noap.exact import _kernels_node as node
 from noap.exact import _kernels_schur as schur_kernels
+from noap.exact import _kernels_tighten as tighten
 
 seeds = st.integers(0, 10**6)
 
@@ -57,7 +59,7 @@ def test_caps_are_tight_for_one_slab(seed):
 @given(seeds, st.floats(0, 2), st.floats(0, 1), st.floats(0, 1))
 def test_chords_lie_above_f(seed, rho, a, b):
     lo, hi = rho + min(a, b), rho + max(a, b)
-    alpha, beta = node.chord(lo, hi, rho)
+    alpha, beta = tighten.chord(lo, hi, rho)
     s = np.linspace(lo, hi, 50)
     assert (alpha * s**2 + beta >= f(s, rho) - 1e-12 * (1 + hi**2)).all()
     assert alpha >= 0
@@ -73,8 +75,8 @@ def test_attack_columns_bound_f_for_every_direction(seed, rho, with_gain):
     free, none = np.arange(d), np.empty(0, dtype=np.int64)
     ceil = np.linalg.norm(X, axis=0)
     nu = rng.uniform(0, 2) if with_gain else 0.0
-    kap, dlt = np.empty(d), np.empty(d)
-    node.attack_columns(X.T @ X, rho, g, none, 0, free, ceil, d, nu, 1.0, 0.0, kap, dlt)
+    kap, dlt, alt = np.empty(d), np.empty(d), np.empty(d)
+    attack.attack_columns(X.T @ X, rho, g, none, 0, free, ceil, d, nu, kap, dlt, alt)
     live = ceil > rho
     Y = kap * X + np.outer(w, dlt)
     s, tau = np.abs(X.T @ u), w @ u
@@ -86,6 +88,7 @@ def test_attack_columns_bound_f_for_every_direction(seed, rho, with_gain):
     # Outside R the column is long enough to pay (1 + rho nu) f.
     outside = live & ~((np.abs(g) >= rho) & (kap == 1.0) & (dlt != 0))
     assert (((Y.T @ u) ** 2)[outside] >= ((1 + rho * nu) * f(s, rho))[outside] - 1e-12).all()
+    assert (((alt * s) ** 2)[live] >= ((1 + rho * nu) * f(s, rho))[live] - 1e-12).all()
 
 
 @given(seeds, st.floats(0.05, 0.8), st.booleans())
@@ -105,7 +108,7 @@ def test_gain_is_below_what_every_better_pair_has(seed, rho, at_best):
     in_r = np.abs(g) >= rho
     tops = s[free_in][in_r[free_in]]
     top = float(tops.max()) if len(tops) else 0.0
-    D, nu = node.gain(rho, T, g, inc, lo, hi, 2, top, at_best)
+    D, nu = attack.gain(rho, T, g, inc, lo, hi, 2, top, at_best)
     counted = in_r.copy()
     counted[free_in] &= nu * (s[free_in] - rho) <= 1.0
     have = rho * (s - rho)[[j for j in chosen if counted[j]]].sum()
@@ -135,7 +138,7 @@ def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, t
     S, W = np.empty((n_free, n_free)), np.empty((max(n_inc, 1), n_free))
     threshold = level * max(top, 1e-3)
     verdict, worst, _ = schur_kernels.schur(
-        A, g, kap, dlt, idx, n_inc, n_free, threshold, tilt, p, 1e-12 * threshold, S, W, fails
+        A, g, kap, dlt, np.full(n_free, -1.0), idx, n_inc, n_free, threshold, tilt, p, 1e-12 * threshold, S, W, fails
     )
     if verdict == schur_kernels.CLOSED:
         assert top <= threshold

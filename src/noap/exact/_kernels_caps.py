@@ -1,11 +1,14 @@
-r"""Caps: how large can :math:`c^\top u` be over a ball cut by slabs?
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# Numba infers the types of these functions; annotations would only repeat its work.
+r"""Bounds on :math:`c^\top u` over a ball cut by slabs.
 
 The direction u lies in the unit ball and satisfies :math:`l_j \le b_j^\top u \le h_j`. For any multipliers mu,
 
 .. math:: c^\top u \le \Bigl\|c + \sum_j \mu_j b_j\Bigr\| - \sum_{\mu_j > 0} \mu_j l_j - \sum_{\mu_j < 0} \mu_j h_j,
 
-because :math:`c^\top u = (c + \sum \mu_j b_j)^\top u - \sum \mu_j b_j^\top u`. Whatever mu, the right side is a bound: mu is its
-own certificate. Coordinate descent finds a good one in closed form. Everything is done on inner products.
+because :math:`c^\top u = (c + \sum \mu_j b_j)^\top u - \sum \mu_j b_j^\top u`. Whatever mu is, the right
+side is a bound: mu is its own certificate. Coordinate descent finds a good one in closed form. Everything is done on
+inner products.
 """
 
 import math
@@ -35,7 +38,8 @@ def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
             perp = math.sqrt(max(r - q[j] * q[j] / b2, 0.0))
             along = q[j] / b - mu[j] * b
             new = 0.0
-            # The best mu_j makes the angle between the sum and b_j the one whose cosine is l/|b|, or h/|b|. A slab that ends
+            # The best mu_j makes the angle between the sum and b_j the one whose cosine is l/|b|, or
+            # h/|b|. A slab that ends
             # within rounding of |b| has no such angle to speak of; 0 is as valid as any multiplier.
             cosine = lo[j] / b
             if 0.0 < cosine < 1.0 - 1e-14:

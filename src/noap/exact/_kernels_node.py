@@ -1,8 +1,11 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# Numba infers the types of these functions; annotations would only repeat its work.
 r"""One node of the search: tighten, test, and say how to branch.
 
-A node is a set of pairs (u, S): a unit direction u and a support S of at most k features. Its included features lie in S, each with a
-sign (of a_j'u; 0 if unknown) and an interval lo <= s_j <= hi for s_j = |a_j'u|; a free feature may lie in S, and if it does, s_j <= ceil_j.
-The node is closed once no pair in it is worth more than T, where a pair is worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
+A node is a set of pairs (u, S): a unit direction u and a support S of at most k features. Its included features lie
+in S, each with a sign (of a_j'u; 0 if unknown) and an interval lo <= s_j <= hi for s_j = |a_j'u|; a free feature may
+lie in S, and if it does, s_j <= ceil_j. The node is closed once no pair in it is worth more than T, where a pair is
+worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
 """
 
 import math
@@ -10,384 +13,13 @@ import math
 import numpy as np
 from numba import njit
 
-from noap.exact._kernels_caps import cap
-from noap.exact._kernels_schur import CLOSED, FREE_FAILS, schur
+from noap.exact._kernels_attack import attack_test, chord_test, climb
+from noap.exact._kernels_schur import CLOSED, FREE_FAILS
+from noap.exact._kernels_tighten import chord, eigen_slab, tighten, worth
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
 DONE, BRANCH_FEATURE, BRANCH_SIGN, BRANCH_INTERVAL, BRANCH_EACH = 0, 1, 2, 3, 4
 AGAIN = -2
-
-# Split an unknown sign before taking in more features if rho^2 exceeds this share of |a_j|^2. Signs matter to the attack, the more the
-# larger rho is, and not at all at rho = 0. Measured on the strong/weak model: 0.05 took the fewest nodes of 0, 0.02, 0.05, 0.16, 0.4.
-SIGN_FIRST = 0.0
-
-
-@njit(cache=True)
-def worth(s, rho):
-    """f(s) = (s - rho)_+^2."""
-    x = s - rho
-    return x * x if x > 0.0 else 0.0
-
-
-@njit(cache=True)
-def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, use_w, B, l, h, which):
-    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and of the eigenvector w."""
-    m = 0
-    for a in range(n_inc):
-        if sign[a] != 0 and a != skip:
-            which[m] = a
-            l[m] = lo[a]
-            h[m] = hi[a]
-            m += 1
-    for x in range(m):
-        i, si = inc[which[x]], sign[which[x]]
-        for y in range(x + 1):
-            j, sj = inc[which[y]], sign[which[y]]
-            B[x, y] = si * sj * A[i, j]
-            B[y, x] = B[x, y]
-    total = m
-    if use_w:
-        for x in range(m):
-            B[m, x] = sign[which[x]] * w[inc[which[x]]]
-            B[x, m] = B[m, x]
-        B[m, m] = 1.0
-        l[m] = tau
-        h[m] = 2.0  # no upper side
-        total = m + 1
-    return m, total
-
-
-@njit(cache=True)
-def reach(A, i, direction, inc, sign, w, m, total, B, l, h, which, sweeps, cb, mu, q):
-    """Upper bound on direction * a_i'u over the slabs."""
-    for x in range(m):
-        cb[x] = direction * sign[which[x]] * A[i, inc[which[x]]]
-    if total > m:
-        cb[m] = direction * w[i]
-    return cap(A[i, i], cb, B, l, h, total, sweeps, mu, q)
-
-
-@njit(cache=True)
-def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, use_w):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
-    size = n_inc + 2
-    B = np.empty((size, size))
-    l = np.empty(size)
-    h = np.empty(size)
-    cb = np.empty(size)
-    mu = np.empty(size)
-    q = np.empty(size)
-    which = np.empty(size, dtype=np.int64)
-    for a in range(n_inc):
-        m, total = slabs(A, inc, sign, lo, hi, n_inc, a, w, tau, use_w, B, l, h, which)
-        if total == 0:
-            continue
-        i = inc[a]
-        up = reach(A, i, 1.0, inc, sign, w, m, total, B, l, h, which, 4, cb, mu, q)
-        down = reach(A, i, -1.0, inc, sign, w, m, total, B, l, h, which, 4, cb, mu, q)
-        if sign[a] == 0:
-            if up < lo[a] and down < lo[a]:
-                return True, n_free, 0.0
-            if up < lo[a]:
-                sign[a] = -1
-            elif down < lo[a]:
-                sign[a] = 1
-            else:
-                hi[a] = min(hi[a], max(up, down))
-                continue
-        if sign[a] == -1:
-            up, down = down, up
-        hi[a] = min(hi[a], up)
-        lo[a] = max(lo[a], -down)
-        if lo[a] > hi[a]:
-            return True, n_free, 0.0
-    m, total = slabs(A, inc, sign, lo, hi, n_inc, -1, w, tau, use_w, B, l, h, which)
-    if total > 0:
-        for f in range(n_free):
-            i = free[f]
-            up = reach(A, i, 1.0, inc, sign, w, m, total, B, l, h, which, 2, cb, mu, q)
-            if up < ceil[f]:
-                down = reach(A, i, -1.0, inc, sign, w, m, total, B, l, h, which, 2, cb, mu, q)
-                ceil[f] = min(ceil[f], max(up, down))
-    return propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free)
-
-
-@njit(cache=True)
-def propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
-    """What the ceilings alone imply. Returns (closed, n_free, U)."""
-    kept = 0
-    for f in range(n_free):
-        if ceil[f] > rho:
-            free[kept] = free[f]
-            ceil[kept] = ceil[f]
-            kept += 1
-    n_free = kept
-    top = np.zeros(max(p, 1))
-    if p > 0:
-        for f in range(n_free):
-            value = worth(ceil[f], rho)
-            if value > top[p - 1]:
-                place = p - 1
-                while place > 0 and top[place - 1] < value:
-                    top[place] = top[place - 1]
-                    place -= 1
-                top[place] = value
-    U = 0.0
-    for a in range(n_inc):
-        U += worth(hi[a], rho)
-    if p > 0:
-        U += top.sum()
-    U *= 1.0 + 1e-14 * (n_inc + p + 2)
-    if U <= T:
-        return True, n_free, U
-    for a in range(n_inc):
-        spare = T - (U - worth(hi[a], rho))
-        if spare > 0.0:
-            lo[a] = max(lo[a], (rho + math.sqrt(spare)) * (1.0 - 1e-14))
-            if lo[a] > hi[a]:
-                return True, n_free, U
-    if p > 0:
-        kept = 0
-        last = top[p - 1]
-        for f in range(n_free):
-            if U - last + worth(ceil[f], rho) > T:
-                free[kept] = free[f]
-                ceil[kept] = ceil[f]
-                kept += 1
-        n_free = kept
-    return False, n_free, U
-
-
-@njit(cache=True)
-def chord(l, h, rho):
-    """alpha, beta with f(s) <= alpha s^2 + beta on [l, h]; f is convex in s^2."""
-    if h * h - l * l <= 1e-9 * h * h:
-        # A short interval: the tangent-like slope through h, raised to cover l.
-        alpha = (h - rho) / h if h > 0.0 else 1.0
-        beta = max(worth(h, rho) - alpha * h * h, worth(l, rho) - alpha * l * l)
-        return alpha, beta
-    fl, fh = worth(l, rho), worth(h, rho)
-    alpha = (fh - fl) / (h * h - l * l)
-    return alpha, fl - alpha * l * l
-
-
-@njit(cache=True)
-def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
-    """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
-
-    Returns (use, tau); fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of the largest, many times the
-    error of the eigensolver.
-    """
-    M = np.empty((n_inc, n_inc))
-    root = np.empty(n_inc)
-    betas = 0.0
-    for a in range(n_inc):
-        alpha, beta = chord(lo[a], hi[a], rho)
-        root[a] = math.sqrt(alpha)
-        betas += beta
-    for a in range(n_inc):
-        for b in range(n_inc):
-            M[a, b] = root[a] * root[b] * A[inc[a], inc[b]]
-    values, vectors = np.linalg.eigh(M)
-    first = values[n_inc - 1] * (1.0 + 1e-10)
-    second = values[n_inc - 2] + 1e-10 * values[n_inc - 1]
-    target = T - betas - rest
-    if target <= second or first <= second:
-        return False, 0.0
-    share = (target - second) / (first - second)
-    if share <= 0.0 or share >= 1.0:
-        return False, 0.0
-    tau = math.sqrt(share) * (1.0 - 1e-12)
-    scale = 1.0 / math.sqrt(values[n_inc - 1])
-    low, high = 0.0, 0.0
-    for a in range(n_inc):
-        coefficient = root[a] * vectors[a, n_inc - 1] * scale * sign[a]
-        if coefficient > 0.0:
-            low += coefficient * lo[a]
-            high += coefficient * hi[a]
-        else:
-            low += coefficient * hi[a]
-            high += coefficient * lo[a]
-    if low > -tau:
-        flip = 1.0
-    elif high < tau:
-        flip = -1.0
-    else:
-        return False, 0.0
-    for i in range(n_features):
-        w[i] = 0.0
-    for a in range(n_inc):
-        coefficient = flip * root[a] * vectors[a, n_inc - 1] * scale
-        for i in range(n_features):
-            w[i] += coefficient * A[inc[a], i]
-    return True, tau
-
-
-@njit(cache=True)
-def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
-    """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
-
-    g holds a_i'u on entry and on return; v is a vector over all features.
-    """
-    n = A.shape[0]
-    chosen = np.empty(k, dtype=np.int64)
-    best = -1.0
-    for step in range(steps):
-        p = k - n_inc
-        count = 0
-        for a in range(n_inc):
-            chosen[count] = inc[a]
-            count += 1
-        # The p free features that pull hardest, by insertion.
-        held = 0
-        for f in range(n_free):
-            i = free[f]
-            pull = abs(g[i])
-            if pull <= rho:
-                continue
-            if held < p:
-                place = held
-                held += 1
-            elif p > 0 and pull > abs(g[chosen[n_inc + p - 1]]):
-                place = p - 1
-            else:
-                continue
-            while place > 0 and abs(g[chosen[n_inc + place - 1]]) < pull:
-                chosen[n_inc + place] = chosen[n_inc + place - 1]
-                place -= 1
-            chosen[n_inc + place] = i
-        count = n_inc + held
-        norm = 0.0
-        for i in range(n):
-            v[i] = 0.0
-        for c in range(count):
-            i = chosen[c]
-            pull = abs(g[i]) - rho
-            if pull > 0.0:
-                v[i] = pull if g[i] > 0.0 else -pull
-                norm += pull * pull
-        if norm <= 0.0:
-            return best
-        norm = math.sqrt(norm)
-        length = 0.0
-        for c in range(count):
-            v[chosen[c]] /= norm
-            length += abs(v[chosen[c]])
-        energy = 0.0
-        for i in range(n):
-            g[i] = 0.0
-        for c in range(count):
-            j = chosen[c]
-            if v[j] != 0.0:
-                for i in range(n):
-                    g[i] += v[j] * A[j, i]
-        for c in range(count):
-            energy += v[chosen[c]] * g[chosen[c]]
-        energy = math.sqrt(max(energy, 0.0))
-        if energy <= 0.0:
-            return best
-        for i in range(n):
-            g[i] /= energy
-        distance = energy - rho * length
-        if distance <= best * (1.0 + 1e-13):
-            best = max(best, distance)
-            break
-        best = distance
-    return best
-
-
-@njit(cache=True)
-def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
-    """Lower bound D on rho times the sum of s_j - rho over S and R, R = {|a_j'w| >= rho}, for a pair worth more than T.
-
-    For any nu >= 0: D = rho [nu (T - sum_{I \\ R} f(hi)) + sum_{I, R} min(a - nu a^2, b - nu b^2)]. Returns (D, nu) for nu = 0, or for
-    the nu that makes D largest; `top` is the largest ceiling of a free feature in R.
-    """
-    outside, floor = 0.0, 0.0
-    for a in range(n_inc):
-        if abs(g[inc[a]]) >= rho:
-            floor += lo[a] - rho
-        else:
-            outside += worth(hi[a], rho)
-    if not at_best:
-        return rho * floor * (1.0 - 1e-13), 0.0
-    best, best_nu = rho * floor, 0.0
-    for c in range(n_inc + 1):
-        if c == n_inc:
-            width = top - rho
-        elif abs(g[inc[c]]) >= rho:
-            width = lo[c] + hi[c] - 2.0 * rho
-        else:
-            continue
-        if width <= 0.0:
-            continue
-        nu = 1.0 / width
-        total = nu * (T - outside)
-        for a in range(n_inc):
-            if abs(g[inc[a]]) >= rho:
-                x, y = lo[a] - rho, hi[a] - rho
-                total += min(x - nu * x * x, y - nu * y * y)
-        if rho * total > best:
-            best, best_nu = rho * total, nu
-    return best * (1.0 - 1e-13), best_nu
-
-
-@njit(cache=True)
-def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt):
-    """Columns of the response attack to w, y_j = kap_j a_j + dlt_j w; for the free ones also alt_j a_j, shrunk to the ceiling."""
-    grow = math.sqrt(1.0 + rho * nu)
-    for c in range(n_inc + n_free):
-        i = inc[c] if c < n_inc else free[c - n_inc]
-        s = g[i]
-        if abs(s) >= rho:
-            kap[c] = 1.0
-            dlt[c] = -rho if s > 0.0 else rho
-            factor = 1.0
-            if c >= n_inc and nu * (ceil[c - n_inc] - rho) > 1.0:
-                factor = grow
-        else:
-            off = math.sqrt(max(A[i, i] - s * s, 0.0))
-            share = 1.0
-            if off > 0.0:
-                share = min(math.sqrt(rho * rho - s * s) / off, 1.0)
-            kap[c] = 1.0 - share
-            dlt[c] = share * s - s
-            factor = grow if c >= n_inc else 1.0
-        kap[c] *= factor
-        dlt[c] *= factor
-        if c >= n_inc:
-            alt[c - n_inc] = grow * (1.0 - rho / ceil[c - n_inc])
-
-
-@njit(cache=True)
-def attack_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, room, at_best, idx, kap, dlt, alt, S, W, fails):
-    """Schur test of the response attack to w, with its orthogonal gain."""
-    top = 0.0
-    for f in range(n_free):
-        if abs(g[free[f]]) >= rho:
-            top = max(top, ceil[f])
-    D, nu = gain(rho, T, g, inc, lo, hi, n_inc, top, at_best)
-    if D <= 0.0:
-        D, nu = 0.0, 0.0
-    tilt = D / T
-    attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
-    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails)
-
-
-@njit(cache=True)
-def chord_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, room, idx, kap, dlt, alt, S, W, fails):
-    """Schur test of the chords on the included features, and of the free ones shrunk towards their ceilings."""
-    betas = 0.0
-    for a in range(n_inc):
-        alpha, beta = chord(lo[a], hi[a], rho)
-        kap[a] = math.sqrt(alpha)
-        dlt[a] = 0.0
-        betas += beta
-    for f in range(n_free):
-        kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
-        dlt[n_inc + f] = 0.0
-        alt[f] = -1.0
-    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails)
 
 
 @njit(cache=True)
@@ -442,7 +74,8 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     alt = np.empty(n_free)
     best_measure, best_worst = np.inf, -1
     best_fails = np.zeros(n_free, dtype=np.bool_)
-    # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent and to this node's
+    # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent and to this
+    # node's
     # own vector, each with the gain at its best and at nu = 0.
     for test in range(1 if rho == 0.0 else 5):
         if test == 0:
@@ -468,7 +101,8 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     for a in range(n_inc):
         if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
             unsigned = a
-    if unsigned >= 0 and (best_worst < 0 or rho * rho > SIGN_FIRST * A[inc[unsigned], inc[unsigned]]):
+    # Signs matter to attacks and chords alike, so they come first; at rho = 0 the tests do not see them.
+    if unsigned >= 0 and (best_worst < 0 or rho > 0.0):
         return BRANCH_SIGN, unsigned, n_free, distance
     if best_worst >= 0:
         if p <= 2:
@@ -500,8 +134,8 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
 def examine(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails):
     """Look at a node and, where one feature is missing, at its leaves.
 
-    With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are looked
-    at here; only the ones that stay open are left in `free`.
+    With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
+    looked at here; only the ones that stay open are left in `free`.
 
     Returns (action, argument, n_free, distance, nodes looked at).
     """

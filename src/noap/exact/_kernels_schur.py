@@ -1,13 +1,15 @@
-r"""The Schur test: does every support I + Q with |Q| <= p stay at or below a threshold?
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# Numba infers the types of these functions; annotations would only repeat its work.
+r"""The Schur test: whether every support I + Q with |Q| <= p stays at or below a threshold.
 
-With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every support stays at or below t if :math:`tI - M_{SS}`
-is positive definite for all of them. Eliminating the included part I leaves
+With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every support stays at or below t if
+:math:`tI - M_{SS}` is positive definite for all of them. Eliminating the included part I leaves
 
 .. math:: S = tI - M_{FF} - M_{FI} (tI - M_{II})^{-1} M_{IF}
 
-on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2 its
-2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1
-largest terms.
+on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2
+its 2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the
+p - 1 largest terms.
 """
 
 import math
@@ -25,10 +27,10 @@ CLOSED, INCLUDED_FAILS, FREE_FAILS = 0, 1, 2
 def schur(A, g, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails):
     """Run the test for the columns y_j = kap_j a_j + dlt_j w, w a unit vector with inner products g_j = a_j'w.
 
-    A free feature may take the column alt_j a_j instead (alt_j < 0: it may not); it does when its diagonal entry of S grows. The
-    Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S (n_free x n_free), W
-    (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted from the diagonal: an elimination that
-    succeeds then proves positive definiteness despite its rounding.
+    A free feature may take the column alt_j a_j instead (alt_j < 0: it may not); it does when its diagonal entry of S
+    grows. The Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S
+    (n_free x n_free), W (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted from the
+    diagonal: an elimination that succeeds then proves positive definiteness despite its rounding.
 
     Returns (verdict, worst free position, how far from closing).
     """
@@ -119,7 +121,7 @@ def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
 
 @njit(cache=True)
 def pairs(S, m, room, fails):
-    """p = 2: every 2 x 2 minor. Marks the features that take part in a failing single or pair."""
+    """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair."""
     worst, worst_ratio = -1, 0.0
     single = np.zeros(m, dtype=np.bool_)
     for f in range(m):
@@ -157,7 +159,7 @@ def pairs(S, m, room, fails):
 
 @njit(cache=True)
 def dominance(S, m, p):
-    """p >= 3: scaled diagonal dominance over the p - 1 largest entries of every row."""
+    """Test scaled diagonal dominance over the p - 1 largest entries of every row (p >= 3)."""
     root = np.empty(m)
     for f in range(m):
         root[f] = 1.0 / math.sqrt(S[f, f])

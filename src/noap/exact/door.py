@@ -32,7 +32,7 @@ def prove(
 
 
 def _say_if_compiling() -> None:
-    """Tell the user that the first run on a machine takes a while: Numba compiles the kernels and caches them on disk."""
+    """Tell the user why the first run on a machine takes a while: Numba compiles the kernels, once."""
     cache = Path(examine.stats.cache_path)
     if not any(cache.glob("_kernels_node.examine-*.nbi")):
         tell("compiling the exact solver's kernels, once; later runs start at once.")

@@ -1,6 +1,7 @@
 r"""The problem as the search sees it: a Gram matrix, a budget and an incumbent.
 
-For an adversary that sees X only through |Xv|, with columns :math:`a_j` of :math:`X/\sqrt n` and budget :math:`\rho/\sqrt n`,
+For an adversary that sees X only through |Xv|, with columns :math:`a_j` of :math:`X/\sqrt n` and budget
+:math:`\rho/\sqrt n`,
 
 .. math:: opt = \max_{\|u\| = 1} \max_{|S| \le k} \sum_{j \in S} f(|a_j^\top u|), \qquad f(s) = (s - \rho)_+^2 ,
 
@@ -50,8 +51,10 @@ class GramInstance:
         A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
         scale = float(norms.max()) ** 2
-        # |fl(a_i'a_j) - a_i'a_j| <= n eps |a_i||a_j| (1 + o(1)), so v'Av moves by at most k n eps scale for a k-sparse unit v,
-        # and (|Xv| - rho |v|_1)_+^2, whose derivative in |Xv|^2 is at most 1, by no more. A covariance is the data itself.
+        # |fl(a_i'a_j) - a_i'a_j| <= n eps |a_i||a_j| (1 + o(1)), so v'Av moves by at most k n eps scale for a
+        # k-sparse unit v,
+        # and (|Xv| - rho |v|_1)_+^2, whose derivative in |Xv|^2 is at most 1, by no more. A covariance is the
+        # data itself.
         terms = 0 if problem.X is None else problem.n_samples + 2
         blur = 1.2e-16 * problem.k * terms * scale
         return cls(
@@ -85,6 +88,7 @@ class Incumbent:
 
     def target(self, gap: float) -> float:
         """Return the threshold that proves the gap: no pair may be worth more."""
-        # A little less than asked, so that the reported bound, raised for rounding, still meets the gap. The absolute part is within
+        # A little less than asked, so that the reported bound, raised for rounding, still meets the gap. The
+        # absolute part is within
         # what a result may be off and still count as optimal, 1e-12 scale.
         return self.value + max(0.9999 * gap * self.value, 0.8e-12 * self.instance.scale)

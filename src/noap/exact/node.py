@@ -42,8 +42,8 @@ class Node:
     def include(self, f: int, rho: float, others: bool = True) -> "Node":
         """Return the child in which free feature number f lies in S; without the other free ones if so asked.
 
-        A feature with s_j < rho adds nothing, so S may be taken without it: the interval starts at rho. u and -u are worth the
-        same, so the first feature gets the sign +.
+        A feature with s_j < rho adds nothing, so S may be taken without it: the interval starts at rho. u and -u are
+        worth the same, so the first feature gets the sign +.
         """
         rest = np.arange(len(self.free)) != f if others else np.zeros(len(self.free), dtype=bool)
         return Node(

@@ -12,8 +12,8 @@ __all__ = ["Refutation"]
 class Refutation:
     """A search that can be paused: it is done when its stack is empty.
 
-    The target is (1 + gap) times the incumbent's value; it rises when a better vector turns up, and what was closed below the old
-    target stays closed.
+    The target is (1 + gap) times the incumbent's value; it rises when a better vector turns up, and what was closed
+    below the old target stays closed.
     """
 
     def __init__(self, instance: GramInstance, incumbent: Incumbent, gap: float, workspace: "Workspace") -> None:

@@ -1,7 +1,8 @@
 """The exact search for adversaries that see X only through |Xv|: vanilla and feature-wise.
 
-Two refutations share the work. The first goes straight for the asked gap; most problems end there. If it takes long, a ladder of
-coarser gaps runs beside it, so that whatever stops the search, the last finished rung is a proved bound for the whole problem.
+Two refutations share the work. The first goes straight for the asked gap; most problems end there. If it takes long, a
+ladder of coarser gaps runs beside it, so that whatever stops the search, the last finished rung is a proved bound for
+the whole problem.
 """
 
 from collections.abc import Callable
@@ -120,7 +121,7 @@ class _Search:
             self.report(self._point(), refutation.features_left)
 
     def _first_rung(self) -> Refutation:
-        """Return a refutation of the smallest gap, by halving, that the root alone closes; then the ladder goes on from there."""
+        """Halve the gap for as long as the root alone closes it; the ladder goes on from there."""
         gap = self._gap()
         while gap > self.controls.gap and not self._stopped():
             attempt = self._refutation(gap / 2)
