@@ -155,6 +155,8 @@ def test_demo_prints_an_answer_and_draws(tmp_path):
     done = noap("demo", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "robust variance" in done.stdout
+    assert "optimal" in done.stdout
+    assert "(rigorous)" in done.stdout
     assert (tmp_path / "noap-demo.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 

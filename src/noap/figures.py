@@ -37,7 +37,7 @@ def draw_demo(
     path : Path
         Where the PNG goes.
     """
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
     bars, curve = figure.subplots(1, 2, width_ratios=[1.2, 1])
     shown = np.union1d(result.support, vanilla.support)
     rows = np.arange(len(shown))
@@ -46,13 +46,13 @@ def draw_demo(
     bars.set_yticks(rows, [names[j] for j in shown])
     bars.invert_yaxis()
     bars.set_xlabel("loading")
-    bars.legend(frameon=False)
+    bars.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     curve.plot(noises, robust_values, color=_ROBUST, label="robust, found for each noise")
     curve.plot(noises, vanilla_values, color=_VANILLA, linestyle="--", label="ignores the adversary")
     curve.set_xlabel("noise (rho / sqrt n)")
     curve.set_ylabel("variance left by the adversary")
     curve.set_ylim(bottom=0)
-    curve.legend(frameon=False)
+    curve.legend(frameon=False, loc="upper right")
     for axes in (bars, curve):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)

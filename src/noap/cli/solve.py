@@ -40,7 +40,7 @@ def solve(
         ),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
-    method: Annotated[str, typer.Option(help="ascent, ppm or spca.")] = "ascent",
+    method: Annotated[str, typer.Option(help="exact, ascent, mip, mip-r, ppm or spca.")] = "exact",
     center: Annotated[bool, typer.Option(help="Subtract the column means first.")] = True,
     scale: Annotated[bool, typer.Option(help="Divide by the standard deviations first.")] = True,
     gap: Annotated[float, typer.Option(help="Relative gap that counts as optimal.")] = 1e-4,
@@ -55,6 +55,8 @@ def solve(
     For example:
 
     noap solve data.csv -k 5 --noise 0.2
+
+    noap solve data.csv -k 10 --method ascent
 
     noap solve data.parquet -k 3 --adversary sample --rho 1.5 --out result.json
     """
