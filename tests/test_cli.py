@@ -160,9 +160,34 @@ def test_demo_prints_an_answer_and_draws(tmp_path):
     assert (tmp_path / "noap-demo.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
 
 
+def test_mip_on_the_command_line(table):
+    done = noap("solve", table / "data.csv", "-k", 2, "--method", "mip", "--pieces", 4, "--time-limit", 60, "--json")
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["bound_proof"] == "solver"
+    assert document["bound"] >= document["robust_variance"]
+    cut = noap("solve", table / "data.csv", "-k", 2, "--method", "mip-r", "--backend", "highs", "--reduced-dim", 4)
+    assert cut.returncode == 0, cut.stderr
+    assert "over 4 chosen features" in cut.stdout
+    wrong = noap("solve", table / "data.csv", "-k", 2, "--pieces", 4)
+    assert wrong.returncode == 2
+    assert "pieces is not an option of method 'exact'" in wrong.stderr
+    missing = noap("solve", table / "data.csv", "-k", 2, "--method", "mip", "--backend", "abacus")
+    assert missing.returncode == 2
+
+
+def test_backends_lists_solvers_and_what_they_can_do():
+    shown = noap("backends")
+    assert shown.returncode == 0
+    for words in ("scip", "highs", "gurobi", "licence"):
+        assert words in shown.stdout
+    found = json.loads(noap("backends", "--json").stdout)
+    assert {info["name"] for info in found if info["installed"]} >= {"scip", "highs"}
+
+
 def test_help_and_version():
     assert "solve" in noap("--help").stdout
-    for verb in ("solve", "demo"):
+    for verb in ("solve", "demo", "backends"):
         shown = noap(verb, "--help")
         assert shown.returncode == 0
         assert f"noap {verb}" in shown.stdout

@@ -56,7 +56,7 @@ LAYERS = [
     ["errors", "_version", "linalg"],
     ["adversaries"],
     ["_validate", "_preprocess", "problem", "metrics", "theory"],
-    ["result", "_controls"],
+    ["result", "_controls", "_progress"],
     ["certificate"],
     ["heuristics", "bounds"],
     ["exact", "mip"],

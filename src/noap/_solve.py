@@ -42,6 +42,7 @@ def solve(
     problem : Problem
     method : str
         "exact": branch and bound with rigorous bounds for the whole problem.
+        "mip", "mip-r": the paper's mixed-integer programs, corrected and strengthened, on an open solver.
         "ascent": monotone alternating ascent from many starts, then swaps.
         "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
         blind to the adversary.
@@ -55,7 +56,8 @@ def solve(
         Show progress on a terminal.
     **options
         Those of the method; an unknown one is an error that lists the known ones.
-        exact: node_limit, memory_limit (megabytes). ascent: keep, polish, max_steps.
+        exact: node_limit, memory_limit (megabytes). mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
+        as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
 
     Returns
@@ -75,9 +77,9 @@ def solve(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    runner = _METHODS.get(method)
-    if runner is None:
+    if method not in _METHODS:
         raise InvalidProblem(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
+    runner = _METHODS[method]()
     known = [name for name in inspect.signature(runner).parameters if name not in ("problem", "controls")]
     for name in options:
         if name not in known:
@@ -178,9 +180,24 @@ def _start(problem: Problem, start: ArrayLike) -> FloatArray:
     return unit(keep_top_k(v[None, :], problem.k)[0])
 
 
-_METHODS: dict[str, Callable[..., Result]] = {
-    "exact": _run_exact,
-    "ascent": _run_ascent,
-    "ppm": _run_ppm,
-    "spca": _run_spca,
+def _mip() -> Callable[..., Result]:
+    from noap.mip.run import run_mip
+
+    return run_mip
+
+
+def _mip_r() -> Callable[..., Result]:
+    from noap.mip.run import run_mip_r
+
+    return run_mip_r
+
+
+# Each entry gives its method when called: what is not asked for is not imported.
+_METHODS: dict[str, Callable[[], Callable[..., Result]]] = {
+    "exact": lambda: _run_exact,
+    "mip": _mip,
+    "mip-r": _mip_r,
+    "ascent": lambda: _run_ascent,
+    "ppm": lambda: _run_ppm,
+    "spca": lambda: _run_spca,
 }

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from judge import feature_wise_optimum, sample_wise_optimum, vanilla_optimum
 
 import noap
+from judge import feature_wise_optimum, sample_wise_optimum, vanilla_optimum
 from noap._controls import Controls
 from noap.mip import list_backends
 
@@ -41,7 +41,7 @@ FEATURE = [
 ]
 SAMPLE = [
     Case("sample", 6, 10, 4, 2, 0.10, 3, 2),
-    Case("sample", 7, 8, 5, 2, 0.35, 2, 3),
+    Case("sample", 7, 8, 4, 2, 0.35, 2, 3),
     Case("sample", 8, 7, 4, 3, 0.55, 2, 1),
     Case("sample", 9, 3, 4, 2, 0.40, 2, 2),
 ]

@@ -1,4 +1,4 @@
-"""The command line: `noap demo`, `noap solve`."""
+"""The command line."""
 
 from noap.cli.app import main
 

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 
 from noap._version import __version__
+from noap.cli.backends import backends
 from noap.cli.demo import demo
 from noap.cli.solve import solve
 from noap.errors import NoapError
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(solve)
+app.command()(backends)
 
 
 def _version(wanted: bool) -> None:

@@ -27,7 +27,11 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
     console.print(f"plain variance   {_plain_variance(result):.6g}")
     if math.isfinite(result.bound):
         console.print(f"proved bound     {result.bound:.6g}")
+    if result.restricted_bound is not None:
+        console.print(f"restricted bound {result.restricted_bound:.6g}")
     console.print(f"{result.method}, {result.claim}", soft_wrap=True)
+    for message in result.messages:
+        console.print(message, soft_wrap=True)
     if result.limit is not None:
         console.print(f"Stopped early by its {result.limit.value} limit.")
 
@@ -48,15 +52,24 @@ def as_json(result: Result, names: tuple[str, ...]) -> str:
         "loadings": result.v[result.support].tolist(),
         "robust_variance": result.value,
         "plain_variance": _plain_variance(result),
-        "bound": result.bound if math.isfinite(result.bound) else None,
+        "bound": _finite(result.bound),
         "bound_proof": result.bound_proof,
-        "gap": result.gap if math.isfinite(result.gap) else None,
+        "restricted_bound": _finite(result.restricted_bound),
+        "restricted_to": None if result.restricted_to is None else result.restricted_to.tolist(),
+        "solver_gap": _finite(result.solver_gap),
+        "formulation_error": _finite(result.formulation_error),
+        "nodes": result.nodes,
+        "gap": _finite(result.gap),
         "status": result.status.value,
         "limit": None if result.limit is None else result.limit.value,
         "claim": result.claim,
         "seconds": result.seconds,
     }
     return json.dumps(document, indent=2)
+
+
+def _finite(number: float | None) -> float | None:
+    return number if number is not None and math.isfinite(number) else None
 
 
 def _plain_variance(result: Result) -> float:

@@ -45,6 +45,17 @@ def solve(
     scale: Annotated[bool, typer.Option(help="Divide by the standard deviations first.")] = True,
     gap: Annotated[float, typer.Option(help="Relative gap that counts as optimal.")] = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; the best answer so far comes back.")] = None,
+    backend: Annotated[str | None, typer.Option(help="mip, mip-r: scip, highs or gurobi (see noap backends).")] = None,
+    pieces: Annotated[int | None, typer.Option(help="mip, mip-r: chords on each side of 0, the paper's N.")] = None,
+    rank: Annotated[int | None, typer.Option(help="mip-r: leading directions modelled, the paper's r.")] = None,
+    reduced_dim: Annotated[
+        int | None, typer.Option(help="mip, mip-r: solve on this many features chosen by the paper's Algorithm 1.")
+    ] = None,
+    as_printed: Annotated[
+        bool, typer.Option("--as-printed", help="mip, mip-r: the paper's program to the letter.")
+    ] = False,
+    breakpoints: Annotated[str | None, typer.Option(help="mip, mip-r: even or adaptive.")] = None,
+    node_limit: Annotated[int | None, typer.Option(help="exact: stop after this many nodes.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out if it exists.")] = False,
@@ -58,13 +69,28 @@ def solve(
 
     noap solve data.csv -k 10 --method ascent
 
+    noap solve data.csv -k 5 --method mip --backend highs --time-limit 60
+
     noap solve data.parquet -k 3 --adversary sample --rho 1.5 --out result.json
     """
     refuse_to_overwrite(out, force)
     table = read_table(file)
     Z, _, _ = standardise(table.X, center=center, scale=scale, names=table.names)
     problem = noap.Problem(Z, k=k, adversary=_adversary(adversary, noise, rho, Z.shape[0]))
-    result = noap.solve(problem, method=method, gap=gap, time_limit=time_limit, random_state=seed, progress=not json)
+    # Only what was asked for is passed on: a method refuses options that are not its own.
+    asked = {
+        "backend": backend,
+        "pieces": pieces,
+        "rank": rank,
+        "reduced_dim": reduced_dim,
+        "as_printed": as_printed or None,
+        "breakpoints": breakpoints,
+        "node_limit": node_limit,
+    }
+    options = {name: given for name, given in asked.items() if given is not None}
+    result = noap.solve(
+        problem, method=method, gap=gap, time_limit=time_limit, random_state=seed, progress=not json, **options
+    )
     document = as_json(result, table.names)
     if out is not None:
         out.write_text(document + "\n", encoding="utf-8")

@@ -83,19 +83,27 @@ def schur(A, g, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, 
         if failing == 0:
             return CLOSED, -1, 0.0
         return FREE_FAILS, worst, 1e3 + failing - lowest / threshold
+    # Whole rows, so that the inner loops run over neighbouring entries: twice the flops of a triangle, and faster.
+    alpha = np.empty(n_free)
+    lean = np.empty(n_free)
+    for e in range(n_free):
+        a = n_inc + e
+        alpha[e] = kap[a] * g[idx[a]]
+        lean[e] = alpha[e] + dlt[a]
     for f in range(n_free):
         b = n_inc + f
         j = idx[b]
-        wj = kap[b] * g[j] + dlt[b]
-        for e in range(f):
+        diagonal = S[f, f]
+        row = S[f]
+        for e in range(n_free):
             a = n_inc + e
-            i = idx[a]
-            wi = kap[a] * g[i] + dlt[a]
-            value = -(kap[a] * kap[b] * A[i, j] + kap[a] * g[i] * dlt[b] + dlt[a] * wj + tilt * wi * wj)
-            for c in range(n_inc):
-                value -= W[c, e] * W[c, f]
-            S[e, f] = value
-            S[f, e] = value
+            row[e] = -(kap[a] * kap[b] * A[j, idx[a]] + alpha[e] * dlt[b] + dlt[a] * lean[f] + tilt * lean[e] * lean[f])
+        for c in range(n_inc):
+            factor = W[c, f]
+            others = W[c]
+            for e in range(n_free):
+                row[e] -= factor * others[e]
+        row[f] = diagonal
     if p == 2:
         return pairs(S, n_free, room, fails)
     return dominance(S, n_free, p)
@@ -167,7 +175,7 @@ def dominance(S, m, p):
     sums = np.empty(m)
     top = np.empty(p - 1)
     best_measure = np.inf
-    for _ in range(4):
+    for turn in range(4):
         largest = 0.0
         biggest = 0.0
         for f in range(m):
@@ -199,8 +207,8 @@ def dominance(S, m, p):
             return CLOSED, -1, 0.0
         if largest < best_measure:
             best_measure = largest
-        if biggest == 0.0:
-            break
+        if biggest == 0.0 or (turn == 1 and best_measure > 2.0):
+            break  # two turns tell where to branch, and scaling will not make up for a factor of two
         for f in range(m):
             # A floor keeps d positive; damping keeps the steps from oscillating.
             d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))

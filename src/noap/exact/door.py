@@ -1,5 +1,6 @@
 """Which search proves which adversary."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from noap._controls import Controls
@@ -23,16 +24,21 @@ def prove(
             raise InvalidProblem(f"{name} must be a positive number or None, got {limit!r}.")
     _say_if_compiling()
     with SearchLine(controls.progress) as line:
-        limits = {"node_limit": node_limit, "memory_limit": memory_limit, "report": line.report}
-        if problem.adversary.gram_suffices or problem.adversary.rho == 0:
-            return solve_gram(problem, controls, v, **limits)
-        from noap.exact.sample_wise.search import solve_sample_wise
+        search = _search_for(problem)
+        return search(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, report=line.report)
 
-        return solve_sample_wise(problem, controls, v, **limits)
+
+def _search_for(problem: Problem) -> Callable[..., Outcome]:
+    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
+    if problem.adversary.gram_suffices or problem.adversary.rho == 0:
+        return solve_gram
+    from noap.exact.sample_wise.search import solve_sample_wise  # its kernels are loaded only when needed
+
+    return solve_sample_wise
 
 
 def _say_if_compiling() -> None:
     """Tell the user why the first run on a machine takes a while: Numba compiles the kernels, once."""
-    cache = Path(examine.stats.cache_path)
+    cache = Path(str(examine.stats.cache_path))
     if not any(cache.glob("_kernels_node.examine-*.nbi")):
         tell("compiling the exact solver's kernels, once; later runs start at once.")

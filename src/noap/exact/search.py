@@ -21,7 +21,9 @@ __all__ = ["solve_gram"]
 
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how the two take turns.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
-_TURN, _LADDER_TURN = 128, 64
+_TURN, _LADDER_TURN, _LADDER_TURN_FAR = 128, 64, 192
+# A rung is far from the goal while its gap is more than this many times the asked one: then the ladder gets more turns.
+_FAR = 5.0
 # Every rung asks for this fraction of the gap of the one before.
 _RUNG = 0.6
 
@@ -95,7 +97,7 @@ class _Search:
             if not final.stack or not self._late():
                 continue
             rung = rung or self._first_rung()
-            self._advance(rung, _LADDER_TURN)
+            self._advance(rung, _LADDER_TURN_FAR if rung.gap > _FAR * self.controls.gap else _LADDER_TURN)
             if rung.done:
                 self._proved(rung)
                 rung = self._next_rung()

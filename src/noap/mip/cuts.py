@@ -32,6 +32,8 @@ class Cuts:
         :math:`\sum_j \xi_j \le 1 + \sum_j \delta_j^2/4`, with :math:`\delta_j` the widest piece of j.
     perspective : bool
         Columns :math:`w_i` between :math:`v_i^2/z_i` and :math:`U_i |v_i|` that sum to 1.
+    clipping : bool
+        Sample-wise: the loss is at least a fixed share of the energy, because no score of sample i exceeds its T_i.
     norm_pieces : bool
         Sample-wise and vanilla MIP-r: a piecewise-linear :math:`\sum_i \mathrm{plu}(v_i) \ge 1`.
     cutoff : bool
@@ -49,6 +51,7 @@ class Cuts:
     parseval: bool = True
     xi_sum: bool = True
     perspective: bool = True
+    clipping: bool = True
     norm_pieces: bool = True
     cutoff: bool = True
     start: bool = True

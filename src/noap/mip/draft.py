@@ -15,7 +15,6 @@ Fill = Callable[[FloatArray], ArrayLike]
 """What a block of columns equals at a feasible direction v."""
 
 
-
 @dataclass
 class Draft:
     """Collects columns and rows; `model` freezes them, `lift` extends a direction v to all columns."""

@@ -1,7 +1,6 @@
 """The problem in the units of the model: leading eigenvalue 1, features and samples that cannot matter left out."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +9,7 @@ from noap.adversaries import FeatureWise, NoAdversary, SampleWise
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.vectors import unit as unit_vector
 from noap.problem import Problem
 
 __all__ = ["Instance", "instance_of", "restricted"]
@@ -77,9 +77,7 @@ def restricted(problem: Problem, features: IntArray) -> Problem:
     return Problem.from_covariance(part, n_samples=problem.n_samples, k=k, adversary=problem.adversary)
 
 
-def instance_of(
-    problem: Problem, *, screen: bool, find: Callable[[Problem], FloatArray] | None = None
-) -> Instance:
+def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None = None) -> Instance:
     """Scale the problem and, if `screen`, drop the features and samples that no optimum uses.
 
     Parameters
@@ -89,8 +87,8 @@ def instance_of(
     screen : bool
         Feature-wise a feature with |a_j| <= rho is zero in every optimum; sample-wise a sample with
         |top_k(x_i)| <= rho contributes nothing to any value, so it may leave both the covariance and the loss.
-    find : callable, optional
-        Finds a feasible direction of the problem.
+    incumbent : array of shape (n_features,), optional
+        A unit k-sparse direction of the problem.
     """
     kind = _kind(problem, screen)
     features = np.flatnonzero(problem.live_features) if screen else np.arange(problem.n_features)
@@ -107,7 +105,7 @@ def instance_of(
     unit = float(eigenvalues[-1])
     if not unit > 0:
         raise InvalidProblem("The covariance is zero, there is nothing to maximise; pass data that varies.")
-    incumbent = None if find is None else find(part)
+    known = None if incumbent is None else _on(incumbent, features)
     size = math.sqrt(unit if kind == "sample" else n * unit)
     return Instance(
         kind=kind,
@@ -121,9 +119,15 @@ def instance_of(
         eigenvectors=eigenvectors[:, ::-1],
         deviations=np.sqrt(np.maximum(np.diag(covariance), 0.0) / unit),
         samples=None if samples is None else samples / math.sqrt(unit),
-        incumbent=incumbent,
-        value=0.0 if incumbent is None else part.value(incumbent) / unit,
+        incumbent=known,
+        value=0.0 if known is None else part.value(known) / unit,
     )
+
+
+def _on(v: FloatArray, features: IntArray) -> FloatArray | None:
+    """Return v on the features alone, of unit length; None if nothing of it is left."""
+    part = unit_vector(v[features])
+    return part if part.any() else None
 
 
 def _kind(problem: Problem, simplify: bool) -> str:
@@ -135,5 +139,6 @@ def _kind(problem: Problem, simplify: bool) -> str:
     if isinstance(adversary, SampleWise):
         return "sample"
     raise InvalidProblem(
-        f"adversary {type(adversary).__name__} has no mixed-integer program; use FeatureWise, SampleWise or NoAdversary."
+        f"adversary {type(adversary).__name__} has no mixed-integer program; use FeatureWise, SampleWise or "
+        "NoAdversary."
     )

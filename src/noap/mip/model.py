@@ -78,7 +78,7 @@ class Sos2:
     name: str
 
     def excess(self, x: FloatArray) -> float:
-        """The largest entry outside the best pair of neighbours."""
+        """Return the largest entry outside the best pair of neighbours."""
         weight = np.abs(x[self.columns])
         pair = int(np.argmax(weight[:-1] + weight[1:]))
         return float(np.delete(weight, [pair, pair + 1]).max(initial=0.0))
@@ -162,7 +162,8 @@ class Model:
         fractional = np.where(self.integer, np.abs(x - np.round(x)), 0.0)
         for name, excess in zip(self.names, np.maximum(outside, fractional), strict=True):
             yield Violation(f"column {name}", float(excess))
-        for part in (*self.rows, *self.squares, *self.cones, *self.sets):
+        parts: tuple[Row | SquareRow | ConeRow | Sos2, ...] = (*self.rows, *self.squares, *self.cones, *self.sets)
+        for part in parts:
             yield Violation(part.name, part.excess(x))
 
     def worst(self, x: FloatArray) -> Violation:

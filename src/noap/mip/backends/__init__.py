@@ -1,0 +1,1 @@
+"""Solvers: one adapter per file, each importing its solver only when it runs."""

@@ -94,7 +94,9 @@ def _write(scip: Any, model: Model) -> list[Any]:
         x, over, switch = columns[cone.squared], columns[cone.over], columns[cone.switch]
         scip.addCons(x * x <= over * switch, name=cone.name)
     for group in model.sets:
-        scip.addConsSOS2([columns[j] for j in group.columns], weights=list(map(float, group.positions)), name=group.name)
+        scip.addConsSOS2(
+            [columns[j] for j in group.columns], weights=list(map(float, group.positions)), name=group.name
+        )
     return columns
 
 
@@ -106,7 +108,8 @@ def _add_start(scip: Any, columns: list[Any], start: FloatArray) -> None:
 
 
 def _watch(scip: Any, settings: Settings) -> None:
-    from pyscipopt import SCIP_EVENTTYPE
+    # The package re-exports it without listing it.
+    from pyscipopt import SCIP_EVENTTYPE  # type: ignore[attr-defined]
 
     assert settings.watch is not None
     watch = settings.watch

@@ -1,0 +1,1 @@
+"""The programs of the paper, written as solver-neutral models."""

@@ -8,13 +8,17 @@ from noap.mip.draft import Draft
 from noap.mip.formulations.base import Formulation
 from noap.mip.formulations.breakpoints import even, printed
 from noap.mip.formulations.direction import add_direction, add_norm_pieces
-from noap.mip.formulations.layers import LAYERS
+from noap.mip.formulations.feature_wise import add_feature_wise
+from noap.mip.formulations.layer import Layer
 from noap.mip.formulations.limits import limits_of
+from noap.mip.formulations.sample_wise import add_sample_wise
 from noap.mip.formulations.spectrum import add_spectrum
+from noap.mip.formulations.vanilla import add_vanilla
 from noap.mip.instance import Instance
 
 __all__ = ["default_points", "formulate"]
 
+_LAYERS: dict[str, Layer] = {"none": add_vanilla, "feature": add_feature_wise, "sample": add_sample_wise}
 # A direction whose eigenvalue is below this share of the largest cannot move the bound by more than rounding.
 _NO_ENERGY = 1e-12
 
@@ -58,7 +62,7 @@ def formulate(
     extra = 0.0
     if cuts.norm_pieces and rank is not None and spectrum.rest and instance.kind != "feature":
         extra = instance.k * float(instance.eigenvalues[-1]) * add_norm_pieces(draft, direction, limits, pieces)
-    value_of = LAYERS[instance.kind](draft, instance, direction, spectrum, limits, cuts)
+    value_of = _LAYERS[instance.kind](draft, instance, direction, spectrum, limits, cuts)
     model = draft.model()
     if cuts.start and instance.incumbent is not None:
         model = model.with_start(draft.lift(_oriented(instance)))

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
@@ -44,8 +46,6 @@ class Formulation:
             return 0.0
         if x is None:
             return 1.0
-        import numpy as np
-
         return float(sum(np.sum(np.asarray(c) * x[np.atleast_1d(w)]) for w, c in self.spectrum.rest))
 
     def error(self, x: FloatArray | None) -> float:

@@ -75,7 +75,11 @@ def add_norm_pieces(draft: Draft, direction: Direction, limits: Limits, pieces: 
         points = np.linspace(-cap, cap, 2 * pieces + 1)
         points[pieces] = 0.0
         eta = draft.block(
-            f"norm_eta[{i}]", len(points), 0.0, 1.0, lambda v, i=i, points=points: weights_at(points, v[i])  # type: ignore[misc]
+            f"norm_eta[{i}]",
+            len(points),
+            0.0,
+            1.0,
+            lambda v, i=i, points=points: weights_at(points, v[i]),  # type: ignore[misc]
         )
         draft.row(f"norm weights[{i}]", [(eta, 1.0)], lower=1.0, upper=1.0)
         draft.row(f"norm place[{i}]", [(eta, points), (direction.v[i], -1.0)], lower=0.0, upper=0.0)

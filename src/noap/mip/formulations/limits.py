@@ -17,6 +17,8 @@ __all__ = ["Limits", "limits_of"]
 
 # The incumbent's value and the eigenvectors carry rounding errors of this size at most; limits are widened by it.
 _ROUNDING = 1e-9
+# Directions below this share of the leading eigenvalue carry no energy to speak of.
+_NO_ENERGY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,8 @@ class Limits:
         :math:`\text{low}_j \le \langle q_j, v\rangle \le \text{high}_j`.
     l1_low, l1_high : float
         Bounds on :math:`\|v\|_1`.
+    clipped : float
+        Sample-wise: the loss :math:`\frac1n\sum_i -\phi_\rho(x_i^\top v)` is at least this share of :math:`v^\top S v`.
     """
 
     cap: FloatArray
@@ -38,34 +42,38 @@ class Limits:
     high: FloatArray
     l1_low: float
     l1_high: float
+    clipped: float
 
 
 def limits_of(instance: Instance, cuts: Cuts) -> Limits:
     """Return the boxes that the switched-on cuts allow."""
     root = math.sqrt(max(instance.value, 0.0)) * (1.0 - _ROUNDING)
-    cap = _caps(instance, root) if cuts.caps and root > 0 else np.ones(instance.d)
+    cap: FloatArray = _caps(instance, root) if cuts.caps and root > 0 else np.ones(instance.d)
     l1_low, l1_high = 0.0, math.sqrt(instance.d)
     if cuts.l1:
         l1_low, l1_high = _least_l1(cap, instance.k), math.sqrt(instance.k)
-    reach = np.ones(instance.d)
+    reach: FloatArray = np.ones(instance.d)
     if cuts.ranges:
         reach = norms(keep_top_k(instance.eigenvectors.T, instance.k))
         if cuts.caps:
             # |<q, v>| <= sum over the support of |q_i| U_i, at most the sum of the k largest products.
             products = np.sort(np.abs(instance.eigenvectors) * cap[:, None], axis=0)[-instance.k :]
             reach = np.minimum(reach, products.sum(axis=0))
-    least = np.zeros(instance.d)
+    least: FloatArray = np.zeros(instance.d)
+    clipped = _clipped_share(instance, cap) if cuts.clipping and instance.kind == "sample" else 0.0
     if cuts.tight_ranges and root > 0:
-        least, reach = _tightened(instance.eigenvalues, reach, _least_energy(instance, root, max(l1_low, 1.0)))
+        energy = _least_energy(instance, root, max(l1_low, 1.0), clipped)
+        least, reach = _tightened(instance.eigenvalues, reach, energy)
     low, high = -reach, reach.copy()
     if cuts.symmetry:
         low[0] = least[0]
-    if cuts.l1 and cuts.cutoff and instance.kind == "feature" and root > 0:
+    if cuts.l1 and cuts.cutoff and instance.kind == "feature" and root > 0 and instance.rho > 0:
         # t + rho |v|_1 = |Xv| <= sqrt(sum of eigenvalues times masses), and t is at least the incumbent's.
         farthest = math.sqrt(_most_energy(instance.eigenvalues, reach**2))
         l1_high = max(min(l1_high, (farthest - root) / instance.rho), l1_low)
     widen = 1.0 + _ROUNDING
-    return Limits(cap, np.where(low > 0, low / widen, low * widen), high * widen, l1_low / widen, l1_high * widen)
+    low = np.where(low > 0, low / widen, low * widen)
+    return Limits(cap, low, high * widen, l1_low / widen, l1_high * widen, clipped)
 
 
 def _caps(instance: Instance, root: float) -> FloatArray:
@@ -80,7 +88,8 @@ def _caps(instance: Instance, root: float) -> FloatArray:
         caps: FloatArray = instance.deviations / (root + spread)
     else:
         caps = np.maximum(instance.deviations - instance.rho, 0.0) / root
-    return np.minimum(caps * (1.0 + _ROUNDING), 1.0)
+    widened: FloatArray = np.minimum(caps * (1.0 + _ROUNDING), 1.0)
+    return widened
 
 
 def _largest_loss(instance: Instance) -> float:
@@ -100,7 +109,25 @@ def _least_l1(cap: FloatArray, k: int) -> float:
     return max(float(np.sqrt(used).sum()), 1.0)
 
 
-def _least_energy(instance: Instance, root: float, l1_low: float) -> float:
+def _clipped_share(instance: Instance, cap: FloatArray) -> float:
+    r"""Return c with :math:`\frac1n\sum_i -\phi_\rho(x_i^\top v) \ge c\,v^\top S v` for every v within the caps.
+
+    Huber's function over its argument squared falls as the argument grows, so on :math:`|x_i^\top v| \le T_i` it is at
+    least :math:`\beta_i = 1 - (1 - \rho/T_i)_+^2`. The share is the least generalised eigenvalue of
+    :math:`S_\beta = \frac1n\sum_i \beta_i x_i x_i^\top` and S.
+    """
+    X, k = instance.samples, instance.k
+    assert X is not None
+    by_caps = np.sort(np.abs(X) * cap, axis=1)[:, -k:].sum(axis=1)
+    largest = np.maximum(np.minimum(norms(keep_top_k(X, k)), by_caps), instance.rho)
+    beta = 1.0 - (1.0 - instance.rho / largest) ** 2
+    seen = instance.eigenvalues > _NO_ENERGY
+    whitened = X @ (instance.eigenvectors[:, seen] / np.sqrt(instance.eigenvalues[seen]))
+    share = float(np.linalg.eigvalsh((whitened.T * beta) @ whitened / instance.n)[0])
+    return min(max(share - 1e-7, float(beta.min()), 0.0), 1.0) * (1.0 - _ROUNDING)
+
+
+def _least_energy(instance: Instance, root: float, l1_low: float, clipped: float) -> float:
     """Return a lower bound on v'Sv for every v at least as good as the incumbent."""
     if instance.kind == "none":
         return root**2
@@ -109,7 +136,8 @@ def _least_energy(instance: Instance, root: float, l1_low: float) -> float:
     # Scores are losses plus rho where a sample is active; with losses at most M the sum of losses is at least
     # n value/M and the number of active samples at least n value/M^2.
     by_largest = root * (1.0 + instance.rho / _largest_loss(instance))
-    return max(by_largest, root + instance.rho / math.sqrt(instance.n)) ** 2
+    by_share = root / math.sqrt(1.0 - clipped) if clipped < 1.0 else 0.0
+    return max(by_largest, by_share, root + instance.rho / math.sqrt(instance.n)) ** 2
 
 
 def _most_energy(eigenvalues: FloatArray, masses: FloatArray, fixed: int = -1, mass: float = 0.0) -> float:

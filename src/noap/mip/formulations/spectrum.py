@@ -36,7 +36,7 @@ class Spectrum:
     rest : tuple of (columns, coefficients)
         gamma, the mass of the directions past r, as a linear form; empty when there are none.
     rest_cost : float
-        lambda_{r+1} - lambda_d: what a unit of gamma may add.
+        What a unit of gamma may add: lambda_{r+1} - lambda_d, or lambda_{r+1} when v may be shorter than 1.
     """
 
     energy: list[tuple[ArrayLike, ArrayLike]]
@@ -65,7 +65,9 @@ def add_spectrum(
     xi = np.array([_add_chords(draft, instance, g[j], j, points[j]) for j in range(r)], dtype=np.intp)
     error = float(sum(lam[j] * chord_error(points[j]) for j in range(r)))
     following = float(lam[r]) if r < d else 0.0
-    rest_cost = following - float(lam[-1]) if r < d else 0.0
+    # Without a row that keeps v at unit length, v = 0 with gamma = 1 is feasible and lambda_d is not earned back.
+    unit_length = cuts.l1 if instance.kind == "feature" else cuts.norm_pieces
+    rest_cost = following - (float(lam[-1]) if unit_length else 0.0)
     if cuts.parseval:
         h = _add_parseval(draft, instance, g, xi, limits)
         rest = ((h[r:], 1.0),) if r < d else ()
@@ -87,9 +89,7 @@ def add_spectrum(
 
 def _add_chords(draft: Draft, instance: Instance, g: int, j: int, points: FloatArray) -> int:
     q = instance.eigenvectors[:, j]
-    xi = draft.block(
-        f"xi[{j}]", 1, 0.0, float((points**2).max()), lambda v: interpolated(points, float(q @ v))
-    )
+    xi = draft.block(f"xi[{j}]", 1, 0.0, float((points**2).max()), lambda v: interpolated(points, float(q @ v)))
     eta = draft.block(f"eta[{j}]", len(points), 0.0, 1.0, lambda v: weights_at(points, float(q @ v)))
     draft.row(f"weights[{j}]", [(eta, 1.0)], lower=1.0, upper=1.0)
     draft.row(f"place[{j}]", [(eta, points), (g, -1.0)], lower=0.0, upper=0.0)
@@ -103,13 +103,11 @@ def _add_parseval(draft: Draft, instance: Instance, g: IntArray, xi: IntArray, l
     r"""Add h with :math:`g_j^2 \le h_j \le` chord and :math:`\sum_j h_j = 1`.
 
     An optimum has length 1, so h = g^2 is feasible. Eliminating h gives, for every shift s,
-    :math:`v^\top S v \le s + \sum_j (\lambda_j - s)_+ \xi_j - \sum_j (s - \lambda_j)_+ g_j^2`: the noise directions, whose
-    eigenvalues differ little, cost almost no chord error, and those past r need no pieces at all.
+    :math:`v^\top S v \le s + \sum_j (\lambda_j - s)_+ \xi_j - \sum_j (s - \lambda_j)_+ g_j^2`: the noise directions,
+    whose eigenvalues differ little, cost almost no chord error, and those past r need no pieces at all.
     """
     low, high = limits.low, limits.high
-    h = draft.block(
-        "h", instance.d, 0.0, np.maximum(low**2, high**2), lambda v: (instance.eigenvectors.T @ v) ** 2
-    )
+    h = draft.block("h", instance.d, 0.0, np.maximum(low**2, high**2), lambda v: (instance.eigenvectors.T @ v) ** 2)
     for j in range(instance.d):
         draft.square(f"h[{j}] >= g^2", g[j], 1.0, [(h[j], -1.0)], 0.0)
         if j < len(xi):

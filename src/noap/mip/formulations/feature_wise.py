@@ -1,0 +1,45 @@
+"""Theorem 2 and Appendix A: every feature may be moved."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from noap.linalg.types import FloatArray
+from noap.mip.cuts import Cuts
+from noap.mip.draft import Draft
+from noap.mip.formulations.direction import Direction, add_magnitudes
+from noap.mip.formulations.layer import CUTOFF_SLACK
+from noap.mip.formulations.limits import Limits
+from noap.mip.formulations.spectrum import Spectrum
+from noap.mip.instance import Instance
+
+__all__ = ["add_feature_wise"]
+
+
+def add_feature_wise(
+    draft: Draft, instance: Instance, direction: Direction, spectrum: Spectrum, limits: Limits, cuts: Cuts
+) -> Callable[[float], float]:
+    r"""Add max t subject to :math:`(t + \rho y)^2 \le` energy, :math:`y \ge \|v\|_1`.
+
+    The corrected program imposes y >= 1: a unit vector has l1 norm at least 1. (Imposing it on v would not be
+    convex.) The column s stands for t + rho y.
+    """
+    rho, S = instance.rho, (instance.eigenvectors * instance.eigenvalues) @ instance.eigenvectors.T
+
+    def energy(v: FloatArray) -> float:
+        return math.sqrt(max(float(v @ S @ v), 0.0))
+
+    p = add_magnitudes(draft, direction, limits, cuts)
+    top = math.sqrt(instance.d)
+    y = draft.block("y", 1, limits.l1_low, min(limits.l1_high, top), lambda v: np.abs(v).sum())
+    least = math.sqrt(instance.value) * (1.0 - CUTOFF_SLACK) if cuts.cutoff else 0.0
+    # |Xv|^2 is at most the leading eigenvalue, 1. As printed only xi <= 1 bounds it, by the trace.
+    most = 1.0 + CUTOFF_SLACK if cuts.ranges else math.sqrt(float(instance.eigenvalues.sum()) + 1.0)
+    t = draft.block("t", 1, least, most, lambda v: max(energy(v) - rho * np.abs(v).sum(), 0.0))
+    s = draft.block("s", 1, least + rho * limits.l1_low, most, energy)
+    draft.row("y >= |v|_1", [(y, 1.0), (p, -1.0)], lower=0.0, upper=0.0 if cuts.l1 else np.inf)
+    draft.row("s = t + rho y", [(s, 1.0), (t, -1.0), (y, -rho)], lower=0.0, upper=0.0)
+    draft.square("robust energy", s, 1.0, [(columns, -np.asarray(weight)) for columns, weight in spectrum.energy], 0.0)
+    draft.maximise([(t, 1.0)])
+    return lambda objective: instance.unit * max(objective, 0.0) ** 2

@@ -1,0 +1,208 @@
+"""Run the paper's mixed-integer programs on a problem: restrict, formulate, solve, report."""
+
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from noap._controls import Controls
+from noap.errors import InvalidProblem, NoapWarning
+from noap.heuristics.ascent import ascent
+from noap.heuristics.truncated_power import screen_submatrix
+from noap.linalg.types import FloatArray, IntArray
+from noap.mip.backends.base import Stop
+from noap.mip.cuts import Cuts
+from noap.mip.instance import instance_of, restricted
+from noap.mip.options import Options
+from noap.mip.search import Search
+from noap.problem import Problem
+from noap.result import Limit, Result, zero_result
+
+__all__ = ["run_mip", "run_mip_r"]
+
+_LIMITS = {
+    Stop.TIME: Limit.TIME,
+    Stop.NODES: Limit.NODES,
+    Stop.MEMORY: Limit.MEMORY,
+    Stop.INTERRUPTED: Limit.INTERRUPTED,
+}
+
+
+def run_mip(
+    problem: Problem,
+    controls: Controls,
+    backend: str = "scip",
+    pieces: int = 3,
+    reduced_dim: int | None = None,
+    as_printed: bool = False,
+    breakpoints: str = "even",
+    threads: int = 1,
+    cuts: Cuts | None = None,
+) -> Result:
+    r"""Bound the optimum by the paper's mixed-integer program (Theorems 1 and 2, and its vanilla baseline).
+
+    .. math:: \mathrm{opt} \le \mathrm{ub} \le \mathrm{opt} + \sum_j \lambda_j \delta_j^2/4
+
+    with :math:`\delta_j` the widest piece of direction j: 1/N as printed, less with the default's narrower ranges.
+
+    Parameters
+    ----------
+    problem : Problem
+    controls : Controls
+    backend : "scip", "highs" or "gurobi"
+    pieces : int
+        The paper's N: chords on each side of 0.
+    reduced_dim : int, optional
+        Run Algorithm 1 first and solve on that many features. The bound then covers those features only and goes to
+        ``restricted_bound``.
+    as_printed : bool
+        The paper's program to the letter, without start, cutoff or valid rows.
+    breakpoints : "even" or "adaptive"
+        Adaptive: solve, put breakpoints where the solution made its error, solve again, while time remains and the
+        asked gap is not reached. Every round's bound holds; the smallest is reported.
+    threads : int
+    cuts : Cuts, optional
+        Which valid rows to add; all by default. Not together with as_printed.
+
+    Returns
+    -------
+    Result
+        `bound_proof` is "solver"; `solver_gap` is what the solver left open on its own model, `formulation_error` what
+        the model may add by its theorem.
+    """
+    options = Options.checked(
+        problem,
+        backend=backend,
+        pieces=pieces,
+        rank=None,
+        reduced_dim=reduced_dim,
+        as_printed=as_printed,
+        breakpoints=breakpoints,
+        threads=threads,
+        cuts=cuts,
+    )
+    return _run(problem, controls, "mip", options)
+
+
+def run_mip_r(
+    problem: Problem,
+    controls: Controls,
+    backend: str = "scip",
+    pieces: int = 3,
+    rank: int = 3,
+    reduced_dim: int | None = None,
+    as_printed: bool = False,
+    breakpoints: str = "even",
+    threads: int = 1,
+    cuts: Cuts | None = None,
+) -> Result:
+    r"""Bound the optimum by the paper's reduced program: chords for the first r eigenvectors only.
+
+    As printed, :math:`v = 0, \gamma = 1` is feasible and the printed guarantee fails; what holds is
+    :math:`\mathrm{ub} \le \mathrm{opt} + \sum_{j \le r} \lambda_j/(4N^2) + \hat\gamma \lambda_{r+1}`. The default
+    imposes the unit length (:math:`y \ge 1` feature-wise, a piecewise-linear norm otherwise), which restores
+    :math:`\hat\gamma(\lambda_{r+1} - \lambda_d)` in the last term.
+
+    Parameters
+    ----------
+    problem, controls, backend, pieces, reduced_dim, as_printed, breakpoints, threads, cuts : as for run_mip
+    rank : int
+        The paper's r.
+
+    Returns
+    -------
+    Result
+    """
+    if rank is None:
+        raise InvalidProblem("rank must be a positive integer, got None; use run_mip for the full program.")
+    options = Options.checked(
+        problem,
+        backend=backend,
+        pieces=pieces,
+        rank=rank,
+        reduced_dim=reduced_dim,
+        as_printed=as_printed,
+        breakpoints=breakpoints,
+        threads=threads,
+        cuts=cuts,
+    )
+    return _run(problem, controls, "mip-r", options)
+
+
+def _run(problem: Problem, controls: Controls, method: str, options: Options) -> Result:
+    if problem.optimum_is_zero:
+        return zero_result(problem, method, controls.gap)
+    chosen = _chosen_features(problem, options.reduced_dim)
+    part = problem if chosen is None else restricted(problem, chosen)
+    v, interrupted = _incumbent(part, controls)
+    search = Search(part, controls, options, v)
+    if part.optimum_is_zero:
+        # Algorithm 1 looks at variance only and may keep just the features that the adversary cancels.
+        search.bound, search.stop = 0.0, Stop.OPTIMAL
+    elif interrupted:
+        search.stop = Stop.INTERRUPTED
+    else:
+        instance = instance_of(part, screen=options.cuts.screening, incumbent=v)
+        if not options.cuts.needs_incumbent:
+            instance = replace(instance, incumbent=None, value=0.0)
+        search.run(instance)
+    return _report(problem, method, search, chosen)
+
+
+def _chosen_features(problem: Problem, reduced_dim: int | None) -> IntArray | None:
+    """Return the features that Algorithm 1 keeps, None when it keeps all of them."""
+    if reduced_dim is None or reduced_dim >= problem.n_features:
+        return None
+    return screen_submatrix(problem.covariance, problem.k, reduced_dim)
+
+
+def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
+    """Return ascent's direction and whether Ctrl-C stopped it."""
+    v: FloatArray = np.zeros(problem.n_features)
+    v[int(np.argmax(problem.column_norms))] = 1.0
+    if problem.optimum_is_zero:
+        return v, False
+    try:
+        for better in ascent(problem, controls.rng):
+            v = better
+            if controls.time_limit is not None and controls.seconds > controls.time_limit:
+                break
+    except KeyboardInterrupt:
+        return v, True
+    return v, False
+
+
+def _report(problem: Problem, method: str, search: Search, chosen: IntArray | None) -> Result:
+    v = search.v
+    if chosen is not None:
+        v = np.zeros(problem.n_features)
+        v[chosen] = search.v
+    messages = []
+    if search.degenerate:
+        sentence = (
+            "The program's own solution is v = 0, which is no direction; v is the best one that ascent found, "
+            "and the bound still holds."
+        )
+        warnings.warn(sentence, NoapWarning, stacklevel=4)
+        messages.append(sentence)
+    if search.stop is Stop.FAILED:
+        messages.append("The solver stopped for a reason of its own; the bound is what it had proved by then.")
+    proved = math.isfinite(search.bound)
+    whole = chosen is None
+    return Result(
+        problem,
+        method,
+        v,
+        bound=search.bound if whole else math.inf,
+        bound_proof="solver" if whole and proved else None,
+        restricted_bound=search.bound if proved and not whole else None,
+        restricted_to=chosen,
+        limit=_LIMITS.get(search.stop),
+        nodes=search.nodes,
+        seconds=search.controls.seconds,
+        asked_gap=search.controls.gap,
+        solver_gap=search.solver_gap,
+        formulation_error=search.formulation_error,
+        messages=tuple(messages),
+    )

@@ -1,0 +1,161 @@
+"""Solve a formulation, refine it where asked, and keep the smallest bound and the best direction."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap._controls import Controls
+from noap.errors import NoapError
+from noap.linalg.types import FloatArray
+from noap.linalg.vectors import keep_top_k, unit
+from noap.metrics import gap as relative_gap
+from noap.mip.backends.base import Outcome, Settings, Stop
+from noap.mip.drive import solve_model
+from noap.mip.formulations.assemble import default_points, formulate
+from noap.mip.formulations.base import Formulation
+from noap.mip.instance import Instance
+from noap.mip.options import Options
+from noap.mip.progress import watching
+from noap.mip.refine import refined_points
+from noap.problem import Problem
+
+__all__ = ["Search"]
+
+# Solvers respect rows to 1e-6 or better in the model's units, where the leading eigenvalue is 1. The bound is raised by
+# twice that; it remains the solver's word.
+_TOLERANCE = 2e-6
+# The solver may stop at this share of the asked gap; the rest is for the formulation.
+_SOLVER_SHARE = 0.1
+_CLOSEST = 1e-6
+
+
+@dataclass
+class Search:
+    """The state of one run.
+
+    Attributes
+    ----------
+    problem : Problem
+        Restricted, if it was.
+    v : array of shape (d,)
+        Best direction so far, and its `value`.
+    bound : float
+        Smallest bound so far, inf before the first.
+    solver_gap, formulation_error : float or None
+        Of the round that gave the bound.
+    """
+
+    problem: Problem
+    controls: Controls
+    options: Options
+    v: FloatArray
+    value: float = 0.0
+    bound: float = math.inf
+    solver_gap: float | None = None
+    formulation_error: float | None = None
+    nodes: int = 0
+    rounds: int = 0
+    stop: Stop = Stop.FAILED
+    degenerate: bool = False
+
+    def __post_init__(self) -> None:
+        self.value = self.problem.value(self.v)
+
+    def run(self, instance: Instance) -> None:
+        """Solve; with adaptive breakpoints refine and solve again while time remains and the gap is open."""
+        options = self.options
+        points = default_points(instance, options.cuts, options.pieces, options.rank)
+        while True:
+            formulation = formulate(instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points)
+            if options.adaptive and self.rounds == 0 and formulation.model.start is not None:
+                # Chords that touch g^2 at the incumbent make the first bound exact there.
+                points = refined_points(formulation, formulation.model.start) or points
+                formulation = formulate(instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points)
+            outcome = self._solve(formulation)
+            if outcome is None:
+                return
+            self._record(formulation, outcome)
+            if not options.adaptive or outcome.stop is not Stop.OPTIMAL or outcome.x is None or self._closed():
+                return
+            refined = refined_points(formulation, outcome.x)
+            if refined is None:
+                return
+            points = refined
+
+    def _solve(self, formulation: Formulation) -> Outcome | None:
+        left = None if self.controls.time_limit is None else self.controls.time_limit - self.controls.seconds
+        if left is not None and left <= 0:
+            self.stop = Stop.TIME
+            return None
+        name = f"{self.options.backend.name}, round {self.rounds + 1}"
+        try:
+            with watching(self.controls.progress, formulation.value_of, self.value, name) as watch:
+                settings = Settings(
+                    time_limit=left,
+                    gap=max(_SOLVER_SHARE * self.controls.gap, _CLOSEST),
+                    threads=self.options.threads,
+                    seed=int(self.controls.rng.integers(2**30)),
+                    watch=watch,
+                )
+                return solve_model(formulation.model, self.options.backend, settings).outcome
+        except KeyboardInterrupt:
+            self.stop = Stop.INTERRUPTED
+            return None
+
+    def _record(self, formulation: Formulation, outcome: Outcome) -> None:
+        self.rounds += 1
+        self.nodes += outcome.nodes
+        self.stop = outcome.stop
+        if outcome.x is not None:
+            self._consider(formulation, outcome.x)
+        bound = self._bound_of(formulation, outcome)
+        if bound < self.bound:
+            self.bound = bound
+            optimal = outcome.stop in (Stop.OPTIMAL, Stop.INFEASIBLE)
+            self.formulation_error = formulation.error(outcome.x if optimal else None)
+            self.solver_gap = _solver_gap(formulation, outcome)
+
+    def _bound_of(self, formulation: Formulation, outcome: Outcome) -> float:
+        if outcome.stop is Stop.INFEASIBLE:
+            if not self.options.cuts.needs_incumbent:
+                raise NoapError(
+                    f"{self.options.backend.name} calls a model infeasible that has solutions; try another."
+                )
+            # Every row but those that ask for more than the incumbent's value has a solution: nothing beats it.
+            self.stop = Stop.OPTIMAL
+            return self.value * (1.0 + _TOLERANCE)
+        if math.isinf(outcome.bound):
+            return math.inf
+        raised = formulation.value_of(outcome.bound + _TOLERANCE * max(1.0, abs(outcome.bound)))
+        if raised < self.value * (1.0 - 1e-9):
+            raise NoapError(
+                f"The bound {raised!r} of {self.options.backend.name} lies below the value {self.value!r} of a "
+                "feasible direction: the solver is wrong beyond its tolerances, please report it with the data."
+            )
+        return max(raised, self.value)
+
+    def _consider(self, formulation: Formulation, x: FloatArray) -> None:
+        """Take the solver's direction, cut to k entries and normalised, if it is better."""
+        entries = x[formulation.v]
+        if float(np.abs(entries).max(initial=0.0)) < 1e-6:
+            self.degenerate = True
+            return
+        live = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
+        v = formulation.instance.expand(live, self.problem.n_features)
+        value = self.problem.value(v)
+        if value > self.value:
+            self.v, self.value, self.degenerate = v, value, False
+
+    def _closed(self) -> bool:
+        return self.bound - self.value <= self.controls.gap * self.value
+
+
+def _solver_gap(formulation: Formulation, outcome: Outcome) -> float | None:
+    if outcome.stop is Stop.INFEASIBLE:
+        return 0.0
+    if outcome.objective is None or math.isinf(outcome.bound):
+        return None
+    # As printed a time limit may come while the solver knows v = 0 only: its objective is 0 and the gap infinite.
+    found, bound = (max(formulation.value_of(x), 0.0) for x in (outcome.objective, outcome.bound))
+    return max(relative_gap(found, bound), 0.0)

@@ -1,0 +1,162 @@
+"""The solver-neutral model, its lowerings, and small models with known answers on every backend."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from mip_battery import BACKENDS
+
+from noap.mip.backends.base import Settings, Stop
+from noap.mip.backends.registry import backend_named
+from noap.mip.draft import Draft
+from noap.mip.drive import lower, solve_model
+from noap.mip.lowering import Lowered, Square, binaries_for_sets, tangents_for_squares
+
+
+def disc():
+    """max x + y over the unit disc: sqrt(2)."""
+    draft = Draft()
+    xy = draft.block("xy", 2, -1.0, 1.0, lambda v: v)
+    draft.square("disc", xy, 1.0, [], 1.0)
+    draft.maximise([(xy, 1.0)])
+    return draft.model(), np.sqrt(2)
+
+
+def knapsack():
+    """max 5a + 4b + 3c with 2a + 3b + c <= 3, binary: 8."""
+    draft = Draft()
+    abc = draft.block("abc", 3, 0.0, 1.0, lambda v: v, integer=True)
+    draft.row("weight", [(abc, [2.0, 3.0, 1.0])], upper=3.0)
+    draft.maximise([(abc, [5.0, 4.0, 3.0])])
+    return draft.model(), 8.0
+
+
+def chords():
+    """max of the chord interpolation of (0, 2, 1, 2.5, 0) with a slope against it: an interior vertex wins."""
+    draft = Draft()
+    eta = draft.block("eta", 5, 0.0, 1.0, lambda v: v)
+    draft.row("sum", [(eta, 1.0)], lower=1.0, upper=1.0)
+    draft.row("place", [(eta, [0.0, 1.0, 2.0, 3.0, 4.0])], lower=1.5, upper=2.5)
+    draft.sos2("pieces", eta, np.arange(5.0))
+    draft.maximise([(eta, [0.0, 2.0, 1.0, 2.5, 0.0])])
+    return draft.model(), 1.75  # at 2.5, between 1 and 2.5
+
+
+def switched():
+    """max x - 0.6 z with x^2 <= w z, w <= 1/4, x <= z, z binary: x = 1/2 does not pay for z, so 0."""
+    draft = Draft()
+    x = draft.block("x", 1, -1.0, 1.0, lambda v: v)
+    w = draft.block("w", 1, 0.0, 0.25, lambda v: v)
+    z = draft.block("z", 1, 0.0, 1.0, lambda v: v, integer=True)
+    draft.cone("perspective", x[0], w[0], z[0])
+    draft.row("off", [(x, 1.0), (z, -1.0)], upper=0.0)
+    draft.maximise([(x, 1.0), (z, -0.6)])
+    return draft.model(), 0.0
+
+
+KNOWN = {"disc": disc, "knapsack": knapsack, "chords": chords, "switched": switched}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", KNOWN)
+def test_known_answers(name, backend):
+    model, answer = KNOWN[name]()
+    solved = solve_model(model, backend_named(backend), Settings(time_limit=20.0, gap=1e-6))
+    assert solved.outcome.stop is Stop.OPTIMAL
+    assert solved.outcome.bound == pytest.approx(answer, abs=1e-5)
+    assert solved.outcome.bound >= answer - 1e-6
+    assert solved.outcome.x.shape == (model.width,)
+    assert model.worst(solved.outcome.x).excess < 1e-5
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_infeasible_is_told_apart(backend):
+    draft = Draft()
+    x = draft.block("x", 2, 0.0, 1.0, lambda v: v, integer=True)
+    draft.row("odd", [(x, 2.0)], lower=1.0, upper=1.0)
+    draft.maximise([(x, 1.0)])
+    outcome = solve_model(draft.model(), backend_named(backend), Settings()).outcome
+    assert outcome.stop is Stop.INFEASIBLE
+    assert outcome.bound == -np.inf
+    assert outcome.x is None
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_start_is_taken(backend):
+    model, _ = knapsack()
+    outcome = backend_named(backend).solve(model.with_start(np.array([1.0, 0.0, 1.0])), Settings())
+    assert outcome.objective == pytest.approx(8.0)
+
+
+def test_sos2_lowering_is_exact():
+    model, _ = chords()
+    lowered = binaries_for_sets(Lowered(model, model.width, ()))
+    assert lowered.steps == (("SOS-II sets to binaries", "exact"),)
+    assert lowered.model.sets == ()
+
+    def allowed(eta):
+        return any(
+            lowered.model.worst(np.array([*eta, *beta])).excess < 1e-12
+            for beta in product((0.0, 1.0), repeat=lowered.model.width - 5)
+        )
+
+    for eta in ([0.0, 0.5, 0.5, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 0.75, 0.25, 0.0]):
+        assert model.worst(np.array(eta)).excess < 1e-12
+        assert allowed(eta)
+    for eta in ([0.0, 0.5, 0.0, 0.5, 0.0], [0.1, 0.2, 0.7, 0.0, 0.0], [0.4, 0.0, 0.0, 0.6, 0.0]):
+        assert model.worst(np.array(eta)).excess > 0.05
+        assert not allowed(eta)
+
+
+def test_tangents_enclose_the_square():
+    rng = np.random.default_rng(0)
+    model, _ = disc()
+    lowered = tangents_for_squares(Lowered(model, model.width, ()), 7)
+    assert [kind for _, kind in lowered.steps] == ["outer"]
+    assert lowered.model.is_linear
+    for _ in range(200):
+        xy = rng.standard_normal(2)
+        xy *= rng.uniform() / np.linalg.norm(xy)
+        assert lowered.model.worst(np.array([*xy, *xy**2])).excess < 1e-12
+    for at in rng.standard_normal(20):
+        row = Square(0, 1, 2, "perspective").tangent(at, 0)
+        x, z = rng.standard_normal(), rng.uniform(0.1, 1)
+        assert row.excess(np.array([x, x**2 / z, z])) < 1e-12
+        assert row.excess(np.zeros(3)) == 0.0
+
+
+def test_lowering_follows_the_capabilities():
+    model, _ = switched()
+    assert lower(model, backend_named("scip")).steps == ()
+    assert [kind for _, kind in lower(model, backend_named("highs")).steps] == ["outer"]
+
+
+def test_model_refuses_what_makes_no_sense():
+    draft = Draft()
+    x = draft.block("x", 2, 0.0, 1.0, lambda v: v)
+    draft.square("concave", x, -1.0, [], 1.0)
+    with pytest.raises(ValueError, match="not convex"):
+        draft.model()
+    empty = Draft()
+    empty.block("x", 1, 1.0, 0.0, lambda v: v)
+    with pytest.raises(ValueError, match="lower bound above"):
+        empty.model()
+    unordered = Draft()
+    y = unordered.block("y", 3, 0.0, 1.0, lambda v: v)
+    unordered.sos2("set", y, np.array([0.0, 2.0, 1.0]))
+    with pytest.raises(ValueError, match="increasing"):
+        unordered.model()
+    negative = Draft()
+    w = negative.block("w", 3, -1.0, 1.0, lambda v: v)
+    negative.cone("cone", w[0], w[1], w[2])
+    with pytest.raises(ValueError, match="not negative"):
+        negative.model()
+    with pytest.raises(ValueError, match="start has shape"):
+        knapsack()[0].with_start(np.zeros(2))
+
+
+def test_worst_names_what_is_broken():
+    model, _ = knapsack()
+    assert model.worst(np.array([1.0, 1.0, 0.0])).name == "weight"
+    assert model.worst(np.array([0.5, 0.0, 0.0])).name == "column abc[0]"
+    assert model.worst(np.array([1.0, 0.0, 1.0])).excess == 0.0
