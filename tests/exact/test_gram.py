@@ -38,6 +38,17 @@ def test_feature_wise_agrees_with_brute_force(shape, seed):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(12, 20))
+def test_thresholds_agree_with_brute_force(shape, seed, monkeypatch):
+    # Small problems end before thresholds are used; here they are used from the first node, and the ladder as well.
+    monkeypatch.setattr("noap.exact.search._PLAIN", 0)
+    monkeypatch.setattr("noap.exact.search._HEAD_START", 0)
+    monkeypatch.setattr("noap.exact.search._TURN", 2)
+    monkeypatch.setattr("noap.exact.search._LADDER_TURN", 3)
+    test_feature_wise_agrees_with_brute_force(shape, seed)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(6))
 def test_vanilla_agrees_with_brute_force(shape, seed):
     rng = np.random.default_rng([seed, SHAPES.index(shape), 1])

@@ -118,9 +118,13 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
         return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance
     split, widest = -1, 0.0
     for a in range(n_inc):
+        if hi[a] - lo[a] <= 1e-8 * hi[a]:
+            continue
         alpha, beta = chord(lo[a], hi[a], rho)
         s = min(max(abs(g[inc[a]]), lo[a]), hi[a])
-        excess = alpha * s * s + beta - worth(s, rho)
+        middle = 0.5 * (lo[a] + hi[a])
+        # Mostly what the chord loses at this node's own vector; a little of what it loses at most breaks the ties.
+        excess = alpha * s * s + beta - worth(s, rho) + 0.1 * (alpha * middle * middle + beta - worth(middle, rho))
         if excess > widest:
             split, widest = a, excess
     if split < 0:

@@ -60,6 +60,12 @@ class Node:
         rest = np.arange(len(self.free)) != f
         return Node(self.inc.copy(), self.sign.copy(), self.lo.copy(), self.hi.copy(), self.free[rest], self.ceil[rest])
 
+    def lowered(self, f: int, ceil: float) -> "Node":
+        """Return the child in which free feature number f, if it lies in S, has s_j at most ceil."""
+        child = self.copy()
+        child.ceil[f] = ceil
+        return child
+
     def with_sign(self, a: int, sign: int) -> "Node":
         """Return the child in which included feature number a has this sign."""
         child = self.copy()

@@ -9,18 +9,30 @@ from noap.exact.node import Node
 __all__ = ["Refutation"]
 
 
+# Measured on strong/weak, noise and real data: a threshold at 0.4 of the way from rho to the ceiling, while that way is
+# longer than 0.15 rho; and always when rho^2 exceeds 0.06 |a_j|^2, where plain branching took 5 times the nodes.
+_CUT, _NARROW, _STRONG = 0.4, 0.15, 0.06
+
+
 class Refutation:
     """A search that can be paused: it is done when its stack is empty.
 
     The target is (1 + gap) times the incumbent's value; it rises when a better vector turns up, and what was closed
     below the old target stays closed.
+
+    A feature is branched on in one of two ways. Plainly: it lies in S or it does not. By a threshold m > rho: it lies
+    in S with s_j >= m, or it may lie in S with s_j <= m. Plain branching is best where few features carry a strong
+    signal; thresholds are far better where many features reach just above rho.
     """
 
-    def __init__(self, instance: GramInstance, incumbent: Incumbent, gap: float, workspace: "Workspace") -> None:
+    def __init__(
+        self, instance: GramInstance, incumbent: Incumbent, gap: float, workspace: "Workspace", thresholds: bool
+    ) -> None:
         self.instance = instance
         self.incumbent = incumbent
         self.gap = gap
         self.workspace = workspace
+        self.thresholds = thresholds
         self.stack = [Node.root(instance.norms)]
         self.nodes = 0
         self.stuck = False
@@ -67,6 +79,9 @@ class Refutation:
         """Return the children, the most promising last: it is examined next."""
         rho = self.instance.rho
         if action == kernels.BRANCH_FEATURE:
+            cut = self._threshold(node, argument)
+            if cut > rho:
+                return [node.lowered(argument, cut), node.include(argument, cut)]
             return [node.exclude(argument), node.include(argument, rho)]
         if action == kernels.BRANCH_EACH:
             return [node.include(f, rho, others=False) for f in range(len(node.free))]
@@ -80,6 +95,14 @@ class Refutation:
         at = abs(float(self.workspace.g[node.inc[argument]]))
         cut = min(max(at, lo + 0.2 * (hi - lo)), hi - 0.2 * (hi - lo))
         return [node.with_interval(argument, lo, cut), node.with_interval(argument, cut, hi)]
+
+    def _threshold(self, node: Node, f: int) -> float:
+        """Return m for the branch on free feature number f; rho means plain branching."""
+        rho, ceil = self.instance.rho, float(node.ceil[f])
+        if rho == 0 or ceil - rho <= _NARROW * rho:
+            return rho
+        strong = rho**2 > _STRONG * float(self.instance.A[node.free[f], node.free[f]])
+        return rho + _CUT * (ceil - rho) if self.thresholds or strong else rho
 
 
 class Workspace:

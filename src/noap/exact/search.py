@@ -19,6 +19,9 @@ from noap.result import Limit
 
 __all__ = ["solve_gram"]
 
+# Nodes that plain branching gets before the search starts again with thresholds; problems with a clear signal end
+# there.
+_PLAIN = 128
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how the two take turns.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 _TURN, _LADDER_TURN, _LADDER_TURN_FAR = 128, 64, 192
@@ -91,7 +94,11 @@ class _Search:
         )
 
     def _prove(self) -> None:
-        final, rung = self._refutation(self.controls.gap), None
+        final, rung = self._refutation(self.controls.gap, thresholds=False), None
+        self._advance(final, _PLAIN)
+        if final.stack and self.instance.rho > 0:
+            # Plain branching is not enough: start again with thresholds, which cope with many near-tied features.
+            final = self._refutation(self.controls.gap)
         while final.stack and not self._stopped():
             self._advance(final, _TURN)
             if not final.stack or not self._late():
@@ -104,8 +111,8 @@ class _Search:
         if final.done:
             self._proved(final)
 
-    def _refutation(self, gap: float) -> Refutation:
-        return Refutation(self.instance, self.incumbent, gap, self.workspace)
+    def _refutation(self, gap: float, thresholds: bool = True) -> Refutation:
+        return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds)
 
     def _advance(self, refutation: Refutation, turn: int) -> None:
         for _ in range(turn):
