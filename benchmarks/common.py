@@ -16,7 +16,12 @@ RESULTS = Path(__file__).parent / "results"
 def header(title: str) -> str:
     """Return the lines that say what was measured where."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    changed = subprocess.run(["git", "status", "--porcelain", "--", "src"], capture_output=True, text=True, check=False)
+    changed = subprocess.run(
+        ["git", "status", "--porcelain", "--untracked-files=no", "--", "src"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     cpu = platform.processor() or platform.machine()
     for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
         if line.startswith("model name"):
