@@ -1,0 +1,1 @@
+"""Branch and bound against the sample-wise adversary."""

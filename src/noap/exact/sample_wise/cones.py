@@ -1,0 +1,85 @@
+"""One support, bounded by cones: state that can be resumed with a larger budget."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.exact.sample_wise._kernels_cones import open_cones, orthants, split_cones
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["MOST_FEATURES", "Cones"]
+
+# There are 2^(k-1) orthants to start from.
+MOST_FEATURES = 12
+
+
+@dataclass
+class Cones:
+    """Open cones over the directions of one support.
+
+    Attributes
+    ----------
+    Y : array of shape (n, k)
+        The columns of the support, without samples that cannot exceed rho there.
+    pool : array of shape (capacity, k, k + 1)
+        Cones by their unit generators and bounds on the rounding of each; keys and ids are a heap over the `size`
+        open ones of the `used` made so far.
+    """
+
+    Y: FloatArray
+    rho: float
+    pool: FloatArray
+    keys: FloatArray
+    ids: IntArray
+    size: int
+    used: int
+    finest: bool = False
+
+    @classmethod
+    def over(cls, Y: FloatArray, rho: float, target: float) -> "Cones":
+        """Start from the orthants."""
+        k = Y.shape[1]
+        capacity = 1 << (k - 1)
+        pool = np.empty((capacity, k, k + 1))
+        cones = cls(Y, rho, pool, np.empty(capacity), np.empty(capacity, dtype=np.int64), 0, orthants(k, pool))
+        cones.size = open_cones(Y, cones.lengths, rho, target, pool, cones.keys, cones.ids, cones.used)
+        return cones
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Norms of the rows, for the rounding of scores."""
+        norms: FloatArray = np.sqrt(np.einsum("ij,ij->i", self.Y, self.Y))
+        return norms
+
+    @property
+    def bound(self) -> float:
+        """The largest bound of an open cone; -inf when none is open."""
+        return float(self.keys[0]) if self.size else -np.inf
+
+    def split(self, target: float, budget: int) -> FloatArray:
+        """Make up to `budget` more cones while a bound exceeds `target`; returns the best direction met."""
+        capacity, k = self.used + budget, self.pool.shape[1]
+        if capacity > len(self.pool):
+            pool, keys, ids = np.empty((capacity, k, k + 1)), np.empty(capacity), np.empty(capacity, dtype=np.int64)
+            pool[: self.used], keys[: self.size], ids[: self.size] = (
+                self.pool[: self.used],
+                self.keys[: self.size],
+                self.ids[: self.size],
+            )
+            self.pool, self.keys, self.ids = pool, keys, ids
+        best = np.zeros(k)
+        self.size, self.used, _ = split_cones(
+            self.Y,
+            self.lengths,
+            self.rho,
+            target,
+            self.pool[:capacity],
+            self.keys,
+            self.ids,
+            self.size,
+            self.used,
+            best,
+        )
+        # It stops early only when the cone of largest bound cannot be split in floating point.
+        self.finest = self.used < capacity and self.bound > target
+        return best
