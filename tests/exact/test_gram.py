@@ -158,3 +158,25 @@ def test_the_paper_s_model_at_full_size(normalised):
     assert result.gap <= 1e-4
     assert result.bound_proof == "rigorous"
     assert "rigorous" in result.claim
+
+
+def test_compiling_is_said_and_not_counted(tmp_path):
+    # A fresh cache folder: this process must compile again, and the time limit must not notice.
+    import subprocess
+    import sys
+
+    code = (
+        "import numpy as np, noap, noap._progress as p\n"
+        "said = []\n"
+        "import noap.exact.door as door\n"
+        "door.tell = said.append\n"
+        "X = np.random.default_rng(0).standard_normal((30, 8))\n"
+        "r = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), time_limit=5.0)\n"
+        "print(r.status.value, len(said), r.seconds < 5)\n"
+    )
+    environment = {"PATH": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    for said in (1, 0):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+        )
+        assert done.stdout.split() == ["optimal", str(said), "True"], done.stderr

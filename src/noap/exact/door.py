@@ -1,18 +1,32 @@
-"""Which search proves which adversary."""
+"""Which search proves which adversary, and the compilation of its kernels before the clock runs."""
 
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from noap._controls import Controls
 from noap._progress import SearchLine, tell
+from noap.adversaries import FeatureWise, SampleWise
 from noap.errors import InvalidProblem
-from noap.exact._kernels_node import examine
 from noap.exact.outcome import Outcome
-from noap.exact.search import solve_gram
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.result import Limit
 
 __all__ = ["prove"]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search, its main kernel, and a tiny problem that makes Numba compile all it needs."""
+
+    solve: Callable[..., Outcome]
+    kernel: Any
+    trial: Problem
 
 
 def prove(
@@ -22,23 +36,40 @@ def prove(
     for name, limit in (("node_limit", node_limit), ("memory_limit", memory_limit)):
         if limit is not None and not (isinstance(limit, (int, float)) and limit > 0):
             raise InvalidProblem(f"{name} must be a positive number or None, got {limit!r}.")
-    _say_if_compiling()
+    search = _search_for(problem)
+    _compile(search, controls)
     with SearchLine(controls.progress) as line:
-        search = _search_for(problem)
-        return search(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, report=line.report)
+        return search.solve(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, report=line.report)
 
 
-def _search_for(problem: Problem) -> Callable[..., Outcome]:
+def _search_for(problem: Problem) -> _Search:
+    # Each search brings its own kernels: they are loaded only when needed.
+    tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
     if problem.adversary.gram_suffices or problem.adversary.rho == 0:
-        return solve_gram
-    from noap.exact.sample_wise.search import solve_sample_wise  # its kernels are loaded only when needed
+        from noap.exact._kernels_node import examine
+        from noap.exact.search import solve_gram
 
-    return solve_sample_wise
+        return _Search(solve_gram, examine, Problem(tiny, k=2, adversary=FeatureWise(0.5)))
+    from noap.exact.sample_wise._kernels_game import contest
+    from noap.exact.sample_wise.search import solve_sample_wise
+
+    return _Search(solve_sample_wise, contest, Problem(tiny, k=2, adversary=SampleWise(0.5)))
 
 
-def _say_if_compiling() -> None:
-    """Tell the user why the first run on a machine takes a while: Numba compiles the kernels, once."""
-    cache = Path(str(examine.stats.cache_path))
-    if not any(cache.glob("_kernels_node.examine-*.nbi")):
-        tell("compiling the exact solver's kernels, once; later runs start at once.")
+def _compile(search: _Search, controls: Controls) -> None:
+    """Compile the kernels if this machine has not done so yet; say so, and do not count it against the time limit."""
+    cache = Path(str(search.kernel.stats.cache_path))
+    name = f"{search.kernel.__module__.rsplit('.', 1)[-1]}.{search.kernel.__name__}-*.nbi"
+    if search.kernel.signatures or any(cache.glob(name)):
+        return
+    tell("compiling the exact solver's kernels, once; later runs start at once.")
+    started = time.perf_counter()
+    try:
+        trial = Controls.checked(1e-2, None, 0, False)
+        search.solve(search.trial, trial, np.array([1.0, 0.0, 0.0]))
+        if trial.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+    controls.started += time.perf_counter() - started
