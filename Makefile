@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/noap demo
@@ -18,6 +18,8 @@ lint: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.ascent
+	$(BIN)/python -m benchmarks.exact grid hard growth
+	$(BIN)/python -m benchmarks.route
 
 # The stamps make the second run quick: nothing is installed again until pyproject.toml changes.
 $(VENV)/.installed: pyproject.toml
@@ -29,6 +31,10 @@ $(VENV)/.installed-dev: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.installed
+
+# Numba's cache does not notice a change in a kernel that another file imports.
+clean-kernels:
+	find src -name '*.nb[ic]' -delete
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

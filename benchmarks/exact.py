@@ -173,8 +173,9 @@ def summary(section: str, rows: list[list[object]], total: float, limit: float) 
     closed = sum(row[1] == "optimal" for row in rows)
     slow = [row for row in rows if row[1] != "optimal"]
     worst = sorted(rows, key=lambda row: -float(str(row[6])))[:8]
+    about = str(SECTIONS[section].__doc__).removeprefix("Yield ")
     text = header(f"Exact: {section}") + (
-        f"\n{SECTIONS[section].__doc__}\n\n{closed} of {len(rows)} optimal at the asked gap; limit {limit:g} s each. "
+        f"\n{about[0].upper()}{about[1:]}\n\n{closed} of {len(rows)} optimal at the asked gap; limit {limit:g} s each. "
         f"Seconds: median {np.median(seconds):.3f}, most {seconds.max():.2f}, {total:.1f} in all. "
         f"Nodes: median {np.median(nodes):g}, most {nodes.max():g}. Every instance: exact-{section}.csv.\n\n"
     )
