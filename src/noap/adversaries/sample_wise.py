@@ -90,5 +90,5 @@ class SampleWise(Adversary):
         return column_norms > 0
 
     def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
-        """Samples with |top_k(x_i)| > rho: no k-sparse unit v lifts any other above the budget."""
+        """Keep samples with |top_k(x_i)| > rho: no k-sparse unit v lifts any other above the budget."""
         return row_top_k_norms > self.rho
