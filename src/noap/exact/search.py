@@ -21,10 +21,10 @@ __all__ = ["solve_gram"]
 
 # Nodes that plain branching gets before the search starts again with thresholds; problems with a clear signal end
 # there.
-_PLAIN = 128
+_PLAIN, _PLAIN_WORK = 128, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how the two take turns.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
-_TURN, _LADDER_TURN, _LADDER_TURN_FAR = 128, 64, 192
+_TURN, _LADDER_TURN, _LADDER_TURN_FAR, _TURN_WORK = 128, 64, 192, 1e8
 # A rung is far from the goal while its gap is more than this many times the asked one: then the ladder gets more turns.
 _FAR = 5.0
 # Every rung asks for this fraction of the gap of the one before.
@@ -94,29 +94,35 @@ class _Search:
         )
 
     def _prove(self) -> None:
-        final, rung = self._refutation(self.controls.gap, thresholds=False), None
-        self._advance(final, _PLAIN)
-        if final.stack and self.instance.rho > 0:
+        final = self._refutation(self.controls.gap, thresholds=False)
+        self._advance(final, _PLAIN, _PLAIN_WORK)
+        if not final.done and self.instance.rho > 0:
             # Plain branching is not enough: start again with thresholds, which cope with many near-tied features.
             final = self._refutation(self.controls.gap)
-        while final.stack and not self._stopped():
+        rung: Refutation | None = None
+        while not (final.done or self._stopped()):
             self._advance(final, _TURN)
-            if not final.stack or not self._late():
+            if final.done or (final.stack and not self._late()):
                 continue
             rung = rung or self._first_rung()
             self._advance(rung, _LADDER_TURN_FAR if rung.gap > _FAR * self.controls.gap else _LADDER_TURN)
             if rung.done:
                 self._proved(rung)
+                if rung.gap <= self.controls.gap:
+                    return
                 rung = self._next_rung()
+            elif not rung.stack and not final.stack:
+                return  # rounding keeps a node open in both: what is proved so far is all there is
         if final.done:
             self._proved(final)
 
     def _refutation(self, gap: float, thresholds: bool = True) -> Refutation:
         return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds)
 
-    def _advance(self, refutation: Refutation, turn: int) -> None:
+    def _advance(self, refutation: Refutation, turn: int, work: float = _TURN_WORK) -> None:
+        goal = refutation.work + work
         for _ in range(turn):
-            if not refutation.stack or self._stopped():
+            if not refutation.stack or refutation.work >= goal or self._stopped():
                 break
             before = self.incumbent.value
             self.nodes -= refutation.nodes
