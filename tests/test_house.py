@@ -55,8 +55,8 @@ def imports(path):
 LAYERS = [
     ["errors", "_version", "linalg"],
     ["adversaries"],
-    ["_validate", "_preprocess", "problem", "metrics", "theory"],
-    ["result", "_controls", "_progress"],
+    ["_validate", "_preprocess", "_moments", "problem", "metrics", "theory"],
+    ["result", "_controls", "_progress", "_deflation", "_ties"],
     ["certificate"],
     ["heuristics", "bounds"],
     ["exact", "mip"],

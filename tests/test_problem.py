@@ -130,6 +130,7 @@ def test_bad_adversary_is_named(adversary):
         ([[1.0, 2.0], [2.0, 1.0]], "positive semidefinite"),
         (np.ones((2, 3)), "square"),
         ([[np.nan, 0.0], [0.0, 1.0]], "NaN"),
+        ([["a", "b"], ["c", "d"]], "S must hold numbers"),
     ],
 )
 def test_bad_covariance_is_named(S, words):
@@ -137,7 +138,7 @@ def test_bad_covariance_is_named(S, words):
         noap.Problem.from_covariance(S, n_samples=5, k=1, adversary=ADVERSARY)
 
 
-@pytest.mark.parametrize("n", [0, -3, 2.5, "4", True])
+@pytest.mark.parametrize("n", [0, -3, 2.5, "4", True, 10**400])
 def test_bad_sample_count_is_named(n):
     with pytest.raises(InvalidProblem, match="n_samples"):
         noap.Problem.from_covariance(np.eye(2), n_samples=n, k=1, adversary=ADVERSARY)
@@ -153,6 +154,9 @@ def test_value_wants_a_k_sparse_unit_vector():
         problem.value([1.0])
     with pytest.raises(InvalidProblem, match="unit length"):
         problem.value([np.nan, 0, 0, 0])
+    for bad in (["a"] * 4, 1j * V):
+        with pytest.raises(InvalidProblem, match="real numbers"):
+            problem.value(bad)
 
 
 def test_one_sample_is_a_problem():

@@ -14,27 +14,33 @@ __all__ = [
     "FeatureWise",
     "Limit",
     "NoAdversary",
+    "Path",
     "Problem",
     "Result",
+    "RobustSparsePCA",
     "SampleWise",
     "Status",
     "__version__",
     "errors",
     "metrics",
+    "path",
     "screen_submatrix",
     "solve",
     "theory",
 ]
 
-# Loaded on first use, so that `import noap` stays quick.
+# Loaded on first use, so that `import noap` stays quick: modules, and names from modules.
 _LAZY = ("metrics", "theory")
+_LAZY_NAMES = {"Path": "noap._path", "RobustSparsePCA": "noap.estimator", "path": "noap._path"}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        import importlib
+    import importlib
 
+    if name in _LAZY:
         return importlib.import_module(f"noap.{name}")
+    if name in _LAZY_NAMES:
+        return getattr(importlib.import_module(_LAZY_NAMES[name]), name)
     raise AttributeError(f"module 'noap' has no attribute {name!r}")
 
 

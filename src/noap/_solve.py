@@ -77,7 +77,7 @@ def solve(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         raise InvalidProblem(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
     runner = _METHODS[method]()
     known = [name for name in inspect.signature(runner).parameters if name not in ("problem", "controls")]

@@ -51,10 +51,10 @@ def as_samples(X: Any) -> tuple[Data, tuple[str, ...] | None]:
     return data, names
 
 
-def as_covariance(S: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
-    """Return S as a symmetric positive semidefinite float64 array, and its column names."""
+def as_covariance(S: Any) -> tuple[FloatArray, tuple[str, ...] | None, tuple[float, float]]:
+    """Return S as a symmetric positive semidefinite float64 array, its column names and its extreme eigenvalues."""
     names = names_of(S)
-    dense = S.toarray() if _is_sparse(S) else _dense(S, names)
+    dense = S.toarray() if _is_sparse(S) else _dense(S, names, "S")
     matrix = np.array(_checked_dtype(dense, "S"), dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise InvalidProblem(f"S must be a square matrix, got shape {matrix.shape}.")
@@ -70,7 +70,7 @@ def as_covariance(S: Any) -> tuple[FloatArray, tuple[str, ...] | None]:
         )
     matrix = (matrix + matrix.T) / 2
     matrix.flags.writeable = False
-    return matrix, names
+    return matrix, names, (float(eigenvalues[0]), float(eigenvalues[-1]))
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:
@@ -86,29 +86,29 @@ def _is_sparse(X: Any) -> bool:
     return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
-def _dense(X: Any, names: tuple[str, ...] | None) -> np.ndarray:
+def _dense(X: Any, names: tuple[str, ...] | None, what: str = "X") -> np.ndarray:
     try:
         array = np.asarray(X.to_numpy() if names is not None else X)
     except ValueError:
-        raise InvalidProblem("X must be a rectangular array of numbers; check the rows' lengths.") from None
+        raise InvalidProblem(f"{what} must be a rectangular array of numbers; check the rows' lengths.") from None
     if array.dtype.kind not in "OUS":
         return array
     if array.dtype.kind in "US":
-        raise InvalidProblem("X must hold numbers, it holds text; encode or drop the text columns.")
+        raise InvalidProblem(f"{what} must hold numbers, it holds text; encode or drop the text columns.")
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError):
         if any(isinstance(entry, complex) for entry in array.flat):
-            raise InvalidProblem("X must be real, it holds complex numbers; pass its real part.") from None
+            raise InvalidProblem(f"{what} must be real, it holds complex numbers; pass its real part.") from None
         for position in range(array.shape[-1] if array.ndim == 2 else 0):
             try:
                 array[:, position].astype(np.float64)
             except (TypeError, ValueError):
                 label = names[position] if names is not None else position
                 raise InvalidProblem(
-                    f"X must hold numbers, column {label!r} does not; encode it as numbers or drop it."
+                    f"{what} must hold numbers, column {label!r} does not; encode it as numbers or drop it."
                 ) from None
-        raise InvalidProblem("X must be a rectangular array of numbers; check the rows' lengths.") from None
+        raise InvalidProblem(f"{what} must be a rectangular array of numbers; check the rows' lengths.") from None
 
 
 def _checked_dtype(array: Any, what: str = "X") -> Any:

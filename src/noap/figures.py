@@ -1,17 +1,23 @@
 """Pictures of results. The only module that draws."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
+from noap import _path
 from noap.linalg.types import FloatArray
 from noap.result import Result
 
-__all__ = ["draw_demo"]
+__all__ = ["draw_demo", "draw_path"]
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers.
 _ROBUST, _VANILLA = "#0072B2", "#E69F00"
+_PALETTE = (_ROBUST, "#D55E00", "#009E73", "#CC79A7", _VANILLA, "#56B4E9", "#000000")
+_DASHES = ("-", "--", ":", "-.")
+# More bars than this cannot be read; the longest-lived are kept and the picture says so.
+_MOST_BARS = 40
 
 
 def draw_demo(
@@ -56,3 +62,68 @@ def draw_demo(
     for axes in (bars, curve):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
+
+
+def draw_path(path: "_path.Path") -> Figure:
+    """Draw a path over rho: robust variance with its certified band, the barcode, the loadings.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    Figure
+        Three panels over one axis of rho. In the barcode every feature has a bar over each range of rho that selects
+        it, longest-lived on top; bar and loading of a feature share their colour.
+    """
+    lived = np.flatnonzero(~np.isnan(path.lifetimes))
+    # Equal lifetimes: the feature selected over the longer stretch first, then the lower index.
+    order = sorted(lived, key=lambda j: (-path.lifetimes[j], -sum(b - a for a, b in path.intervals[j]), j))
+    shown = order[:_MOST_BARS]
+    names = path.feature_names or tuple(f"feature {j}" for j in range(path.vectors.shape[1]))
+    styles = {
+        j: {"color": _PALETTE[i % len(_PALETTE)], "linestyle": _DASHES[i // len(_PALETTE) % len(_DASHES)]}
+        for i, j in enumerate(shown)
+    }
+    # Where the colours come round again, bars are hatched and lines broken.
+    hatches = ["", "///", "...", "xxx"] * len(shown)
+    hatches = [hatches[i // len(_PALETTE)] for i in range(len(shown))]
+    heights = [2.4, 0.6 + 0.26 * max(len(shown), 3), 2.6]
+    figure = Figure(figsize=(8, sum(heights) + 0.8), layout="constrained")
+    variance, barcode, loadings = figure.subplots(3, 1, sharex=True, height_ratios=heights)
+    _draw_band(variance, path)
+    # A point stands for the stretch up to the middle of its neighbours, so a bar of one point can be seen.
+    edges = np.concatenate([path.rhos[:1], (path.rhos[1:] + path.rhos[:-1]) / 2, path.rhos[-1:]])
+    for row, j in enumerate(shown):
+        for start, end in path.intervals[j]:
+            left = edges[np.searchsorted(path.rhos, start)]
+            right = edges[np.searchsorted(path.rhos, end) + 1]
+            barcode.barh(row, right - left, left=left, height=0.7, color=styles[j]["color"], hatch=hatches[row])
+        curve = np.where(path.selected[:, j], path.vectors[:, j], 0.0)
+        loadings.plot(path.rhos, curve, label=names[j], linewidth=1.6, **styles[j])
+    barcode.set_yticks(range(len(shown)), [names[j] for j in shown])
+    barcode.invert_yaxis()
+    left_out = f", {len(order) - len(shown)} shorter-lived not shown" if len(order) > len(shown) else ""
+    barcode.set_title(f"Which features survive (k = {path.k}{left_out})", loc="left", fontsize="medium")
+    loadings.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    loadings.set_title("Loadings", loc="left", fontsize="medium")
+    loadings.set_xlabel("budget rho of the adversary")
+    for axes in (variance, barcode, loadings):
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _draw_band(axes: Any, path: "_path.Path") -> None:
+    """Draw the robust variance; what is not yet proved between value and bound is shaded."""
+    fine = np.unique(np.concatenate([path.rhos, np.linspace(path.rhos[0], path.rhos[-1], 400)]))
+    lower, upper = path.band(fine)
+    proved = np.isfinite(upper)
+    axes.fill_between(
+        fine, lower, upper, where=proved, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
+    )
+    axes.plot(fine, lower, color=_ROBUST, label="found")
+    axes.set_ylim(bottom=0)
+    note = "" if proved.any() else ": nothing is proved"
+    axes.set_title(f"Variance left by the adversary{note}", loc="left", fontsize="medium")
+    axes.legend(frameon=False, loc="upper right")

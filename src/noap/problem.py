@@ -83,13 +83,14 @@ class Problem:
                 f"adversary {type(adversary).__name__} moves samples one by one, so a covariance S is not "
                 "enough; build Problem from the samples X."
             )
-        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**53:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
-        covariance, names = as_covariance(S)
+        covariance, names, extremes = as_covariance(S)
         problem = cls.__new__(cls)
         problem._set(None, int(n_samples), covariance.shape[0], k, adversary, names)
-        # Written straight into the slot of the cached property.
+        # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = covariance
+        problem.__dict__["extreme_eigenvalues"] = extremes
         return problem
 
     def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: tuple[str, ...] | None) -> None:
@@ -119,6 +120,12 @@ class Problem:
         covariance: FloatArray = products.gram(self.X) / self.n_samples
         covariance.flags.writeable = False
         return covariance
+
+    @cached_property
+    def extreme_eigenvalues(self) -> tuple[float, float]:
+        """The smallest and the largest eigenvalue of the covariance, to rounding."""
+        eigenvalues = np.linalg.eigvalsh(self.covariance)
+        return float(eigenvalues[0]), float(eigenvalues[-1])
 
     @cached_property
     def column_norms(self) -> FloatArray:

@@ -116,7 +116,7 @@ def test_memory_limit_stops_the_search():
 
 
 @pytest.mark.parametrize("option", ["node_limit", "memory_limit"])
-@pytest.mark.parametrize("bad", [0, -1, "many"])
+@pytest.mark.parametrize("bad", [0, -1, "many", True, float("inf"), float("nan")])
 def test_bad_limits_are_named(option, bad):
     problem = noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary())
     with pytest.raises(noap.errors.InvalidProblem, match=option):
@@ -180,3 +180,60 @@ def test_compiling_is_said_and_not_counted(tmp_path):
             [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
         )
         assert done.stdout.split() == ["optimal", str(said), "True"], done.stderr
+
+
+@pytest.mark.parametrize("exponent", [-490, -400, -200, 200, 260, 490])
+def test_scale_does_not_matter(exponent):
+    # Products of four entries leave the range of float64 long before the entries do.
+    rng = np.random.default_rng(1087)
+    d, n, k = int(rng.integers(20, 60)), int(rng.integers(8, 60)), int(rng.integers(4, 13))
+    X = rng.standard_normal((n, d))
+    for adversary in (noap.NoAdversary(), noap.FeatureWise(1.0)):
+        plain = noap.solve(noap.Problem(X, k=k, adversary=adversary))
+        factor = 2.0**exponent
+        scaled = noap.solve(noap.Problem(X * factor, k=k, adversary=adversary.rescaled(factor)))
+        assert scaled.status is plain.status is Status.OPTIMAL
+        assert scaled.value == pytest.approx(plain.value * factor**2, rel=1e-9)
+        assert scaled.bound == pytest.approx(plain.bound * factor**2, rel=1e-9)
+
+
+def test_a_better_vector_in_the_tree_keeps_the_node_whole():
+    # Poor starts make the search find its own incumbents; each time the node is examined again.
+    from noap._controls import Controls
+    from noap.exact.search import solve_gram
+
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((24, 30))
+        problem = noap.Problem(X, k=5, adversary=noap.FeatureWise(0.55 * np.linalg.norm(X, axis=0).max()))
+        best = noap.solve(problem)
+        worst = np.zeros(30)
+        worst[np.argmax(problem.column_norms)] = 1.0
+        outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), worst)
+        values = [point.value for point in outcome.trace]
+        assert (np.diff(values) >= 0).all()
+        assert problem.value(outcome.v) == pytest.approx(best.value, rel=2e-4)
+        assert outcome.bound == pytest.approx(best.bound, rel=3e-4)
+
+
+@pytest.mark.parametrize("share", [0.99, 0.999, 1 - 1e-5, 1 - 1e-6])
+def test_many_samples_near_rho_max_are_still_proved(share):
+    X = np.random.default_rng(0).standard_normal((10_000, 10))
+    top = np.linalg.norm(X, axis=0).max()
+    assert noap.solve(noap.Problem(X, k=5, adversary=noap.FeatureWise(share * top))).status is Status.OPTIMAL
+
+
+def test_gap_zero_ends():
+    X = noise(9, 7)
+    for adversary in (noap.NoAdversary(), noap.FeatureWise(0.7)):
+        result = noap.solve(noap.Problem(X, k=3, adversary=adversary), gap=0.0, node_limit=20_000)
+        assert result.limit is None
+        assert result.gap <= 1e-11
+
+
+def test_a_slightly_indefinite_covariance_keeps_its_bound_valid():
+    S = np.array([[1.0, 0.9e-5], [0.9e-5, 0.0]])
+    problem = noap.Problem.from_covariance(S, n_samples=4, k=2, adversary=noap.NoAdversary())
+    result = noap.solve(problem, gap=1e-9)
+    assert result.bound >= np.linalg.eigvalsh(S)[-1]
+    assert result.bound >= problem.value(np.linalg.eigh(S)[1][:, -1])

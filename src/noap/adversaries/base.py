@@ -140,7 +140,13 @@ def checked_budget(rho: float) -> float:
 
 def vector_of(v: ArrayLike, d: int) -> FloatArray:
     """Return v as a float64 vector of length d, or raise InvalidProblem."""
-    direction = np.asarray(v, dtype=np.float64)
+    try:
+        given = np.asarray(v)
+        if given.dtype.kind == "c":
+            raise TypeError
+        direction = given.astype(np.float64)
+    except (TypeError, ValueError):
+        raise InvalidProblem("v must be a vector of real numbers.") from None
     if direction.shape != (d,):
         raise InvalidProblem(f"v has shape {direction.shape}, but X has {d} features; pass a vector of length {d}.")
     return direction

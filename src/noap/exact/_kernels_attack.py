@@ -157,7 +157,7 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
 
 @njit(cache=True)
 def attack_test(
-    A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, room, at_best, idx, kap, dlt, alt, S, W, fails
+    A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, at_best, idx, kap, dlt, alt, S, W, fails
 ):
     """Run the Schur test of the response attack to w, with its orthogonal gain."""
     top = 0.0
@@ -169,11 +169,13 @@ def attack_test(
         D, nu = 0.0, 0.0
     tilt = D / T
     attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
+    # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
+    room = ulps * (T + D + (1.0 + rho * nu) * scale)
     return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails)
 
 
 @njit(cache=True)
-def chord_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, room, idx, kap, dlt, alt, S, W, fails):
+def chord_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, idx, kap, dlt, alt, S, W, fails):
     """Run the Schur test of the chords on the included features, and of the free ones shrunk towards their ceilings."""
     betas = 0.0
     for a in range(n_inc):
@@ -185,4 +187,5 @@ def chord_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, room, id
         kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
         dlt[n_inc + f] = 0.0
         alt[f] = -1.0
+    room = ulps * (T - betas + scale)
     return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails)

@@ -63,7 +63,9 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     if distance > 0.0 and distance * distance > T:
         return DONE, AGAIN, n_free, distance
 
-    room = 1e-12 * T + 2e-13 * scale
+    # A Cholesky factorisation that succeeds is exact for a matrix within k (k + 3) ulps of the given one, relative to
+    # its largest entries; the Gram entries themselves carry a few ulps of `scale`. Four times that, per unit.
+    ulps = 4.0 * k * (k + 3) * 1.2e-16
     idx = np.empty(n_inc + n_free, dtype=np.int64)
     for a in range(n_inc):
         idx[a] = inc[a]
@@ -80,14 +82,15 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     for test in range(1 if rho == 0.0 else 5):
         if test == 0:
             verdict, worst, measure = chord_test(
-                A, rho, T, p, g_best, inc, lo, hi, n_inc, free, ceil, n_free, room, idx, kap, dlt, alt, S, W, fails
-            )
+                A, rho, T, p, g_best, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale,
+                idx, kap, dlt, alt, S, W, fails,
+            )  # fmt: skip
         else:
             if test >= 3 and distance < 0.0:
                 break  # the adversary cancels this node's own vector
             lean = g_best if test < 3 else g
             verdict, worst, measure = attack_test(
-                A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, room, test % 2 == 1,
+                A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, test % 2 == 1,
                 idx, kap, dlt, alt, S, W, fails,
             )  # fmt: skip
         if verdict == CLOSED:

@@ -47,7 +47,7 @@ def schur(A, g, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, 
             for c in range(b):
                 value -= L[a, c] * L[b, c]
             if a == b:
-                if value <= room:
+                if not value > room:  # so written that NaN fails
                     return INCLUDED_FAILS, -1, np.inf
                 L[a, a] = math.sqrt(value)
             else:
@@ -73,7 +73,7 @@ def schur(A, g, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, 
             else:
                 kap[b], dlt[b] = kept_kap, kept_dlt
         S[f, f] = value
-        fails[f] = value <= room
+        fails[f] = not value > room
         if fails[f]:
             failing += 1
         if value < lowest:
@@ -141,9 +141,8 @@ def pairs(S, m, room, fails):
                 bad = True
                 ratio = 1e6
             else:
-                product = S[e, e] * S[f, f]
-                ratio = S[e, f] * S[e, f] / product
-                bad = ratio >= 1.0 - 4.0 * MARGIN
+                ratio = (S[e, f] / S[e, e]) * (S[e, f] / S[f, f])
+                bad = not ratio < 1.0 - 4.0 * MARGIN  # so written that NaN fails
             if bad:
                 fails[e] = True
                 fails[f] = True
@@ -199,8 +198,9 @@ def dominance(S, m, p):
             for c in range(held):
                 total += top[c]
             sums[f] = total * root[f]
-            if sums[f] / d[f] > largest:
-                largest = sums[f] / d[f]
+            ratio = sums[f] / d[f]
+            if not ratio <= largest:  # so written that NaN fails
+                largest = ratio
             if sums[f] > biggest:
                 biggest = sums[f]
         if largest < 1.0 - 4.0 * MARGIN:

@@ -1,5 +1,6 @@
 """Which search proves which adversary, and the compilation of its kernels before the clock runs."""
 
+import numbers
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -33,13 +34,18 @@ def prove(
     problem: Problem, controls: Controls, v: FloatArray, *, node_limit: int | None, memory_limit: float | None
 ) -> Outcome:
     """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
-    for name, limit in (("node_limit", node_limit), ("memory_limit", memory_limit)):
-        if limit is not None and not (isinstance(limit, (int, float)) and limit > 0):
-            raise InvalidProblem(f"{name} must be a positive number or None, got {limit!r}.")
+    if node_limit is not None and not (_is(numbers.Integral, node_limit) and node_limit > 0):
+        raise InvalidProblem(f"node_limit must be a positive integer or None, got {node_limit!r}.")
+    if memory_limit is not None and not (_is(numbers.Real, memory_limit) and 0 < memory_limit < float("inf")):
+        raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
     search = _search_for(problem)
     _compile(search, controls)
     with SearchLine(controls.progress) as line:
         return search.solve(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, report=line.report)
+
+
+def _is(kind: type, given: object) -> bool:
+    return isinstance(given, kind) and not isinstance(given, bool)
 
 
 def _search_for(problem: Problem) -> _Search:

@@ -31,7 +31,8 @@ class GramInstance:
     live : positions of the live features among all d
     norms : the norms of the live columns
     scale : the largest squared norm, the unit of absolute tolerances
-    blur : how far rounding in A itself can move the optimum
+    slack : what was added to the diagonal of A, which is by how much the optimum may be raised
+    unit : power of two by which values of the problem were divided
     """
 
     A: FloatArray
@@ -40,26 +41,38 @@ class GramInstance:
     live: IntArray
     norms: FloatArray
     scale: float
-    blur: float
+    slack: float
+    unit: float
 
     @classmethod
     def of(cls, problem: Problem) -> "GramInstance":
         """Cut the live features out of the problem."""
         live = np.flatnonzero(problem.live_features)
-        whole = len(live) == problem.n_features
-        A = np.ascontiguousarray(problem.covariance if whole else problem.covariance[np.ix_(live, live)])
+        top = float(problem.column_norms.max()) ** 2 / problem.n_samples
+        # Products of four entries must stay within range. A power of four changes no digit, and neither does its root.
+        unit = 4.0 ** round(math.log(top, 4.0)) if not 1e-60 < top < 1e60 else 1.0
+        A = problem.covariance[np.ix_(live, live)] / unit
+        scale = float(np.diag(A).max())
+        slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
+        A[np.diag_indices_from(A)] += slack
         A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
-        scale = float(norms.max()) ** 2
-        # |fl(a_i'a_j) - a_i'a_j| <= n eps |a_i||a_j| (1 + o(1)), so v'Av moves by at most k n eps scale for a
-        # k-sparse unit v,
-        # and (|Xv| - rho |v|_1)_+^2, whose derivative in |Xv|^2 is at most 1, by no more. A covariance is the
-        # data itself.
-        terms = 0 if problem.X is None else problem.n_samples + 2
-        blur = 1.2e-16 * problem.k * terms * scale
-        return cls(
-            A, problem.adversary.rho / math.sqrt(problem.n_samples), min(problem.k, len(live)), live, norms, scale, blur
-        )
+        rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
+        return cls(A, rho, min(problem.k, len(live)), live, norms, scale, slack, unit)
+
+
+def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
+    """Return what makes every block of A that the search looks at dominate the true one, hence positive semidefinite.
+
+    The search works on blocks of at most 2k + 2 features: two supports and two more. With samples, rounding in
+    fl(a_i'a_j) is at most (n + 2) eps |a_i||a_j|, so such a block is off by at most (2k + 2)(n + 2) eps scale in norm.
+    A covariance is the data itself, but may be indefinite by what its validation allows.
+    """
+    if problem.X is not None:
+        blocks = min(2 * problem.k + 2, len(A))
+        return 1.2e-16 * blocks * (problem.n_samples + 2) * float(np.diag(A).max())
+    smallest, largest = problem.extreme_eigenvalues
+    return (max(-smallest, 0.0) + 2e-15 * max(largest, 0.0)) / unit
 
 
 @dataclass
@@ -75,20 +88,27 @@ class Incumbent:
     value: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.set(self.v)
+        self.value = -1.0
+        self.offer(self.v)
 
-    def set(self, v: FloatArray) -> None:
-        """Replace the vector."""
-        A = self.instance.A
-        support = np.flatnonzero(v)
+    def offer(self, v: FloatArray) -> bool:
+        """Take the vector if it is better; return whether it was. The value never goes down."""
+        A, support = self.instance.A, np.flatnonzero(v)
+        v = v / np.linalg.norm(v)
         pulled = A[:, support] @ v[support]
         energy = math.sqrt(max(float(pulled[support] @ v[support]), 0.0))
         distance = max(energy - self.instance.rho * float(np.abs(v[support]).sum()), 0.0)
+        if distance**2 <= self.value:
+            return False
         self.v, self.g, self.value = v, pulled / energy if energy > 0 else pulled, distance**2
+        return True
 
     def target(self, gap: float) -> float:
         """Return the threshold that proves the gap: no pair may be worth more."""
-        # A little less than asked, so that the reported bound, raised for rounding, still meets the gap. The
-        # absolute part is within
-        # what a result may be off and still count as optimal, 1e-12 scale.
-        return self.value + max(0.9999 * gap * self.value, 0.8e-12 * self.instance.scale)
+        # Values here are too large by up to the slack. A little less than asked, so that the reported bound, raised for
+        # rounding, still meets the gap; the absolute part is within what a result may be off and still count as
+        # optimal, 1e-12 scale. Never so near the value that rounding alone keeps nodes open.
+        instance = self.instance
+        asked = 0.9999 * gap * self.value + 0.8e-12 * instance.scale - 2.0 * instance.slack
+        rounding = 16.0 * instance.k * (instance.k + 3) * 1.2e-16 * (self.value + instance.scale)
+        return self.value + max(asked, rounding)

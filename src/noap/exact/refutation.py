@@ -10,8 +10,8 @@ __all__ = ["Refutation"]
 
 
 # Measured on strong/weak, noise and real data: a threshold at 0.4 of the way from rho to the ceiling, while that way is
-# longer than 0.15 rho; and always when rho^2 exceeds 0.06 |a_j|^2, where plain branching took 5 times the nodes.
-_CUT, _NARROW, _STRONG = 0.4, 0.15, 0.06
+# longer than 0.15 rho.
+_CUT, _NARROW = 0.4, 0.15
 
 
 class Refutation:
@@ -72,11 +72,13 @@ class Refutation:
             work.v, work.g, work.S(len(node.free)), work.W, work.fails,
         )  # fmt: skip
         self.nodes += nodes
-        if distance > 0 and distance**2 > self.incumbent.value * (1 + 1e-12):
-            self.incumbent.set(work.v.copy())
+        improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.v)
         if action == kernels.DONE:
-            if argument == kernels.AGAIN:
-                self.stack.append(node)  # a better vector was found here: examine again under the new target
+            if argument == kernels.AGAIN and improved:
+                # A better vector was found here: examine what is left of the node under the new target.
+                self.stack.append(node.narrowed(n_free))
+            elif argument == kernels.AGAIN:
+                self.stuck = True  # better by no more than rounding: the target cannot be proved
             return
         self.stack += self._children(node.narrowed(n_free), action, argument)
 
@@ -104,10 +106,9 @@ class Refutation:
     def _threshold(self, node: Node, f: int) -> float:
         """Return m for the branch on free feature number f; rho means plain branching."""
         rho, ceil = self.instance.rho, float(node.ceil[f])
-        if rho == 0 or ceil - rho <= _NARROW * rho:
+        if not self.thresholds or ceil - rho <= _NARROW * rho:
             return rho
-        strong = rho**2 > _STRONG * float(self.instance.A[node.free[f], node.free[f]])
-        return rho + _CUT * (ceil - rho) if self.thresholds or strong else rho
+        return rho + _CUT * (ceil - rho)
 
 
 class Workspace:

@@ -107,8 +107,9 @@ class _Search:
             rung = rung or self._first_rung()
             self._advance(rung, _LADDER_TURN_FAR if rung.gap > _FAR * self.controls.gap else _LADDER_TURN)
             if rung.done:
+                before = self.bound
                 self._proved(rung)
-                if rung.gap <= self.controls.gap:
+                if rung.gap <= self.controls.gap or (self.bound >= before and not final.stack):
                     return
                 rung = self._next_rung()
             elif not rung.stack and not final.stack:
@@ -117,7 +118,8 @@ class _Search:
             self._proved(final)
 
     def _refutation(self, gap: float, thresholds: bool = True) -> Refutation:
-        return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds)
+        # At rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
+        return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds and self.instance.rho > 0)
 
     def _advance(self, refutation: Refutation, turn: int, work: float = _TURN_WORK) -> None:
         goal = refutation.work + work
@@ -169,11 +171,12 @@ class _Search:
         return self.controls.limit is not None
 
     def _reported_bound(self) -> float:
-        """Return the bound with room for the rounding of A and of the last few operations."""
-        return self.bound * (1 + 1e-13) + self.instance.blur
+        """Return the bound in the units of the problem, with room for the rounding of the last few operations."""
+        return self.bound * (1 + 1e-14) * self.instance.unit
 
     def _point(self) -> TracePoint:
-        return TracePoint(self.controls.seconds, self.incumbent.value, self._reported_bound(), self.nodes)
+        value = self.incumbent.value * self.instance.unit
+        return TracePoint(self.controls.seconds, value, self._reported_bound(), self.nodes)
 
     def _note(self) -> None:
         self.trace.append(self._point())

@@ -1,0 +1,127 @@
+r"""Several components, one after the other: what is left of the data once a component is taken out.
+
+"projection": the data are projected off the span of the components before, :math:`X (I - QQ^\top)` with Q an
+orthonormal basis of that span. "disjoint": the features used before are set to zero.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.adversaries.base import Adversary
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+
+__all__ = ["DEFLATIONS", "Covariance", "Samples", "adjusted_variances"]
+
+DEFLATIONS = ("projection", "disjoint")
+# A column this much smaller than the largest was is what rounding leaves of one that was projected away.
+_NOTHING = 1e-12
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Data known sample by sample: Z of shape (n, d), centred and scaled."""
+
+    Z: FloatArray
+
+    @property
+    def n_samples(self) -> int:
+        """Return n."""
+        return len(self.Z)
+
+    def problem(self, k: int, adversary: Adversary) -> Problem:
+        """Return the problem on these data."""
+        return Problem(self.Z, k, adversary)
+
+    def left(self, components: FloatArray, deflation: str) -> "Samples":
+        """Return what the components (rows) leave of the data."""
+        if deflation == "disjoint":
+            return Samples(np.where(components.any(axis=0), 0.0, self.Z))
+        Q = _basis(components)
+        Z = self.Z - (self.Z @ Q) @ Q.T
+        Z[:, np.linalg.norm(Z, axis=0) <= _NOTHING * np.linalg.norm(self.Z, axis=0).max(initial=0.0)] = 0.0
+        return Samples(Z)
+
+    def products(self, components: FloatArray) -> FloatArray:
+        """Return C S C', the covariances of the scores."""
+        scores = self.Z @ components.T
+        product: FloatArray = scores.T @ scores / len(scores)
+        return product
+
+    def trace(self) -> float:
+        """Return the total variance."""
+        return float(np.einsum("ij,ij->", self.Z, self.Z)) / len(self.Z)
+
+
+@dataclass(frozen=True)
+class Covariance:
+    """Data known by S = Z'Z/n alone."""
+
+    S: FloatArray
+    n_samples: int
+
+    def problem(self, k: int, adversary: Adversary) -> Problem:
+        """Return the problem on these data."""
+        return Problem.from_covariance(self.S, n_samples=self.n_samples, k=k, adversary=adversary)
+
+    def left(self, components: FloatArray, deflation: str) -> "Covariance":
+        """Return what the components (rows) leave of the data."""
+        if deflation == "disjoint":
+            free = ~components.any(axis=0)
+            return Covariance(np.where(np.outer(free, free), self.S, 0.0), self.n_samples)
+        Q = _basis(components)
+        P = np.eye(len(self.S)) - Q @ Q.T
+        S = P @ self.S @ P
+        S = (S + S.T) / 2
+        gone = np.diag(S) <= _NOTHING * np.diag(self.S).max(initial=0.0)
+        S[gone, :] = 0.0
+        S[:, gone] = 0.0
+        return Covariance(S, self.n_samples)
+
+    def products(self, components: FloatArray) -> FloatArray:
+        """Return C S C', the covariances of the scores."""
+        product: FloatArray = components @ self.S @ components.T
+        return product
+
+    def trace(self) -> float:
+        """Return the total variance."""
+        return float(np.trace(self.S))
+
+
+def _basis(components: FloatArray) -> FloatArray:
+    """Return an orthonormal basis (columns) of the span of the rows."""
+    left, singular, _ = np.linalg.svd(components.T, full_matrices=False)
+    basis: FloatArray = left[:, singular > 1e-10 * singular[0]]
+    return basis
+
+
+def adjusted_variances(covariances: FloatArray) -> FloatArray:
+    r"""Return :math:`R_{jj}^2/n` for the QR decomposition of the scores, from :math:`G = C S C^\top` alone.
+
+    The first component counts in full, every later one with the part of its scores that those before do not explain
+    (Zou, Hastie and Tibshirani 2006). For orthogonal scores these are the variances.
+
+    Parameters
+    ----------
+    covariances : array of shape (c, c)
+
+    Returns
+    -------
+    array of shape (c,)
+
+    Examples
+    --------
+    >>> adjusted_variances(np.array([[4.0, 2.0], [2.0, 3.0]]))
+    array([4., 2.])
+    """
+    rest = np.array(covariances, dtype=np.float64)
+    variances = np.zeros(len(rest))
+    for j in range(len(rest)):
+        own = rest[j, j]
+        # What is left of a component that those before explain altogether is rounding.
+        if own <= 1e-14 * covariances[j, j]:
+            continue
+        variances[j] = own
+        rest = rest - np.outer(rest[:, j], rest[j]) / own
+    return variances

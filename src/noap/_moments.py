@@ -1,0 +1,80 @@
+"""Sums over samples, merged batch by batch: all that a feature-wise problem needs of a stream."""
+
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.products import row_blocks
+from noap.linalg.types import FloatArray
+
+__all__ = ["Moments"]
+
+
+@dataclass(frozen=True)
+class Moments:
+    r"""How many samples, their mean, and their scatter :math:`\sum_i (x_i - \bar x)(x_i - \bar x)^\top`.
+
+    The scatter is kept about the mean: sums of squares about 0 would lose every digit of a small variance beside a
+    large mean.
+
+    Attributes
+    ----------
+    n : int
+    mean : array of shape (d,)
+    scatter : array of shape (d, d)
+    """
+
+    n: int
+    mean: FloatArray
+    scatter: FloatArray
+
+    @classmethod
+    def of(cls, X: FloatArray) -> "Moments":
+        """Return the moments of the samples X, shape (n, d).
+
+        >>> Moments.of(np.array([[1.0, 0.0], [3.0, 4.0]])).scatter
+        array([[2., 4.],
+               [4., 8.]])
+        """
+        mean = X.mean(axis=0, dtype=np.float64)
+        scatter = np.zeros((X.shape[1], X.shape[1]))
+        for block in row_blocks(X):
+            centred = block - mean
+            scatter += centred.T @ centred
+        return cls(len(X), mean, scatter)
+
+    def merged(self, other: "Moments") -> "Moments":
+        """Return the moments of both sets of samples together (Chan, Golub and LeVeque)."""
+        n = self.n + other.n
+        step = other.mean - self.mean
+        scatter = self.scatter + other.scatter + (self.n * other.n / n) * np.outer(step, step)
+        return Moments(n, self.mean + (other.n / n) * step, scatter)
+
+    def standardised(
+        self, *, center: bool, scale: bool, names: tuple[str, ...] | None = None
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return S = Z'Z/n of the standardised samples Z, their means and scales: `standardise`, from sums."""
+        if center and self.n == 1:
+            raise InvalidProblem(
+                "X has one sample, which centring turns into zero; add samples or switch centring off."
+            )
+        S = self.scatter / self.n
+        mean = self.mean if center else np.zeros_like(self.mean)
+        if not center:
+            S = S + np.outer(self.mean, self.mean)
+        scales = np.ones(len(mean))
+        if scale:
+            spread = np.sqrt(np.maximum(np.diag(S), 0.0))
+            # Rounding in the mean leaves a constant column a spread of a few ulps instead of 0.
+            constant = spread <= 1e-12 * np.maximum(np.abs(mean), spread.max(initial=0.0))
+            scales[~constant] = spread[~constant]
+            S = S / np.outer(scales, scales)
+            S[constant, :] = 0.0
+            S[:, constant] = 0.0
+            if constant.any():
+                labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
+                shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
+                warnings.warn(f"Constant columns keep scale 1: {shown}.", NoapWarning, stacklevel=3)
+        return (S + S.T) / 2, mean, scales

@@ -1,0 +1,96 @@
+"""Ties: features that can stand in for one another without changing the value."""
+
+import dataclasses
+import math
+
+import numpy as np
+
+from noap.linalg.products import columns
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+from noap.result import Result
+
+__all__ = ["lowest_tie", "settled"]
+
+# Distances that agree to this share of themselves, or of the largest column, are one number as far as rounding lets
+# anyone tell.
+_SAME, _ROUNDING = 5e-13, 4e-15
+# Pairs whose energies differ by more than this share are not worth an exact comparison.
+_CLOSE = 1e-9
+
+
+def settled(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
+    """Return the result with ties given to the lowest index and a message about them, and the pairs (kept, tied)."""
+    v, pairs = lowest_tie(result.problem, result.v)
+    notes = []
+    for kept in dict.fromkeys(first for first, _ in pairs):
+        others = [str(other) for first, other in pairs if first == kept]
+        shown = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
+        notes.append(f"Feature {kept} ties with {shown}; the lowest index was kept.")
+    if not notes:
+        return result, ()
+    return dataclasses.replace(result, v=v, messages=(*result.messages, *notes)), pairs
+
+
+def lowest_tie(problem: Problem, v: FloatArray) -> tuple[FloatArray, tuple[tuple[int, int], ...]]:
+    """Return v with every feature handed to the tied feature of lowest index, and the pairs (kept, tied).
+
+    Two features tie when one takes the other's weight (up to sign) and the value stays. Only single exchanges are
+    tried, so two supports that differ in more than one feature can tie unnoticed.
+
+    Parameters
+    ----------
+    problem : Problem
+    v : array of shape (d,)
+        A k-sparse unit vector.
+
+    Examples
+    --------
+    >>> import noap
+    >>> problem = noap.Problem([[0.0, 1.0, 1.0], [0.1, 2.0, 2.0]], k=1, adversary=noap.NoAdversary())
+    >>> lowest_tie(problem, np.array([0.0, 0.0, 1.0]))
+    (array([0., 1., 0.]), ((1, 2),))
+    """
+    pairs: list[tuple[int, int]] = []
+    distance = math.sqrt(problem.value(v))
+    if distance == 0:
+        return v, ()
+    slack = _SAME * distance + _ROUNDING * math.sqrt(problem.scale)
+    for j in np.flatnonzero(v).tolist():
+        rivals = {
+            rival: w for rival, w in _exchanges(problem, v, j) if abs(math.sqrt(problem.value(w)) - distance) <= slack
+        }
+        if not rivals:
+            continue
+        kept = min(j, *rivals)
+        pairs += [(kept, other) for other in sorted({j, *rivals} - {kept})]
+        v = rivals.get(kept, v)
+    return v, tuple(sorted(pairs))
+
+
+def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, FloatArray]]:
+    """Return the vectors in which another feature has the weight of j and |Xv| is (nearly) the same, by feature."""
+    support = np.flatnonzero(v)
+    cross = _covariances(problem, support)
+    pulled = cross @ v[support]
+    rest = pulled - v[j] * cross[:, np.searchsorted(support, j)]  # S times the vector without j
+    diagonal = problem.column_norms**2 / problem.n_samples
+    signs = np.where(rest * v[j] < 0, -1.0, 1.0)
+    energy = float(v @ pulled)
+    swapped = energy - v[j] * (pulled[j] + rest[j]) + 2 * signs * v[j] * rest + v[j] ** 2 * diagonal
+    close = np.abs(swapped - energy) <= _CLOSE * energy
+    close[support] = False
+    vectors = []
+    for rival in np.flatnonzero(close):
+        w = v.copy()
+        w[rival], w[j] = signs[rival] * v[j], 0.0
+        vectors.append((int(rival), w))
+    return vectors
+
+
+def _covariances(problem: Problem, support: np.ndarray) -> FloatArray:
+    """Return the columns of S = X'X/n that belong to the support; no d x d array unless there is one already."""
+    if problem.X is None or "covariance" in problem.__dict__:
+        return problem.covariance[:, support]
+    product: FloatArray = problem.X.T @ columns(problem.X, support) / problem.n_samples
+    return product
