@@ -69,11 +69,11 @@ def solve(
     >>> import noap
     >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
     >>> problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))
-    >>> result = noap.solve(problem, method="ascent")
+    >>> result = noap.solve(problem)
     >>> result.support
     array([0, 1])
-    >>> round(result.value, 4)
-    3.8783
+    >>> round(result.value, 4), result.status
+    (3.5481, <Status.OPTIMAL: 'optimal'>)
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")

@@ -16,7 +16,7 @@ __all__ = ["NoAdversary"]
 class NoAdversary(GramAdversary):
     r"""No perturbation: the robust variance is the plain one, :math:`\frac1n \|Xv\|_2^2`.
 
-    >>> NoAdversary().value([[1.0, 2.0], [3.0, 4.0]], [0.0, 1.0])
+    >>> round(NoAdversary().value([[1.0, 2.0], [3.0, 4.0]], [0.0, 1.0]), 12)
     10.0
     """
 

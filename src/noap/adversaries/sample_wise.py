@@ -27,7 +27,7 @@ class SampleWise(Adversary):
     rho : float
         Budget per sample: the largest shift of one sample's score along a unit direction.
 
-    >>> SampleWise(1.0).value([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0])
+    >>> round(SampleWise(1.0).value([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0]), 12)
     6.5
     """
 
