@@ -81,7 +81,7 @@ def robust(folder: Path | None) -> Iterator[Instance]:
 
 
 def large(_: Path | None) -> Iterator[Instance]:
-    """Yield n = d = 1000, then d = 2000 and 5000."""
+    """Yield the strong/weak model at n = d = 1000, then d = 2000 and 5000."""
     X = strong_weak(1000, 1000, 10, 0)
     for normalised in (0, 0.5, 1, 2):
         yield f"n=1000 d=1000 k=10 rho-bar={normalised:g}", feature_wise(X, 10, normalised), 1e-4
