@@ -86,7 +86,7 @@ def test_interrupts_keep_the_bound_valid(monkeypatch):
         calls.append(1)
         if len(calls) == 700:
             raise KeyboardInterrupt
-        advance(self)
+        return advance(self)
 
     monkeypatch.setattr(Refutation, "advance", interrupted)
     stopped = noap.solve(problem)

@@ -24,8 +24,8 @@ class Refutation:
     in S with s_j >= m, or it may lie in S with s_j <= m. Plain branching is best where few features carry a strong
     signal; thresholds are far better where many features reach just above rho.
 
-    `nodes` counts what was examined and `work` the entries of the Schur complements that took: turns are measured in
-    both, so that they are the same on every machine, and short on large problems too.
+    `work` counts the entries of the Schur complements it took: turns are measured in it too, so that they are the same
+    on every machine, and short on large problems.
     """
 
     def __init__(
@@ -37,7 +37,6 @@ class Refutation:
         self.workspace = workspace
         self.thresholds = thresholds
         self.stack = [Node.root(instance.norms)]
-        self.nodes = 0
         self.work = 0.0
         self.stuck = False
 
@@ -61,8 +60,8 @@ class Refutation:
         """Memory of the open nodes."""
         return sum(32 * len(node.inc) + 16 * len(node.free) + 500 for node in self.stack)
 
-    def advance(self) -> None:
-        """Examine the node on top of the stack; replace it by its children."""
+    def advance(self) -> int:
+        """Examine the node on top of the stack and replace it by its children; return how many nodes were looked at."""
         node = self.stack.pop()
         self.work += len(node.free) ** 2
         work, instance = self.workspace, self.instance
@@ -71,7 +70,6 @@ class Refutation:
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
             work.v, work.g, work.S(len(node.free)), work.W, work.fails,
         )  # fmt: skip
-        self.nodes += nodes
         improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.v)
         if action == kernels.DONE:
             if argument == kernels.AGAIN and improved:
@@ -79,8 +77,9 @@ class Refutation:
                 self.stack.append(node.narrowed(n_free))
             elif argument == kernels.AGAIN:
                 self.stuck = True  # better by no more than rounding: the target cannot be proved
-            return
+            return int(nodes)
         self.stack += self._children(node.narrowed(n_free), action, argument)
+        return int(nodes)
 
     def _children(self, node: Node, action: int, argument: int) -> list[Node]:
         """Return the children, the most promising last: it is examined next."""

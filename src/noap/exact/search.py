@@ -127,12 +127,10 @@ class _Search:
             if not refutation.stack or refutation.work >= goal or self._stopped():
                 break
             before = self.incumbent.value
-            self.nodes -= refutation.nodes
-            refutation.advance()
-            self.nodes += refutation.nodes
+            self.nodes += refutation.advance()
             if self.incumbent.value > before:
                 self._note()
-        if self.memory_limit is not None and self.workspace.bytes + refutation.bytes > 2**20 * self.memory_limit:
+        if self.memory_limit is not None and self.workspace.bytes + refutation.bytes > 1e6 * self.memory_limit:
             self.controls.limit = Limit.MEMORY
         if self.report is not None:
             self.report(self._point(), refutation.features_left)
