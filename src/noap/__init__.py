@@ -6,11 +6,13 @@ from noap import errors
 from noap._solve import solve
 from noap._version import __version__
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.certificate import Certificate, verify
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
 
 __all__ = [
+    "Certificate",
     "FeatureWise",
     "Limit",
     "NoAdversary",
@@ -27,6 +29,7 @@ __all__ = [
     "screen_submatrix",
     "solve",
     "theory",
+    "verify",
 ]
 
 # Loaded on first use, so that `import noap` stays quick: modules, and names from modules.

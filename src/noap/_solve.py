@@ -56,7 +56,7 @@ def solve(
         Show progress on a terminal.
     **options
         Those of the method; an unknown one is an error that lists the known ones.
-        exact: node_limit, memory_limit (megabytes). mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
+        exact: node_limit, memory_limit (megabytes), certificate (True: keep the proof). mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
         as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
 
@@ -130,11 +130,14 @@ def _run_exact(
     controls: Controls,
     node_limit: int | None = None,
     memory_limit: float | None = None,
+    certificate: bool = True,
 ) -> Result:
     v = _ascended(problem, controls, Funnel())
     from noap.exact.door import prove  # loads Numba, which only this method needs
 
-    outcome = prove(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit)
+    outcome = prove(
+        problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, certificate=certificate
+    )
     return Result(
         problem,
         "exact",
@@ -146,6 +149,7 @@ def _run_exact(
         seconds=controls.seconds,
         asked_gap=controls.gap,
         trace=outcome.trace,
+        proof=outcome.proof,
     )
 
 

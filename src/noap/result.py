@@ -3,10 +3,13 @@
 import enum
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from noap.adversaries import NoAdversary
+from noap.certificate.certificate import Certificate, Claim
+from noap.certificate.gram_proof import GramProof
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
@@ -73,8 +76,8 @@ class Result:
     limit : Limit or None
         Why the method stopped early, None if it did not.
     nodes, seconds : int, float
-    certificate : object or None
-        A proof of the bound.
+    proof : GramProof or None
+        The tree that proves the bound, as a method recorded it; `certificate` makes it a document.
     asked_gap : float
         The relative gap below which the result counts as optimal.
     solver_gap : float or None
@@ -98,7 +101,7 @@ class Result:
     limit: Limit | None = None
     nodes: int = 0
     seconds: float = 0.0
-    certificate: object | None = field(default=None, repr=False)
+    proof: GramProof | None = field(default=None, repr=False)
     asked_gap: float = 1e-4
     solver_gap: float | None = None
     formulation_error: float | None = None
@@ -128,6 +131,15 @@ class Result:
             object.__setattr__(self, "bound", self.value)
         if self.status is Status.OPTIMAL:
             object.__setattr__(self, "limit", None)
+
+    @cached_property
+    def certificate(self) -> Certificate | None:
+        """A proof of the bound for :func:`noap.verify` and for a file; None if the method gives none."""
+        if self.proof is None:
+            return None
+        return Certificate(
+            Claim.about(self.problem, self.value, self.bound), self.support, self.v[self.support], self.proof
+        )
 
     @property
     def gap(self) -> float:
@@ -193,4 +205,5 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         raise InvalidProblem("The optimum of this problem is not known to be 0.")
     v = np.zeros(problem.n_features)
     v[int(np.argmax(problem.column_norms))] = 1.0
-    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
+    proof = GramProof.trivial() if problem.adversary.gram_suffices else None
+    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

@@ -12,7 +12,7 @@ from noap._path.family import Family
 from noap._path.warm import Task, improved
 from noap._ties import settled
 from noap.linalg.types import FloatArray
-from noap.result import Limit, Result
+from noap.result import Limit, Result, Status
 
 __all__ = ["Sweep"]
 
@@ -68,7 +68,8 @@ class Sweep:
             best = int(np.argmax(worths[i]))
             if worths[i, best] > _BETTER * result.value:
                 result = self._replaced(result, vectors[best])
-            if limits[i] < result.bound:
+            if limits[i] < result.bound and not (result.proof is not None and result.status is Status.OPTIMAL):
+                # A point with a proof of its own keeps it: a chord has none to hand over.
                 result = self._bounded(result, float(limits[i]))
             results[i] = result
         return tuple(results)
@@ -97,7 +98,7 @@ class Sweep:
         if proof == "solver":
             bound = max(bound, result.value)
         messages = tuple(dict.fromkeys((*result.messages, _BY_CONVEXITY)))
-        return dataclasses.replace(result, bound=bound, bound_proof=proof, messages=messages)
+        return dataclasses.replace(result, bound=bound, bound_proof=proof, messages=messages, proof=None)
 
     def _level(self, rhos: Iterable[float]) -> None:
         try:

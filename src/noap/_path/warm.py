@@ -115,8 +115,14 @@ class Task:
         controls = Controls.checked(
             gap, self.options["time_limit"], self.options["random_state"], self.options["progress"]
         )
-        memory = self.options.get("memory_limit")
-        outcome = prove(self.problem, controls, v, node_limit=node_limit, memory_limit=memory)
+        outcome = prove(
+            self.problem,
+            controls,
+            v,
+            node_limit=node_limit,
+            memory_limit=self.options.get("memory_limit"),
+            certificate=self.options.get("certificate", True),
+        )
         return Result(
             self.problem,
             "exact",
@@ -128,4 +134,5 @@ class Task:
             seconds=controls.seconds,
             asked_gap=float(self.options["gap"]),
             trace=outcome.trace,
+            proof=outcome.proof,
         )

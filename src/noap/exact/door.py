@@ -31,9 +31,17 @@ class _Search:
 
 
 def prove(
-    problem: Problem, controls: Controls, v: FloatArray, *, node_limit: int | None, memory_limit: float | None
+    problem: Problem,
+    controls: Controls,
+    v: FloatArray,
+    *,
+    node_limit: int | None,
+    memory_limit: float | None,
+    certificate: bool,
 ) -> Outcome:
     """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
+    if not isinstance(certificate, bool):
+        raise InvalidProblem(f"certificate must be True or False, got {certificate!r}.")
     if node_limit is not None and not (_is(numbers.Integral, node_limit) and node_limit > 0):
         raise InvalidProblem(f"node_limit must be a positive integer or None, got {node_limit!r}.")
     if memory_limit is not None and not (_is(numbers.Real, memory_limit) and 0 < memory_limit < float("inf")):
@@ -41,7 +49,15 @@ def prove(
     search = _search_for(problem)
     _compile(search, controls)
     with SearchLine(controls.progress) as line:
-        return search.solve(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, report=line.report)
+        return search.solve(
+            problem,
+            controls,
+            v,
+            node_limit=node_limit,
+            memory_limit=memory_limit,
+            certificate=certificate,
+            report=line.report,
+        )
 
 
 def _is(kind: type, given: object) -> bool:

@@ -20,6 +20,7 @@ class Node:
     lo, hi : s_j = |a_j'u| lies between these
     free : features that may lie in S
     ceil : if feature j does, s_j is at most this
+    place : where the record of the search keeps this node
     """
 
     inc: IntArray
@@ -28,6 +29,7 @@ class Node:
     hi: FloatArray
     free: IntArray
     ceil: FloatArray
+    place: int = 0
 
     @classmethod
     def root(cls, norms: FloatArray) -> "Node":
@@ -37,7 +39,7 @@ class Node:
 
     def narrowed(self, n_free: int) -> "Node":
         """Return the node with only its first n_free free features."""
-        return Node(self.inc, self.sign, self.lo, self.hi, self.free[:n_free], self.ceil[:n_free])
+        return Node(self.inc, self.sign, self.lo, self.hi, self.free[:n_free], self.ceil[:n_free], self.place)
 
     def include(self, f: int, rho: float, others: bool = True) -> "Node":
         """Return the child in which free feature number f lies in S; without the other free ones if so asked.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from noap.certificate.gram_proof import GramProof
 from noap.linalg.types import FloatArray
 from noap.result import Limit, TracePoint
 
@@ -22,6 +23,8 @@ class Outcome:
     limit : Limit or None
         What stopped the search before the asked gap was proved.
     trace : tuple of TracePoint
+    proof : GramProof or None
+        A proof of the bound, if it was asked for.
     """
 
     v: FloatArray
@@ -29,3 +32,4 @@ class Outcome:
     nodes: int
     limit: Limit | None
     trace: tuple[TracePoint, ...] = field(default=())
+    proof: GramProof | None = None

@@ -2,9 +2,12 @@
 
 import numpy as np
 
+from noap.certificate.gram_proof import INTERVAL, SIGN, SPLIT
 from noap.exact import _kernels_node as kernels
 from noap.exact.instance import GramInstance, Incumbent
 from noap.exact.node import Node
+from noap.exact.record import Record
+from noap.linalg.types import FloatArray
 
 __all__ = ["Refutation"]
 
@@ -25,17 +28,24 @@ class Refutation:
     signal; thresholds are far better where many features reach just above rho.
 
     `work` counts the entries of the Schur complements it took: turns are measured in it too, so that they are the same
-    on every machine, and short on large problems.
+    on every machine, and short on large problems. `record` keeps the tree, if it is wanted as a proof.
     """
 
     def __init__(
-        self, instance: GramInstance, incumbent: Incumbent, gap: float, workspace: "Workspace", thresholds: bool
+        self,
+        instance: GramInstance,
+        incumbent: Incumbent,
+        gap: float,
+        workspace: "Workspace",
+        thresholds: bool,
+        record: Record | None,
     ) -> None:
         self.instance = instance
         self.incumbent = incumbent
         self.gap = gap
         self.workspace = workspace
         self.thresholds = thresholds
+        self.record = record
         self.stack = [Node.root(instance.norms)]
         self.work = 0.0
         self.stuck = False
@@ -57,29 +67,83 @@ class Refutation:
 
     @property
     def bytes(self) -> int:
-        """Memory of the open nodes."""
-        return sum(32 * len(node.inc) + 16 * len(node.free) + 500 for node in self.stack)
+        """Memory of the open nodes, and of the record."""
+        recorded = self.record.bytes if self.record is not None else 0
+        return recorded + sum(32 * len(node.inc) + 16 * len(node.free) + 500 for node in self.stack)
 
     def advance(self) -> int:
         """Examine the node on top of the stack and replace it by its children; return how many nodes were looked at."""
         node = self.stack.pop()
         self.work += len(node.free) ** 2
         work, instance = self.workspace, self.instance
-        action, argument, n_free, distance, nodes = kernels.examine(
+        before = (self.incumbent.value, self.incumbent.v)
+        action, argument, n_free, distance, nodes, test, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
-            work.v, work.g, work.S(len(node.free)), work.W, work.fails,
+            work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
+            work.leaf_features, work.leaf_tests, work.leaf_weights,
         )  # fmt: skip
-        improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.v)
-        if action == kernels.DONE:
-            if argument == kernels.AGAIN and improved:
+        improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.best_v)
+        if action == kernels.DONE and argument == kernels.AGAIN:
+            if improved:
                 # A better vector was found here: examine what is left of the node under the new target.
                 self.stack.append(node.narrowed(n_free))
-            elif argument == kernels.AGAIN:
+            else:
                 self.stuck = True  # better by no more than rounding: the target cannot be proved
             return int(nodes)
-        self.stack += self._children(node.narrowed(n_free), action, argument)
+        if self.record is not None:
+            self._note(node.place, node, test, before)
+        if action == kernels.DONE and n_leaves == 0:
+            return int(nodes)
+        children = [] if action == kernels.DONE else self._children(node.narrowed(n_free), action, argument)
+        if self.record is not None:
+            self._note_children(node, action, argument, children, n_leaves, before)
+        self.stack += children
         return int(nodes)
+
+    def _note(self, place: int, node: Node, test: int, incumbent: tuple[float, FloatArray]) -> None:
+        """Record which test closed a node, or dropped features from it."""
+        assert self.record is not None
+        own = np.flatnonzero(self.workspace.v) if test >= 0 else node.inc
+        self.record.close(place, test, incumbent, (own, self.workspace.v[own]))
+
+    def _note_children(
+        self,
+        node: Node,
+        action: int,
+        argument: int,
+        children: list[Node],
+        n_leaves: int,
+        incumbent: tuple[float, FloatArray],
+    ) -> None:
+        """Record a branch, and give the children their places."""
+        assert self.record is not None
+        if action in (kernels.DONE, kernels.BRANCH_EACH):
+            work = self.workspace
+            closed = work.leaf_features[:n_leaves].tolist()
+            first = self.record.list_each(node.place, closed + [int(child.inc[-1]) for child in children])
+            for number, feature in enumerate(closed):
+                leaf = (np.append(node.inc, feature), work.leaf_weights[number])
+                self.record.close(first + number, int(work.leaf_tests[number]), incumbent, leaf)
+            for number, child in enumerate(children, start=len(closed)):
+                child.place = first + number
+            return
+        kind, feature, cut = self._branched(node, action, argument, children)
+        first = self.record.branch(node.place, kind, feature, cut, 2)
+        # A proof has the child with the feature, the sign + and the lower interval first.
+        ordered = children if action == kernels.BRANCH_INTERVAL else children[::-1]
+        for number, child in enumerate(ordered):
+            child.place = first + number
+
+    def _branched(self, node: Node, action: int, argument: int, children: list[Node]) -> tuple[int, int, float]:
+        """Return kind, feature and cut of a branch as a proof has them."""
+        if action == kernels.BRANCH_FEATURE:
+            # A threshold of 0 in the proof: the feature lies in S, or it does not.
+            cut = float(children[1].lo[-1])
+            return SPLIT, int(node.free[argument]), cut if cut > self.instance.rho else 0.0
+        if action == kernels.BRANCH_SIGN:
+            return SIGN, int(node.inc[argument]), 0.0
+        return INTERVAL, int(node.inc[argument]), float(children[0].hi[argument]) if children else 0.0
 
     def _children(self, node: Node, action: int, argument: int) -> list[Node]:
         """Return the children, the most promising last: it is examined next."""
@@ -115,7 +179,9 @@ class Workspace:
 
     def __init__(self, instance: GramInstance) -> None:
         m = len(instance.norms)
-        self.v, self.g = np.zeros(m), np.zeros(m)
+        self.v, self.best_v, self.g = np.zeros(m), np.zeros(m), np.zeros(m)
+        self.leaf_features, self.leaf_tests = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        self.leaf_weights = np.zeros((m, instance.k))
         self.W = np.empty((instance.k, m))
         self.fails = np.zeros(m, dtype=bool)
         self._S = np.empty((0, 0))
@@ -123,7 +189,7 @@ class Workspace:
     @property
     def bytes(self) -> int:
         """Memory of the work space."""
-        return self._S.nbytes + self.W.nbytes
+        return self._S.nbytes + self.W.nbytes + self.leaf_weights.nbytes
 
     def S(self, size: int) -> np.ndarray:  # noqa: N802 - the Schur complement's name
         """Return a square array of at least this size; grown when a node needs more."""

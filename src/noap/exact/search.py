@@ -10,8 +10,10 @@ from collections.abc import Callable
 import numpy as np
 
 from noap._controls import Controls
+from noap.certificate.gram_proof import GramProof
 from noap.exact.instance import GramInstance, Incumbent
 from noap.exact.outcome import Outcome, TracePoint
+from noap.exact.record import Record
 from noap.exact.refutation import Refutation, Workspace
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -38,6 +40,7 @@ def solve_gram(
     *,
     node_limit: int | None = None,
     memory_limit: float | None = None,
+    certificate: bool = False,
     report: Callable[[TracePoint, int], None] | None = None,
 ) -> Outcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow.
@@ -52,11 +55,13 @@ def solve_gram(
         A good k-sparse unit vector to start from.
     node_limit : int, optional
     memory_limit : float, optional
-        Megabytes for the search beside X'X: its work space and its open nodes.
+        Megabytes for the search beside X'X: its work space, its open nodes and the record of its proof.
+    certificate : bool
+        Whether to keep the tree as a proof.
     report : callable, optional
         Told now and then where the search stands, and how many features it still considers.
     """
-    return _Search(problem, controls, v, node_limit, memory_limit, report).run()
+    return _Search(problem, controls, v, node_limit, memory_limit, certificate, report).run()
 
 
 class _Search:
@@ -67,10 +72,13 @@ class _Search:
         v: FloatArray,
         node_limit: int | None,
         memory_limit: float | None,
+        certificate: bool,
         report: Callable[[TracePoint, int], None] | None,
     ) -> None:
         self.problem, self.controls = problem, controls
         self.node_limit, self.memory_limit, self.report = node_limit, memory_limit, report
+        self.certificate = certificate
+        self.record: Record | None = None  # of the refutation that proved the bound
         self.instance = GramInstance.of(problem)
         self.incumbent = Incumbent(self.instance, v[self.instance.live])
         self.workspace = Workspace(self.instance)
@@ -90,8 +98,18 @@ class _Search:
         v[self.instance.live] = self.incumbent.v
         self._note()
         return Outcome(
-            v / np.linalg.norm(v), self._reported_bound(), self.nodes, self.controls.limit, tuple(self.trace)
+            v / np.linalg.norm(v),
+            self._reported_bound(),
+            self.nodes,
+            self.controls.limit,
+            tuple(self.trace),
+            self._proof(),
         )
+
+    def _proof(self) -> GramProof | None:
+        if not self.certificate:
+            return None
+        return self.record.proof(self.instance) if self.record is not None else GramProof.trivial()
 
     def _prove(self) -> None:
         final = self._refutation(self.controls.gap, thresholds=False)
@@ -119,7 +137,9 @@ class _Search:
 
     def _refutation(self, gap: float, thresholds: bool = True) -> Refutation:
         # At rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
-        return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds and self.instance.rho > 0)
+        thresholds = thresholds and self.instance.rho > 0
+        record = Record() if self.certificate else None
+        return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds, record)
 
     def _advance(self, refutation: Refutation, turn: int, work: float = _TURN_WORK) -> None:
         goal = refutation.work + work
@@ -151,7 +171,8 @@ class _Search:
         return self._refutation(max(_RUNG * self._gap(), self.controls.gap))
 
     def _proved(self, refutation: Refutation) -> None:
-        self.bound = min(self.bound, refutation.target)
+        if refutation.target < self.bound:
+            self.bound, self.record = refutation.target, refutation.record
         self._note()
 
     def _gap(self) -> float:

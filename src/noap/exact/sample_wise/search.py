@@ -281,6 +281,7 @@ def solve_sample_wise(
     *,
     node_limit: int | None = None,
     memory_limit: float | None = None,
+    certificate: bool = False,
     report: Callable[[TracePoint, int], None] | None = None,
 ) -> Outcome:
     """Search until no k-sparse direction can be better than the value by more than the gap, or a limit stops it.

@@ -1,0 +1,656 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# Numba infers the types of these functions; annotations would only repeat its work.
+r"""Re-proving one node of a Gram proof: every function returns what holds for the real numbers, not for their rounding.
+
+The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
+``eps``. No entry exceeds ``top`` in magnitude, and ``r_lo <= rho <= r_hi``. A node is a set of pairs (u, S), as
+docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
+
+Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
+enter is then evaluated with an allowance for every rounding error. U is the unit roundoff.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+U = 2.0**-53
+
+# How a test's columns are made, as in the file: 1 chords; 2 attack with the best nu; 3 attack with nu = 0.
+CHORDS, ATTACK_BEST, ATTACK_PLAIN = 1, 2, 3
+# Rounds of tightening; sweeps of the multipliers; turns of the dominance scaling.
+_ROUNDS, _SWEEPS, _TURNS = 4, 6, 60
+# A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
+_BLUNT = 1.0 - 1e-14
+
+
+@njit(cache=True)
+def gamma(n):
+    """Return the bound on the relative error of a sum of n products, in any order."""
+    return n * U / (1.0 - n * U)
+
+
+@njit(cache=True)
+def worth_up(s, r_lo):
+    """Return at least f(s) = (s - rho)_+^2."""
+    x = s - r_lo
+    return x * x * (1.0 + 8.0 * U) + 1e-300 if x > 0.0 else 0.0
+
+
+@njit(cache=True)
+def worth_down(s, r_hi):
+    """Return at most f(s)."""
+    x = s - r_hi
+    return max(x * x * (1.0 - 8.0 * U) - 1e-300, 0.0) if x > 0.0 else 0.0
+
+
+@njit(cache=True)
+def multipliers(cc, cb, B, low, high, m, skip, mu, q):
+    """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
+    r = cc
+    for j in range(m):
+        mu[j] = 0.0
+        q[j] = cb[j]
+    for _ in range(_SWEEPS):
+        moved = 0.0
+        for j in range(m):
+            if j == skip or B[j, j] <= 0.0:
+                continue
+            b = math.sqrt(B[j, j])
+            across = math.sqrt(max(r - q[j] * q[j] / B[j, j], 0.0))
+            along = q[j] / b - mu[j] * b
+            new = 0.0
+            cosine = low[j] / b
+            if 0.0 < cosine < _BLUNT:
+                new = max((across * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b, 0.0)
+            if new == 0.0:
+                cosine = high[j] / b
+                if cosine < _BLUNT:
+                    new = min((across * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b, 0.0)
+            step = new - mu[j]
+            if step != 0.0:
+                moved = max(moved, abs(step) * b)
+                r += step * (2.0 * q[j] + step * B[j, j])
+                for i in range(m):
+                    q[i] += step * B[i, j]
+                mu[j] = new
+        if moved <= 1e-12 * math.sqrt(cc):
+            break
+
+
+@njit(cache=True)
+def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, cb, mu, q, z, size):
+    r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
+
+    b_j = sum_a coef[j, a] a_inc[a]. For any mu the value is at most |c + sum mu_j b_j| less what the slabs pay.
+    """
+    for j in range(m):
+        total = 0.0
+        for a in range(n_inc):
+            if coef[j, a] != 0.0:
+                total += coef[j, a] * A[i, inc[a]]
+        cb[j] = direction * total
+    multipliers(A[i, i], cb, B, low, high, m, skip, mu, q)
+    # z holds the coefficients of sum mu_j b_j, size those of the sum of absolute values.
+    paid, bulk, spread = 0.0, 0.0, 1.0
+    for a in range(n_inc):
+        z[a] = 0.0
+        size[a] = 0.0
+    for j in range(m):
+        if mu[j] != 0.0:
+            side = low[j] if mu[j] > 0.0 else high[j]
+            paid += mu[j] * side
+            bulk += abs(mu[j] * side)
+            for a in range(n_inc):
+                z[a] += mu[j] * coef[j, a]
+                size[a] += abs(mu[j] * coef[j, a])
+    for a in range(n_inc):
+        spread += size[a]
+    square = A[i, i]
+    for a in range(n_inc):
+        if z[a] != 0.0:
+            square += 2.0 * direction * z[a] * A[i, inc[a]]
+            for b in range(n_inc):
+                square += z[a] * z[b] * A[inc[a], inc[b]]
+    # The entries are off by eps; at most (n_inc + 1)^2 + 4 roundings of terms that add up to spread^2 top at most.
+    # Rounding in z moves the vector by at most m + 1 ulps of spread sqrt(top).
+    square = max(square, 0.0) + (eps + gamma((n_inc + 2) * (n_inc + 2) + 6) * top) * spread * spread * 1.0001
+    length = math.sqrt(square) * (1.0 + 4.0 * U) + gamma(m + 2) * spread * math.sqrt(top) * 1.0001
+    return (length - paid) + (4.0 * U * (length + abs(paid)) + gamma(m + 3) * bulk * 1.0001)
+
+
+@njit(cache=True)
+def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
+    """Collect the slabs: one per signed included feature, and sum wedge_a a_inc[a]'u >= tau if tau > 0."""
+    m = 0
+    for a in range(n_inc):
+        if sign[a] != 0:
+            for b in range(n_inc):
+                coef[m, b] = 0.0
+            coef[m, a] = sign[a]
+            low[m], high[m] = lo[a], hi[a]
+            which[m] = a
+            m += 1
+    if tau > 0.0:
+        for b in range(n_inc):
+            coef[m, b] = wedge[b]
+        low[m], high[m] = tau, np.inf
+        which[m] = -1
+        m += 1
+    for x in range(m):
+        for y in range(x + 1):
+            total = 0.0
+            for a in range(n_inc):
+                if coef[x, a] != 0.0:
+                    for b in range(n_inc):
+                        total += coef[x, a] * coef[y, b] * A[inc[a], inc[b]]
+            B[x, y] = total
+            B[y, x] = total
+    return m
+
+
+@njit(cache=True)
+def chord(lo, hi, r_lo):
+    """Return (root, beta) with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
+    at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
+    width = hi * hi - lo * lo
+    if width > 1e-9 * hi * hi:
+        slope = (at_hi - at_lo) / width
+    else:
+        slope = (hi - r_lo) / hi if hi > 0.0 else 1.0
+    root = math.sqrt(max(slope, 0.0))
+    low, high = root * lo, root * hi
+    beta = max(
+        at_lo - low * low * (1.0 - 8.0 * U),
+        at_hi - high * high * (1.0 - 8.0 * U),
+    )
+    return root, beta + 4.0 * U * (at_hi + high * high)
+
+
+@njit(cache=True)
+def cholesky_holds(P, n):
+    """Whether the elimination of the symmetric matrix P, done in place, meets positive pivots only."""
+    for a in range(n):
+        for b in range(a + 1):
+            value = P[a, b]
+            for c in range(b):
+                value -= P[a, c] * P[b, c]
+            if a == b:
+                if not value > 0.0:  # so written that NaN fails
+                    return False
+                P[a, a] = math.sqrt(value)
+            else:
+                P[a, b] = value / P[b, b]
+    return True
+
+
+@njit(cache=True)
+def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
+    r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
+
+    With chords f(s_j) <= (r_j s_j)^2 + beta_j and Y the columns r_j a_j, such a pair has |Y'u|^2 > t = T - sum beta -
+    rest. For any q and b, R = I - b qq' has RR' = I - theta qq' with theta = 2b - b^2 |q|^2, so
+    |Y'u|^2 = |R Y'u|^2 + theta (q'Y'u)^2 <= lam + theta (q'Y'u)^2, where lam >= lambda_max(R Y'Y R). So
+    (q'Y'u)^2 > (t - lam)/theta.
+    """
+    root = np.empty(n_inc)
+    G = np.empty((n_inc, n_inc))
+    target, bulk, steepest = T - rest, T + rest, 0.0
+    for a in range(n_inc):
+        root[a], beta = chord(lo[a], hi[a], r_lo)
+        target -= beta
+        bulk += abs(beta)
+        steepest = max(steepest, root[a])
+    target -= gamma(n_inc + 3) * bulk
+    for a in range(n_inc):
+        for b in range(n_inc):
+            G[a, b] = root[a] * root[b] * A[inc[a], inc[b]]
+    values, vectors = np.linalg.eigh(G)
+    first, second = values[n_inc - 1], max(values[n_inc - 2], 0.0)
+    if not (first > 0.0 and target > second):
+        return 0.0
+    b = 1.0 - math.sqrt(second / first)
+    q = vectors[:, n_inc - 1].copy()
+    length2, spread = 0.0, 0.0
+    for a in range(n_inc):
+        length2 += q[a] * q[a]
+        spread += abs(q[a])
+    R = np.empty((n_inc, n_inc))
+    for x in range(n_inc):
+        for y in range(n_inc):
+            R[x, y] = (1.0 if x == y else 0.0) - b * q[x] * q[y]
+    P = np.empty((n_inc, n_inc))
+    for x in range(n_inc):
+        for y in range(n_inc):
+            total = 0.0
+            for c in range(n_inc):
+                for e in range(n_inc):
+                    total += R[c, x] * G[c, e] * R[e, y]
+            P[x, y] = total
+    # Entries of R are at most 2 and those of G at most steepest^2 top: what the entries of P are off, and, times n_inc,
+    # what P is off as a matrix; the elimination adds (n_inc + 2) ulps of its diagonal per entry.
+    mass = 4.0 * n_inc * n_inc * steepest * steepest
+    off = n_inc * mass * (eps + gamma(n_inc * n_inc + 12) * top) * 1.0001
+    lam = second * (1.0 + 1e-12) + 3.0 * (off + n_inc * gamma(n_inc + 6) * (second + off)) + 1e-300
+    room = (off + n_inc * gamma(n_inc + 6) * lam) * 1.0001
+    for x in range(n_inc):
+        for y in range(n_inc):
+            P[x, y] = -P[x, y]
+        P[x, x] += lam - room
+    if not cholesky_holds(P, n_inc):
+        return 0.0
+    theta = b * (2.0 - b * length2) * (1.0 + gamma(n_inc + 6)) + 8.0 * U
+    share = (target - lam) * (1.0 - 4.0 * U) / theta
+    if not (share > 0.0 and theta > 0.0):
+        return 0.0
+    tau = math.sqrt(share) * (1.0 - 4.0 * U)
+    below, above, heft = 0.0, 0.0, 0.0
+    for a in range(n_inc):
+        wedge[a] = q[a] * root[a]
+        along = wedge[a] * sign[a]
+        heft += abs(wedge[a])
+        if along > 0.0:
+            below += along * lo[a]
+            above += along * hi[a]
+        else:
+            below += along * hi[a]
+            above += along * lo[a]
+    # The stored coefficients are off by an ulp each; so are the terms of the two sums, at most sqrt(top + eps) each.
+    slip = gamma(n_inc + 3) * heft * math.sqrt(top + eps) * 1.0001
+    tau -= slip
+    if tau <= 0.0:
+        return 0.0
+    if below - slip > -tau:
+        return tau
+    if above + slip < tau:
+        for a in range(n_inc):
+            wedge[a] = -wedge[a]
+        return tau
+    return 0.0
+
+
+@njit(cache=True)
+def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what slabs and worths imply, in place. Returns (closed, n_free)."""
+    size = n_inc + 1
+    coef = np.empty((size, max(n_inc, 1)))
+    B = np.empty((size, size))
+    low, high, cb, mu, q = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    z, heft, wedge = np.empty(n_inc), np.empty(n_inc), np.empty(n_inc)
+    which = np.empty(size, dtype=np.int64)
+    tau = 0.0
+    for turn in range(_ROUNDS):
+        for a in range(n_inc):
+            m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
+            skip = -1
+            for j in range(m):
+                if which[j] == a:
+                    skip = j
+            if m - (1 if skip >= 0 else 0) == 0:
+                continue
+            i = inc[a]
+            up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, skip, cb, mu, q, z, heft)
+            down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, skip, cb, mu, q, z, heft)
+            if sign[a] == 0:
+                if up < lo[a] and down < lo[a]:
+                    return True, n_free
+                if up < lo[a]:
+                    sign[a] = -1
+                elif down < lo[a]:
+                    sign[a] = 1
+                else:
+                    hi[a] = min(hi[a], max(up, down))
+                    if lo[a] > hi[a]:
+                        return True, n_free
+                    continue
+            if sign[a] == -1:
+                up, down = down, up
+            hi[a] = min(hi[a], up)
+            lo[a] = max(lo[a], -down)
+            if lo[a] > hi[a]:
+                return True, n_free
+        m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
+        if m > 0:
+            for f in range(n_free):
+                i = free[f]
+                up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, -1, cb, mu, q, z, heft)
+                if up < ceil[f]:
+                    down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, -1, cb, mu, q, z, heft)
+                    ceil[f] = min(ceil[f], max(up, down))
+        closed, n_free, rest = propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free)
+        if closed:
+            return True, n_free
+        signed = n_inc >= 2
+        for a in range(n_inc):
+            signed = signed and sign[a] != 0
+        if not signed or turn == _ROUNDS - 1:
+            break
+        tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge)
+        if tau == 0.0:
+            break
+    return False, n_free
+
+
+@njit(cache=True)
+def propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
+    best = np.zeros(max(p, 1))
+    kept = 0
+    for f in range(n_free):
+        if not ceil[f] > r_lo:
+            continue  # worth nothing
+        free[kept], ceil[kept] = free[f], ceil[f]
+        kept += 1
+        value = worth_up(ceil[f], r_lo)
+        if p > 0 and value > best[p - 1]:
+            place = p - 1
+            while place > 0 and best[place - 1] < value:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = value
+    n_free = kept
+    if p == 0:
+        n_free = 0
+    grow = 1.0 + gamma(n_inc + p + 3)
+    rest = 0.0
+    for c in range(p):
+        rest += best[c]
+    rest *= grow
+    total = rest
+    for a in range(n_inc):
+        total += worth_up(hi[a], r_lo)
+    total *= grow
+    if total <= T:
+        return True, n_free, rest
+    for a in range(n_inc):
+        # A pair worth more than T has f(s_a) > T - (the worth of all the others).
+        spare = (T - (total - worth_down(hi[a], r_lo))) - 4.0 * U * (T + total)
+        if spare > 0.0:
+            lo[a] = max(lo[a], (r_lo + math.sqrt(spare) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U))
+            if lo[a] > hi[a]:
+                return True, n_free, rest
+    if p > 0:
+        kept = 0
+        last = best[p - 1] * (1.0 - 4.0 * U)
+        for f in range(n_free):
+            if ((total - last) + worth_up(ceil[f], r_lo)) * (1.0 + 8.0 * U) > T:
+                free[kept], ceil[kept] = free[f], ceil[f]
+                kept += 1
+        n_free = kept
+    return False, n_free, rest
+
+
+@njit(cache=True)
+def gain(r_lo, r_hi, T, leans, inc, lo, hi, n_inc, widest, best_nu):
+    """Return (D, nu): at most rho times what the attack gains at right angles, for nu = 0 or the best break point.
+
+    leans[a] tells whether included feature a has the column a_j - rho sgn w. `widest` is the largest ceiling of a
+    free feature with such a column.
+    """
+    outside = 0.0
+    for a in range(n_inc):
+        if not leans[a]:
+            outside += worth_up(hi[a], r_lo)
+    best, chosen = 0.0, 0.0
+    for c in range(n_inc + 2):
+        nu = 0.0
+        if c < n_inc:
+            width = lo[c] + hi[c] - 2.0 * r_lo
+            if not (leans[c] and width > 0.0):
+                continue
+            nu = 1.0 / width
+        elif c == n_inc:
+            if not widest > r_lo:
+                continue
+            nu = 1.0 / ((widest - r_lo) * (1.0 + 16.0 * U))
+        if c <= n_inc and not best_nu:
+            continue
+        total, bulk = nu * (T - outside), nu * (T + outside)
+        for a in range(n_inc):
+            if leans[a]:
+                # x - nu x^2 is concave in x = s - rho, and x lies between these ends.
+                x, y = lo[a] - r_hi, hi[a] - r_lo
+                total += min(x - nu * x * x, y - nu * y * y)
+                bulk += abs(x) + abs(y) + nu * (x * x + y * y) + r_hi
+        total -= gamma(4 * n_inc + 16) * bulk
+        if r_lo * total > best:
+            best, chosen = r_lo * total * (1.0 - 4.0 * U), nu
+    return best, chosen
+
+
+@njit(cache=True)
+def columns(A, eps, top, r_lo, r_hi, T, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, kind, kap, dlt, alt):
+    """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
+
+    w has |w| <= 1 and g_j = a_j'w to within g_eps. A free feature may take the column alt_j a_j instead (alt_j < 0:
+    it may not).
+    """
+    if kind == CHORDS:
+        threshold, bulk = T, T
+        for a in range(n_inc):
+            kap[a], beta = chord(lo[a], hi[a], r_lo)
+            dlt[a] = 0.0
+            threshold -= beta
+            bulk += abs(beta)
+        for f in range(n_free):
+            kap[n_inc + f] = shrunk(ceil[f], r_lo)
+            dlt[n_inc + f] = 0.0
+            alt[f] = -1.0
+        return threshold - gamma(n_inc + 2) * bulk, 0.0
+    leans = np.empty(n_inc, dtype=np.bool_)
+    for a in range(n_inc):
+        leans[a] = abs(g[inc[a]]) >= r_lo
+    widest = 0.0
+    for f in range(n_free):
+        if abs(g[free[f]]) >= r_lo:
+            widest = max(widest, ceil[f])
+    D, nu = gain(r_lo, r_hi, T, leans, inc, lo, hi, n_inc, widest, kind == ATTACK_BEST)
+    grow = math.sqrt(1.0 + r_hi * nu) * (1.0 + 4.0 * U)
+    for c in range(n_inc + n_free):
+        i = inc[c] if c < n_inc else free[c - n_inc]
+        s = g[i]
+        if abs(s) >= r_lo:
+            # e = -+rho w, within the budget because |w| <= 1.
+            kap[c], dlt[c] = 1.0, -r_lo if s > 0.0 else r_lo
+            inside = c < n_inc or nu * (ceil[c - n_inc] - r_lo) * (1.0 + 8.0 * U) <= 1.0
+        else:
+            # e = -(share) a_j - (s - share s) w: shrunk until it certainly fits the budget.
+            off = math.sqrt(max(A[i, i] - s * s, 0.0))
+            share = min(math.sqrt(max(r_lo * r_lo - s * s, 0.0)) / off, 1.0) if off > 0.0 else 1.0
+            lean = s - share * s
+            square = share * share * A[i, i] + 2.0 * share * lean * s + lean * lean
+            # Rounding of the terms, and of 1 - share below, which moves e by an ulp of |a_j|.
+            heft = (share * math.sqrt(top) + abs(lean)) * (math.sqrt(top) + abs(lean))
+            square += share * share * eps + 2.0 * share * abs(lean) * g_eps + gamma(20) * heft * 1.0001
+            if square > r_lo * r_lo * (1.0 - 4.0 * U):
+                fit = r_lo / math.sqrt(square) * (1.0 - 8.0 * U)
+                share *= fit
+                lean *= fit
+            kap[c], dlt[c] = 1.0 - share, -lean
+            inside = c < n_inc
+        if not inside:
+            kap[c] *= grow
+            dlt[c] *= grow
+        if c >= n_inc:
+            alt[c - n_inc] = grow * shrunk(ceil[c - n_inc], r_lo) * (1.0 + 4.0 * U)
+    return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
+
+
+@njit(cache=True)
+def shrunk(ceil, r_lo):
+    """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
+    return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
+
+
+@njit(cache=True)
+def test(A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, kind, S, fails):
+    """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
+
+    |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. Returns
+    whether there are none.
+    """
+    n_all, p = n_inc + n_free, k - n_inc
+    kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
+    for f in range(n_free):
+        fails[f] = True
+    t, tilt = columns(
+        A, eps, top, r_lo, r_hi, T, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, kind, kap, dlt, alt
+    )  # fmt: skip
+    if not t > 0.0:
+        return False
+    most_kap, most_dlt = 0.0, 0.0
+    for c in range(n_all):
+        most_kap = max(most_kap, abs(kap[c]))
+        most_dlt = max(most_dlt, abs(dlt[c]))
+    for f in range(n_free):
+        most_kap = max(most_kap, alt[f])
+    # Entries of M: |y_i'y_j| <= length^2, |w'y_i| <= length. First what the data are off, then the roundings of at most
+    # twelve operations on terms of at most this size.
+    root = math.sqrt(top + eps)
+    length = most_kap * root + most_dlt
+    off = most_kap * most_kap * eps + 2.0 * most_kap * most_dlt * g_eps + most_dlt * most_dlt * w_eps
+    off += 2.1 * tilt * length * (most_kap * g_eps + most_dlt * w_eps)
+    size = length * length * (1.0 + tilt)
+    off += gamma(24) * size
+    # A partial elimination that succeeds is exact for a matrix whose entries differ by at most gamma(k + 3) times the
+    # geometric means of its diagonal, plus the entry itself: as a block of k by k, k times that.
+    room = k * (off + gamma(k + 4) * (t + size)) * 1.001
+    L = np.empty((n_inc, n_inc))
+    for a in range(n_inc):
+        for b in range(a + 1):
+            value = -product(A, g, kap, dlt, tilt, a, inc[a], b, inc[b])
+            if a == b:
+                value += t - room
+            for c in range(b):
+                value -= L[a, c] * L[b, c]
+            if a == b:
+                if not value > 0.0:
+                    return False
+                L[a, a] = math.sqrt(value)
+            else:
+                L[a, b] = value / L[b, b]
+    if p == 0:
+        return True
+    W = np.empty((n_inc, n_free))
+    diagonal = np.empty(n_free)
+    column = np.empty(n_inc)
+    n_fails = 0
+    for f in range(n_free):
+        b = n_inc + f
+        diagonal[f] = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
+        W[:, f] = column
+        if alt[f] >= 0.0 and n_inc > 0:
+            kept_kap, kept_dlt = kap[b], dlt[b]
+            kap[b], dlt[b] = alt[f], 0.0
+            other = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
+            if other > diagonal[f]:
+                diagonal[f] = other
+                W[:, f] = column
+            else:
+                kap[b], dlt[b] = kept_kap, kept_dlt
+        fails[f] = not diagonal[f] > 0.0
+        n_fails += fails[f]
+    if p == 1 or (n_fails > 0 and p >= 3):
+        if p >= 3:
+            for f in range(n_free):
+                fails[f] = True
+        return n_fails == 0
+    for f in range(n_free):
+        b = n_inc + f
+        for e in range(f):
+            value = -product(A, g, kap, dlt, tilt, b, free[f], n_inc + e, free[e])
+            for c in range(n_inc):
+                value -= W[c, f] * W[c, e]
+            S[f, e] = value
+            S[e, f] = value
+        S[f, f] = diagonal[f]
+    if p == 2:
+        return minors(S, n_free, fails)
+    closed = dominates(S, n_free, p)
+    for f in range(n_free):
+        fails[f] = not closed
+    return closed
+
+
+@njit(cache=True)
+def product(A, g, kap, dlt, tilt, x, i, y, j):
+    """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
+    wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
+    return kap[x] * kap[y] * A[i, j] + kap[x] * g[i] * dlt[y] + dlt[x] * wy + tilt * wx * wy
+
+
+@njit(cache=True)
+def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
+    """Return the diagonal entry of the Schur complement for column b, feature j; fills its row of the factor."""
+    value = t - product(A, g, kap, dlt, tilt, b, j, b, j)
+    for a in range(n_inc):
+        entry = -product(A, g, kap, dlt, tilt, a, inc[a], b, j)
+        for c in range(a):
+            entry -= L[a, c] * column[c]
+        column[a] = entry / L[a, a]
+        value -= column[a] * column[a]
+    return value
+
+
+@njit(cache=True)
+def minors(S, m, fails):
+    """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
+    single = fails[:m].copy()
+    clean = True
+    for f in range(m):
+        for e in range(f):
+            good = not (single[e] or single[f])
+            if good:
+                good = (S[e, f] / S[e, e]) * (S[e, f] / S[f, f]) < 1.0 - 8.0 * U
+            if not good:
+                fails[e] = True
+                fails[f] = True
+                clean = False
+    if m == 1:
+        clean = not single[0]
+    return clean
+
+
+@njit(cache=True)
+def dominates(S, m, p):
+    """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i."""
+    root, d, sums = np.empty(m), np.ones(m), np.empty(m)
+    best = np.empty(p - 1)
+    for f in range(m):
+        root[f] = 1.0 / math.sqrt(S[f, f])
+    for turn in range(_TURNS):
+        largest, biggest = 0.0, 0.0
+        for f in range(m):
+            held = 0
+            for e in range(m):
+                if e == f:
+                    continue
+                value = abs(S[f, e]) * root[e] * d[e]
+                if held < p - 1:
+                    place = held
+                    held += 1
+                elif value > best[p - 2]:
+                    place = p - 2
+                else:
+                    continue
+                while place > 0 and best[place - 1] < value:
+                    best[place] = best[place - 1]
+                    place -= 1
+                best[place] = value
+            total = 0.0
+            for c in range(held):
+                total += best[c]
+            sums[f] = total * root[f]
+            ratio = sums[f] / d[f]
+            if not ratio <= largest:
+                largest = ratio
+            biggest = max(biggest, sums[f])
+        # root and d scale rows and columns; the sums have terms of one sign: p + 12 roundings in all.
+        if largest * (1.0 + gamma(p + 16)) < 1.0:
+            return True
+        if biggest == 0.0 or (turn >= 12 and largest > 2.0):
+            return False
+        for f in range(m):
+            d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))
+    return False

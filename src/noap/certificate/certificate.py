@@ -1,0 +1,204 @@
+"""The certificate: which problem, which vector, which bound, and the proof of it."""
+
+import math
+import os
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from noap.certificate import container
+from noap.certificate.fingerprint import fingerprint, source_of
+from noap.certificate.gram_proof import EACH, GramProof
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+
+__all__ = ["Certificate", "Claim"]
+
+Proof = GramProof
+_PROOFS: dict[str, type[Proof]] = {"gram": GramProof}
+_TYPES = {
+    "gram": {
+        "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "each": "u4",
+        "starts": "u4", "places": "u4", "weights": "f8",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate says: value <= optimum <= bound, for the problem that these fields name.
+
+    Attributes
+    ----------
+    adversary : str
+        "NoAdversary", "FeatureWise" or "SampleWise".
+    rho : float
+    k, n_samples, n_features : int
+    source : str
+        "samples" or "covariance".
+    sha256 : str
+        Fingerprint of the data.
+    value, bound : float
+    """
+
+    adversary: str
+    rho: float
+    k: int
+    n_samples: int
+    n_features: int
+    source: str
+    sha256: str
+    value: float
+    bound: float
+
+    @classmethod
+    def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
+        """Name the problem."""
+        return cls(
+            type(problem.adversary).__name__,
+            float(problem.adversary.rho),
+            problem.k,
+            problem.n_samples,
+            problem.n_features,
+            source_of(problem),
+            fingerprint(problem),
+            float(value),
+            float(bound),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proof that a k-sparse vector is within bound - value of the best, for :func:`noap.verify` to check.
+
+    Attributes
+    ----------
+    claim : Claim
+    places, weights : arrays
+        The vector's non-zero entries.
+    proof : GramProof
+        The tree.
+
+    Examples
+    --------
+    >>> import noap
+    >>> problem = noap.Problem([[3.0, 0.1], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> certificate = noap.solve(problem).certificate
+    >>> noap.verify(problem, certificate).ok
+    True
+    """
+
+    claim: Claim
+    places: np.ndarray
+    weights: FloatArray
+    proof: Proof
+
+    @property
+    def value(self) -> float:
+        """The claimed value of the vector."""
+        return self.claim.value
+
+    @property
+    def bound(self) -> float:
+        """The claimed bound on the optimum."""
+        return self.claim.bound
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the tree has."""
+        return len(self.proof)
+
+    def __repr__(self) -> str:
+        return f"Certificate({self.claim!r}, nodes={self.nodes})"
+
+    def to_bytes(self) -> bytes:
+        """Return the file's contents."""
+        claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
+        for name in ("rho", "value", "bound"):
+            claim[name] = float(claim[name]).hex()
+        kind = next(name for name, made in _PROOFS.items() if isinstance(self.proof, made))
+        arrays = {
+            "v_places": self.places.astype(np.uint32),
+            "v_weights": np.asarray(self.weights, dtype=np.float64),
+            **{name: getattr(self.proof, name) for name in _TYPES[kind]},
+        }
+        return container.pack({"claim": claim, "proof": kind}, arrays)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> "Certificate":
+        """Read a file's contents; raises InvalidProblem if they are not a certificate."""
+        header, arrays = container.unpack(data)
+        claim = _claim(header.get("claim"))
+        kind = header.get("proof")
+        if not isinstance(kind, str) or kind not in _PROOFS:
+            raise _unreadable("its kind of proof is unknown")
+        wanted = {"v_places": "u4", "v_weights": "f8", **_TYPES[kind]}
+        if set(arrays) != set(wanted):
+            raise _unreadable("its arrays are not the ones that belong to its kind of proof")
+        for name, code in wanted.items():
+            if arrays[name].dtype != np.dtype("<" + code) or arrays[name].ndim != 1:
+                raise _unreadable(f"array {name!r} is of the wrong type")
+            if code == "f8" and not np.isfinite(arrays[name]).all():
+                raise _unreadable(f"array {name!r} has entries that are not finite")
+        places, weights = arrays["v_places"], arrays["v_weights"]
+        if not len(places) == len(weights) or (len(places) and int(places.max()) >= claim.n_features):
+            raise _unreadable("its vector is malformed")
+        proof = GramProof(**{name: arrays[name] for name in _TYPES[kind]})
+        _check_gram_arrays(proof, claim.n_features)
+        return cls(claim, places.astype(np.int64), weights, proof)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file, whole or not at all. An existing file is replaced."""
+        container.write_bytes(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "Certificate":
+        """Read a certificate. Safe on hostile files: no code is run and memory is bounded by the file's size."""
+        return cls.from_bytes(container.read_bytes(path))
+
+
+def _claim(entry: Any) -> Claim:
+    if not isinstance(entry, dict) or set(entry) != {field.name for field in fields(Claim)}:
+        raise _unreadable("its claim is malformed")
+    for name in ("adversary", "source", "sha256"):
+        if not isinstance(entry[name], str):
+            raise _unreadable(f"its {name} is not a text")
+    for name in ("k", "n_samples", "n_features"):
+        if not isinstance(entry[name], int) or isinstance(entry[name], bool) or not 1 <= entry[name] < 2**53:
+            raise _unreadable(f"its {name} is not a positive integer")
+    numbers = {}
+    for name in ("rho", "value", "bound"):
+        try:
+            numbers[name] = float.fromhex(entry[name])
+        except (TypeError, ValueError, OverflowError):
+            raise _unreadable(f"its {name} is not a hexadecimal float") from None
+        if not (math.isfinite(numbers[name]) and numbers[name] >= 0):
+            raise _unreadable(f"its {name} is not a finite number of at least 0")
+    return Claim(**{**entry, **numbers})
+
+
+def _check_gram_arrays(proof: GramProof, d: int) -> None:
+    """Check that every number in the arrays points at something."""
+    n = len(proof.kind)
+    if n == 0 or any(len(a) != n for a in (proof.test, proof.vector, proof.feature, proof.cut)):
+        raise _unreadable("its tree is malformed")
+    if proof.kind.max() > EACH or proof.test.max() > 3:
+        raise _unreadable("its tree has nodes of an unknown kind")
+    starts = proof.starts.astype(np.int64)
+    if len(starts) == 0 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != len(proof.places):
+        raise _unreadable("its vectors are malformed")
+    if len(proof.places) != len(proof.weights) or (len(proof.places) and int(proof.places.max()) >= d):
+        raise _unreadable("its vectors are malformed")
+    if (proof.test > 1).any() and int(proof.vector[proof.test > 1].max()) >= len(starts) - 1:
+        raise _unreadable("its tree refers to vectors that are not there")
+    branched = (proof.kind != EACH) & (proof.kind != 0)
+    if branched.any() and int(proof.feature[branched].max()) >= d:
+        raise _unreadable("its tree refers to features that are not there")
+    if len(proof.each) and int(proof.each.max()) >= d:
+        raise _unreadable("its tree refers to features that are not there")
+
+
+def _unreadable(reason: str) -> InvalidProblem:
+    return InvalidProblem(f"The certificate cannot be read: {reason}.")

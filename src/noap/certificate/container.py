@@ -1,0 +1,152 @@
+"""The file: a header in JSON and compressed arrays, read without trusting a single byte of it.
+
+docs/certificate-format.md is the specification. Nothing is executed, and nothing is allocated that the file's own
+length does not account for.
+"""
+
+import hashlib
+import json
+import math
+import os
+import struct
+import tempfile
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from noap.errors import InvalidProblem
+
+__all__ = ["pack", "read_bytes", "unpack", "write_bytes"]
+
+MAGIC = b"NOAP\0CRT"
+VERSION = 1
+_PREFIX = struct.Struct("<8sHI")
+_DIGEST = 32
+_DTYPES = {"u1": np.dtype("<u1"), "u4": np.dtype("<u4"), "f4": np.dtype("<f4"), "f8": np.dtype("<f8")}
+_MOST_HEADER = 1 << 20
+_MOST_FILE = 1 << 31
+# Deflate shrinks nothing by more than this: a larger declared size is a lie.
+_MOST_RATIO, _SPARE = 1032, 1024
+
+
+def pack(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+    """Return the file's bytes."""
+    blocks, listed = [], []
+    for name, array in arrays.items():
+        code = f"{array.dtype.kind}{array.dtype.itemsize}"
+        raw = np.ascontiguousarray(array, dtype=_DTYPES[code]).tobytes()
+        block = zlib.compress(raw, 6)
+        blocks.append(block)
+        listed.append({"name": name, "dtype": code, "shape": list(array.shape), "bytes": len(block)})
+    text = json.dumps({**header, "arrays": listed}, sort_keys=True).encode()
+    body = _PREFIX.pack(MAGIC, VERSION, len(text)) + text + b"".join(blocks)
+    return body + hashlib.sha256(body).digest()
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return header and arrays, or raise InvalidProblem with the reason in one sentence."""
+    if len(data) < _PREFIX.size + _DIGEST or data[: len(MAGIC)] != MAGIC:
+        raise _unreadable("it is not a noap certificate")
+    _, version, length = _PREFIX.unpack_from(data)
+    if version != VERSION:
+        raise _unreadable(f"it has format version {version}, this noap reads version {VERSION}")
+    body, digest = data[:-_DIGEST], data[-_DIGEST:]
+    if hashlib.sha256(body).digest() != digest:
+        raise _unreadable("its checksum does not match: it is truncated or damaged")
+    if length > min(_MOST_HEADER, len(body) - _PREFIX.size):
+        raise _unreadable("its header is longer than the file")
+    try:
+        header = json.loads(body[_PREFIX.size : _PREFIX.size + length].decode())
+    except (ValueError, RecursionError) as error:
+        raise _unreadable("its header is not valid JSON") from error
+    if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
+        raise _unreadable("its header has no list of arrays")
+    arrays: dict[str, np.ndarray] = {}
+    at = _PREFIX.size + length
+    for entry in header["arrays"]:
+        name, dtype, shape, size = _declared(entry)
+        if name in arrays:
+            raise _unreadable(f"array {name!r} is there twice")
+        if size > len(body) - at:
+            raise _unreadable(f"array {name!r} is longer than the file")
+        arrays[name] = _inflate(body[at : at + size], name, dtype, shape)
+        at += size
+    if at != len(body):
+        raise _unreadable("it has bytes that belong to no array")
+    return header, arrays
+
+
+def _declared(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], int]:
+    """Check one entry of the list of arrays."""
+    if not isinstance(entry, dict):
+        raise _unreadable("its list of arrays is malformed")
+    name, code, shape, size = (entry.get(key) for key in ("name", "dtype", "shape", "bytes"))
+    if not isinstance(name, str) or not isinstance(code, str) or code not in _DTYPES:
+        raise _unreadable("an array has no name or an unknown type")
+    if not isinstance(shape, list) or not 1 <= len(shape) <= 3 or not all(_is_count(s) for s in shape):
+        raise _unreadable(f"array {name!r} has no valid shape")
+    if not _is_count(size):
+        raise _unreadable(f"array {name!r} has no valid length")
+    assert isinstance(size, int)
+    return name, _DTYPES[code], tuple(shape), size
+
+
+def _is_count(x: Any) -> bool:
+    return isinstance(x, int) and not isinstance(x, bool) and 0 <= x < 2**40
+
+
+def _inflate(block: bytes, name: str, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> np.ndarray:
+    wanted = math.prod(shape) * dtype.itemsize
+    if wanted > _MOST_RATIO * len(block) + _SPARE:
+        raise _unreadable(f"array {name!r} declares more than its bytes can hold")
+    inflater = zlib.decompressobj()
+    try:
+        raw = inflater.decompress(block, wanted + 1)
+    except zlib.error as error:
+        raise _unreadable(f"array {name!r} is damaged") from error
+    if len(raw) != wanted or not inflater.eof or inflater.unused_data:
+        raise _unreadable(f"array {name!r} is not of the declared size")
+    return np.frombuffer(raw, dtype=dtype).reshape(shape)
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """Read a file of at most 2 GiB."""
+    try:
+        if Path(path).stat().st_size > _MOST_FILE:
+            raise _unreadable("it is larger than 2 GiB")
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InvalidProblem(
+            f"The certificate {os.fspath(path)!r} cannot be read: {error.strerror or error}."
+        ) from None
+
+
+def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write the whole file or nothing."""
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise InvalidProblem(
+            f"The certificate cannot be written to {os.fspath(path)!r}: {error.strerror or error}."
+        ) from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _unreadable(reason: str) -> InvalidProblem:
+    return InvalidProblem(f"The certificate cannot be read: {reason}.")

@@ -1,0 +1,124 @@
+r"""The data of a Gram proof with error bounds: inner products of the columns of :math:`X/\sqrt n`, and the budget."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.certificate.samples import exponent_of, scaled_samples
+from noap.linalg.outward import UNIT, down, gamma, gram_with_error, up
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+
+__all__ = ["GramData"]
+
+
+@dataclass(frozen=True, eq=False)
+class GramData:
+    """What the checker knows of the columns a_j of X/sqrt(n), divided by 2^exponent.
+
+    Attributes
+    ----------
+    A : array of shape (d, d)
+        Within `eps` of the inner products a_i'a_j, entry by entry.
+    top : float
+        At least every |A_ij|.
+    r_lo, r_hi : float
+        The budget rho/sqrt(n) lies between these.
+    raised : float
+        The vectors a_j may be those of a matrix that is larger than the given one by this much on the diagonal: a
+        covariance is made positive semidefinite. The optimum is raised by at most this.
+    exponent : int
+    """
+
+    A: FloatArray
+    eps: float
+    top: float
+    r_lo: float
+    r_hi: float
+    raised: float
+    exponent: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> "GramData":
+        """Take X or the covariance apart."""
+        n, rho = problem.n_samples, float(problem.adversary.rho)
+        if problem.X is not None:
+            Y, exponent = scaled_samples(problem.X)
+            G, error = gram_with_error(Y)
+            A = G / n
+            eps, raised = up(error / n) + UNIT * float(np.abs(A).max(initial=0.0)) * 1.001, 0.0
+        else:
+            exponent = exponent_of(math.sqrt(float(np.abs(problem.covariance).max(initial=0.0))))
+            A = np.ldexp(problem.covariance, -2 * exponent)
+            A, raised = _raised(A)
+            eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
+        A = np.ascontiguousarray(A)
+        A.flags.writeable = False
+        scaled = math.ldexp(rho, -exponent)
+        root = math.sqrt(n)
+        return cls(
+            A,
+            eps + 1e-290,
+            float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
+            max(down(scaled / root), 0.0),
+            up(scaled / root),
+            raised,
+            exponent,
+        )
+
+    @property
+    def norms(self) -> FloatArray:
+        """At least |a_j|, for every j."""
+        norms: FloatArray = np.sqrt(np.maximum(self.A.diagonal(), 0.0) + self.eps) * (1.0 + 4.0 * UNIT)
+        return norms
+
+    @property
+    def scale(self) -> float:
+        """The largest |a_j|^2."""
+        return float(self.A.diagonal().max(initial=0.0))
+
+    def response(self, places: FloatArray, weights: FloatArray) -> tuple[FloatArray, float, float] | None:
+        """Return inner products with w, a vector of length at most 1 along sum weights_l a_places[l].
+
+        Returns (g, g_eps, w_eps): |g_j - a_j'w| <= g_eps and 1 - w_eps <= |w|^2 <= 1; None if there is no such w.
+        """
+        length = float(np.abs(weights).sum())
+        block = self.A[:, places]
+        pulled = block @ weights
+        energy = float(pulled[places] @ weights)
+        terms = len(weights)
+        error = (self.eps + gamma(2 * terms + 8) * self.top) * length * length * 1.001
+        if not (math.isfinite(energy) and energy > 4.0 * error > 0.0):
+            return None
+        norm = up(math.sqrt(energy + error))
+        g: FloatArray = pulled / norm
+        g_eps = ((self.eps + gamma(terms + 4) * self.top) * length / norm + 4.0 * UNIT * math.sqrt(self.top)) * 1.001
+        w_eps = max(1.0 - (energy - error) / (norm * norm) * (1.0 - 8.0 * UNIT), 0.0) + 8.0 * UNIT
+        return g, g_eps, w_eps
+
+
+def _raised(A: FloatArray) -> tuple[FloatArray, float]:
+    """Add to the diagonal until a Cholesky factorisation proves the matrix positive semidefinite; returns how much.
+
+    A factorisation of a d x d matrix that succeeds is exact for one that differs by at most gamma(d + 2) times the
+    trace in norm.
+    """
+    d = len(A)
+    diagonal = np.diag_indices(d)
+    trace = float(np.abs(A.diagonal()).sum()) * 1.001
+    room = gamma(d + 4) * trace * 1.01
+    shift = 2.0 * room
+    for _ in range(60):
+        lifted = A.copy()
+        lifted[diagonal] += shift - room
+        try:
+            np.linalg.cholesky(lifted)
+        except np.linalg.LinAlgError:
+            shift *= 2.0
+            room = gamma(d + 4) * (trace + d * shift) * 1.01
+            continue
+        lifted = A.copy()
+        lifted[diagonal] += shift
+        return lifted, shift * 1.001
+    raise ArithmeticError("the covariance is too far from positive semidefinite.")

@@ -1,0 +1,74 @@
+r"""Rounding outwards: numbers that are certainly not below, or not above, what they stand for.
+
+With unit roundoff :math:`u = 2^{-53}` every operation is off by a factor within :math:`1 \pm u`, and a sum of n
+products, in whatever order, by at most :math:`\gamma_n = nu/(1-nu)` times the sum of absolute values. Functions named
+``up`` and ``down`` move a result by a few ulps more than its operations may have lost.
+"""
+
+import math
+
+import numpy as np
+
+from noap.linalg.types import FloatArray
+
+__all__ = ["UNIT", "down", "gamma", "gram_with_error", "up"]
+
+UNIT = 2.0**-53
+# Rows whose products are added in one matrix product; the blocks are then added one by one. Short blocks keep the
+# error bound small, long ones are fast.
+_BLOCK = 512
+
+
+def gamma(n: float) -> float:
+    """Return the relative error of a sum of n products.
+
+    Examples
+    --------
+    >>> 10 * UNIT < gamma(10) < 10.001 * UNIT
+    True
+    """
+    return n * UNIT / (1.0 - n * UNIT)
+
+
+def up(x: float, operations: int = 4) -> float:
+    """Return a float at or above the real number of which x is the result of so many operations of one sign."""
+    return x + abs(x) * gamma(operations + 2)
+
+
+def down(x: float, operations: int = 4) -> float:
+    """Return a float at or below it."""
+    return x - abs(x) * gamma(operations + 2)
+
+
+def gram_with_error(Y: FloatArray) -> tuple[FloatArray, float]:
+    r"""Return the computed Y'Y and how far any entry may be from the true one.
+
+    Parameters
+    ----------
+    Y : array of shape (n, m)
+        Entries below about 1 in magnitude, so that nothing overflows.
+
+    Returns
+    -------
+    G : array of shape (m, m), exactly symmetric
+    error : float
+        :math:`|G_{ij} - (Y^\top Y)_{ij}|` is at most this.
+
+    Examples
+    --------
+    >>> G, error = gram_with_error(np.array([[0.5, 0.1], [0.25, -0.3]]))
+    >>> abs(G[0, 1] + 0.025) <= error < 1e-15
+    True
+    """
+    n, m = Y.shape
+    blocks = max(math.ceil(n / _BLOCK), 1)
+    G = np.zeros((m, m))
+    for start in range(0, n, _BLOCK):
+        part = Y[start : start + _BLOCK]
+        G += part.T @ part
+    G = np.triu(G) + np.triu(G, 1).T
+    # Each entry is a sum of n products of total size at most the largest diagonal entry: a block's error, one addition
+    # per block, and what may have underflowed.
+    top = float(G.diagonal().max(initial=0.0))
+    error = gamma(min(n, _BLOCK) + blocks + 4) * top * 1.001 + n * 1e-300
+    return G, error
