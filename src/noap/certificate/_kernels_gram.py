@@ -20,7 +20,8 @@ U = 2.0**-53
 # How a test's columns are made, as in the file: 1 chords; 2 attack with the best nu; 3 attack with nu = 0.
 CHORDS, ATTACK_BEST, ATTACK_PLAIN = 1, 2, 3
 # Rounds of tightening; sweeps of the multipliers; turns of the dominance scaling.
-_ROUNDS, _SWEEPS, _TURNS = 4, 6, 60
+_ROUNDS, _TURNS = 3, 60
+_SWEEPS, _FREE_SWEEPS = 4, 2
 # A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
 _BLUNT = 1.0 - 1e-14
 
@@ -46,13 +47,13 @@ def worth_down(s, r_hi):
 
 
 @njit(cache=True)
-def multipliers(cc, cb, B, low, high, m, skip, mu, q):
+def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
     """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
     r = cc
     for j in range(m):
         mu[j] = 0.0
         q[j] = cb[j]
-    for _ in range(_SWEEPS):
+    for _ in range(sweeps):
         moved = 0.0
         for j in range(m):
             if j == skip or B[j, j] <= 0.0:
@@ -80,7 +81,7 @@ def multipliers(cc, cb, B, low, high, m, skip, mu, q):
 
 
 @njit(cache=True)
-def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, cb, mu, q, z, size):
+def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sweeps, cb, mu, q, z, size):
     r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
 
     b_j = sum_a coef[j, a] a_inc[a]. For any mu the value is at most |c + sum mu_j b_j| less what the slabs pay.
@@ -91,7 +92,7 @@ def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, cb
             if coef[j, a] != 0.0:
                 total += coef[j, a] * A[i, inc[a]]
         cb[j] = direction * total
-    multipliers(A[i, i], cb, B, low, high, m, skip, mu, q)
+    multipliers(A[i, i], cb, B, low, high, m, skip, sweeps, mu, q)
     # z holds the coefficients of sum mu_j b_j, size those of the sum of absolute values.
     paid, bulk, spread = 0.0, 0.0, 1.0
     for a in range(n_inc):
@@ -290,8 +291,8 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
             if m - (1 if skip >= 0 else 0) == 0:
                 continue
             i = inc[a]
-            up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, skip, cb, mu, q, z, heft)
-            down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, skip, cb, mu, q, z, heft)
+            up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft)
+            down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft)
             if sign[a] == 0:
                 if up < lo[a] and down < lo[a]:
                     return True, n_free
@@ -314,9 +315,9 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
         if m > 0:
             for f in range(n_free):
                 i = free[f]
-                up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, -1, cb, mu, q, z, heft)
+                up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS, cb, mu, q, z, heft)
                 if up < ceil[f]:
-                    down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, -1, cb, mu, q, z, heft)
+                    down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS, cb, mu, q, z, heft)
                     ceil[f] = min(ceil[f], max(up, down))
         closed, n_free, rest = propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free)
         if closed:
@@ -324,7 +325,7 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
         signed = n_inc >= 2
         for a in range(n_inc):
             signed = signed and sign[a] != 0
-        if not signed or turn == _ROUNDS - 1:
+        if not signed:
             break
         tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge)
         if tau == 0.0:

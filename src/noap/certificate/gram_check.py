@@ -95,6 +95,7 @@ def check_gram(data: GramData, k: int, proof: GramProof, T: float) -> str | None
 class _Walk:
     def __init__(self, data: GramData, k: int, proof: GramProof, T: float) -> None:
         self.data, self.k, self.proof, self.T = data, k, proof, T
+        self.cuts = np.ldexp(proof.cut, -data.exponent)
         self.each = 0
         self.S = np.empty((0, 0))
         self.responses: dict[int, tuple[FloatArray, float, float]] = {}
@@ -122,7 +123,7 @@ class _Walk:
 
     def _children(self, place: int, node: _Node | None) -> Iterator[_Node | None]:
         proof = self.proof
-        kind, feature, cut = int(proof.kind[place]), int(proof.feature[place]), float(proof.cut[place])
+        kind, feature, cut = int(proof.kind[place]), int(proof.feature[place]), float(self.cuts[place])
         node = self._tightened(node)
         if node is not None and proof.test[place]:
             node = self._tested(place, node)
