@@ -3,10 +3,10 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench clean clean-kernels
+.PHONY: demo test lint bench docs reproduce-quick clean clean-kernels
 
 demo: $(VENV)/.installed
-	$(BIN)/noap demo
+	$(BIN)/noap demo --force
 
 test: lint
 	$(BIN)/python -m pytest
@@ -20,6 +20,16 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.ascent
 	$(BIN)/python -m benchmarks.exact grid hard growth
 	$(BIN)/python -m benchmarks.route
+	$(BIN)/python -m benchmarks.path
+
+# The paper's figures with two trials and one second per program; `noap reproduce all` is the long way.
+reproduce-quick: $(VENV)/.installed-dev
+	$(BIN)/noap reproduce all --quick
+
+# The site, in site/index.html; its examples are run, and a warning is an error.
+docs: $(VENV)/.installed-docs
+	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env docs site
+	@echo "The site is in site/index.html."
 
 # The stamps make the second run quick: nothing is installed again until pyproject.toml changes.
 $(VENV)/.installed: pyproject.toml
@@ -32,9 +42,14 @@ $(VENV)/.installed-dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	touch $@ $(VENV)/.installed
+
 # Numba's cache does not notice a change in a kernel that another file imports.
 clean-kernels:
 	find src -name '*.nb[ic]' -delete
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site docs/_executed

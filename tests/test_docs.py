@@ -16,7 +16,8 @@ SNIPPETS = [
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)
-def test_snippet(snippet):
+def test_snippet(snippet, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(snippet, "snippet", "exec"), {"__name__": "__main__"})

@@ -24,16 +24,18 @@ __all__ = [
     "Status",
     "__version__",
     "errors",
+    "experiments",
     "metrics",
     "path",
     "screen_submatrix",
     "solve",
+    "stream",
     "theory",
     "verify",
 ]
 
 # Loaded on first use, so that `import noap` stays quick: modules, and names from modules.
-_LAZY = ("metrics", "theory")
+_LAZY = ("experiments", "metrics", "stream", "theory")
 _LAZY_NAMES = {"Path": "noap._path", "RobustSparsePCA": "noap.estimator", "path": "noap._path"}
 
 

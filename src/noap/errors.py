@@ -1,6 +1,6 @@
 """What noap raises. Every message is one sentence that names the argument and what to do."""
 
-__all__ = ["BackendNotAvailable", "CertificateRejected", "InvalidProblem", "NoapError", "NoapWarning"]
+__all__ = ["BackendNotAvailable", "CertificateRejected", "InvalidProblem", "NoapError", "NoapWarning", "StoreError"]
 
 
 class NoapError(Exception):
@@ -17,6 +17,10 @@ class BackendNotAvailable(NoapError, RuntimeError):
 
 class CertificateRejected(NoapError):
     """A certificate does not prove what it claims."""
+
+
+class StoreError(NoapError):
+    """A store of experiments cannot be opened, read or written; what it held is still there."""
 
 
 class NoapWarning(UserWarning):

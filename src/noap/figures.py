@@ -7,6 +7,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from noap import _path
+from noap._path.barcode import barcode as barcode_of
 from noap.linalg.types import FloatArray
 from noap.result import Result
 
@@ -77,10 +78,9 @@ def draw_path(path: "_path.Path") -> Figure:
         Three panels over one axis of rho. In the barcode every feature has a bar over each range of rho that selects
         it, longest-lived on top; bar and loading of a feature share their colour.
     """
-    lived = np.flatnonzero(~np.isnan(path.lifetimes))
-    # Equal lifetimes: the feature selected over the longer stretch first, then the lower index.
-    order = sorted(lived, key=lambda j: (-path.lifetimes[j], -sum(b - a for a, b in path.intervals[j]), j))
-    shown = order[:_MOST_BARS]
+    order = barcode_of(path)
+    rows = order[:_MOST_BARS]
+    shown = [row.feature for row in rows]
     names = path.feature_names or tuple(f"feature {j}" for j in range(path.vectors.shape[1]))
     styles = {
         j: {"color": _PALETTE[i % len(_PALETTE)], "linestyle": _DASHES[i // len(_PALETTE) % len(_DASHES)]}
@@ -93,19 +93,27 @@ def draw_path(path: "_path.Path") -> Figure:
     figure = Figure(figsize=(8, sum(heights) + 0.8), layout="constrained")
     variance, barcode, loadings = figure.subplots(3, 1, sharex=True, height_ratios=heights)
     _draw_band(variance, path)
-    # A point stands for the stretch up to the middle of its neighbours, so a bar of one point can be seen.
-    edges = np.concatenate([path.rhos[:1], (path.rhos[1:] + path.rhos[:-1]) / 2, path.rhos[-1:]])
-    for row, j in enumerate(shown):
-        for start, end in path.intervals[j]:
-            left = edges[np.searchsorted(path.rhos, start)]
-            right = edges[np.searchsorted(path.rhos, end) + 1]
-            barcode.barh(row, right - left, left=left, height=0.7, color=styles[j]["color"], hatch=hatches[row])
+    for i, row in enumerate(rows):
+        j = row.feature
+        for bar in row.bars:
+            # Faint where another feature would do as well.
+            faint = 0.3 if bar.tied else 1.0
+            barcode.barh(
+                i,
+                bar.right - bar.left,
+                left=bar.left,
+                height=0.7,
+                color=styles[j]["color"],
+                hatch=hatches[i],
+                alpha=faint,
+            )
         curve = np.where(path.selected[:, j], path.vectors[:, j], 0.0)
         loadings.plot(path.rhos, curve, label=names[j], linewidth=1.6, **styles[j])
     barcode.set_yticks(range(len(shown)), [names[j] for j in shown])
     barcode.invert_yaxis()
+    faint_note = "; faint: another would do as well" if any(bar.tied for row in rows for bar in row.bars) else ""
     left_out = f", {len(order) - len(shown)} shorter-lived not shown" if len(order) > len(shown) else ""
-    barcode.set_title(f"Which features survive (k = {path.k}{left_out})", loc="left", fontsize="medium")
+    barcode.set_title(f"Which features survive (k = {path.k}{left_out}{faint_note})", loc="left", fontsize="medium")
     loadings.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)
     loadings.set_title("Loadings", loc="left", fontsize="medium")
     loadings.set_xlabel("budget rho of the adversary")

@@ -8,8 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from noap.adversaries import NoAdversary
-from noap.certificate.certificate import Certificate, Claim
+from noap.certificate.certificate import Certificate, Claim, Proof
 from noap.certificate.gram_proof import GramProof
+from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
@@ -76,7 +77,7 @@ class Result:
     limit : Limit or None
         Why the method stopped early, None if it did not.
     nodes, seconds : int, float
-    proof : GramProof or None
+    proof : GramProof, SampleProof or None
         The tree that proves the bound, as a method recorded it; `certificate` makes it a document.
     asked_gap : float
         The relative gap below which the result counts as optimal.
@@ -101,7 +102,7 @@ class Result:
     limit: Limit | None = None
     nodes: int = 0
     seconds: float = 0.0
-    proof: GramProof | None = field(default=None, repr=False)
+    proof: Proof | None = field(default=None, repr=False)
     asked_gap: float = 1e-4
     solver_gap: float | None = None
     formulation_error: float | None = None
@@ -205,5 +206,5 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         raise InvalidProblem("The optimum of this problem is not known to be 0.")
     v = np.zeros(problem.n_features)
     v[int(np.argmax(problem.column_norms))] = 1.0
-    proof = GramProof.trivial() if problem.adversary.gram_suffices else None
+    proof = GramProof.trivial(0.0) if problem.adversary.gram_suffices else SampleProof.trivial()
     return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

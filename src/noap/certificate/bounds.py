@@ -2,30 +2,75 @@
 
 import math
 
+import numpy as np
+
+from noap.adversaries import SampleWise
+from noap.certificate.certificate import Proof
 from noap.certificate.gram_check import check_gram
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import GramProof
-from noap.linalg.outward import down, up
+from noap.certificate.sample_proof import SampleProof
+from noap.linalg.outward import up
 from noap.problem import Problem
 
 __all__ = ["bound_above"]
 
 # A covariance that has to be raised by more than this, relative to the claim, cannot be checked to useful accuracy.
 _MOST_RAISED = 1e-6
+# Nearly dependent columns make a proof sensitive to rounding: one that fails is tried again with hairs so many times
+# wider.
+_WIDER = (1.0, 10.0, 100.0)
+# No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
+# of that is refused, so that no number in the checker overflows.
+_MOST_CLAIMED = 1e6
 
 
 def bound_above(
-    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float
+    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float
 ) -> tuple[float, str | None]:
     """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold."""
+    if isinstance(proof, SampleProof):
+        return _from_samples(problem, proof, claimed, relative, absolute)
+    return _from_gram(problem, proof, claimed, relative, absolute)
+
+
+def _from_gram(
+    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float
+) -> tuple[float, str | None]:
     if not (problem.adversary.gram_suffices or problem.adversary.rho == 0):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
+    if not claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
+        return math.inf, "the claimed bound is beyond all that these data could be worth"
     try:
         data = GramData.of(problem)
     except ArithmeticError as error:
         return math.inf, str(error)
     if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
-    T = math.ldexp(claimed, -2 * data.exponent) * (1.0 + relative) + absolute * data.scale + 2.0 * data.raised
-    reason = check_gram(data, problem.k, proof, down(T))
-    return (math.inf, reason) if reason else (math.ldexp(up(T), 2 * data.exponent), None)
+    lift = absolute * data.scale + 2.0 * data.raised
+    reason = None
+    for wider in _WIDER:
+        # The claim, and every level of the proof below it, raised by a hair.
+        T = math.ldexp(claimed, -2 * data.exponent) * (1.0 + wider * relative) + lift
+        levels = np.minimum(np.ldexp(proof.levels, -2 * data.exponent) * (1.0 + wider * relative) + lift, T)
+        reason = check_gram(data, problem.k, proof, levels)
+        if reason is None:
+            return math.ldexp(up(T), 2 * data.exponent), None
+    return math.inf, reason
+
+
+def _from_samples(
+    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float
+) -> tuple[float, str | None]:
+    if problem.X is None or not isinstance(problem.adversary, SampleWise):
+        return math.inf, "a proof by moves of single samples says nothing about this adversary"
+    # Only here are the kernels loaded.
+    from noap.certificate.sample_check import check_samples
+    from noap.certificate.sample_data import SampleData
+
+    data = SampleData.of(problem)
+    if not claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
+        return math.inf, "the claimed bound is beyond all that these data could be worth"
+    T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
+    reason = check_samples(data, problem.k, proof, T)
+    return (math.inf, reason) if reason else (data.value(up(T)), None)

@@ -3,25 +3,31 @@
 import math
 import os
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from noap.certificate import container
 from noap.certificate.fingerprint import fingerprint, source_of
-from noap.certificate.gram_proof import EACH, GramProof
+from noap.certificate.gram_proof import AGAIN, ATTACK, INTERVAL, NO_TEST, SPLIT, GramProof
+from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["Certificate", "Claim"]
+__all__ = ["Certificate", "Claim", "Proof"]
 
-Proof = GramProof
-_PROOFS: dict[str, type[Proof]] = {"gram": GramProof}
+Proof: TypeAlias = GramProof | SampleProof
+_PROOFS: dict[str, type[Proof]] = {"gram": GramProof, "samples": SampleProof}
+# "f4 f8": either.
 _TYPES = {
     "gram": {
-        "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "each": "u4",
-        "starts": "u4", "places": "u4", "weights": "f8",
+        "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
+        "levels": "f8", "each": "u4", "starts": "u4", "places": "u4", "weights": "f8",
+    },
+    "samples": {
+        "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
+        "columns": "u4", "values": "f4 f8",
     },
 }  # fmt: skip
 
@@ -78,7 +84,7 @@ class Certificate:
     claim : Claim
     places, weights : arrays
         The vector's non-zero entries.
-    proof : GramProof
+    proof : GramProof or SampleProof
         The tree.
 
     Examples
@@ -137,16 +143,21 @@ class Certificate:
         wanted = {"v_places": "u4", "v_weights": "f8", **_TYPES[kind]}
         if set(arrays) != set(wanted):
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
-        for name, code in wanted.items():
-            if arrays[name].dtype != np.dtype("<" + code) or arrays[name].ndim != 1:
+        for name, codes in wanted.items():
+            if arrays[name].ndim != 1 or all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
                 raise _unreadable(f"array {name!r} is of the wrong type")
-            if code == "f8" and not np.isfinite(arrays[name]).all():
+            if arrays[name].dtype.kind == "f" and not np.isfinite(arrays[name]).all():
                 raise _unreadable(f"array {name!r} has entries that are not finite")
         places, weights = arrays["v_places"], arrays["v_weights"]
         if not len(places) == len(weights) or (len(places) and int(places.max()) >= claim.n_features):
             raise _unreadable("its vector is malformed")
-        proof = GramProof(**{name: arrays[name] for name in _TYPES[kind]})
-        _check_gram_arrays(proof, claim.n_features)
+        proof = _PROOFS[kind](**{name: arrays[name] for name in _TYPES[kind]})
+        if isinstance(proof, GramProof):
+            _check_gram_arrays(proof, claim.n_features)
+        else:
+            reason = proof.malformed(claim.n_samples, claim.n_features)
+            if reason is not None:
+                raise _unreadable(reason)
         return cls(claim, places.astype(np.int64), weights, proof)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -182,18 +193,23 @@ def _claim(entry: Any) -> Claim:
 def _check_gram_arrays(proof: GramProof, d: int) -> None:
     """Check that every number in the arrays points at something."""
     n = len(proof.kind)
-    if n == 0 or any(len(a) != n for a in (proof.test, proof.vector, proof.feature, proof.cut)):
+    if n == 0 or any(len(a) != n for a in (proof.test, proof.vector, proof.feature, proof.cut, proof.nu, proof.level)):
         raise _unreadable("its tree is malformed")
-    if proof.kind.max() > EACH or proof.test.max() > 3:
+    if proof.kind.max() > AGAIN or proof.test.max() > ATTACK:
         raise _unreadable("its tree has nodes of an unknown kind")
+    if (proof.nu < 0).any() or (proof.levels < 0).any():
+        raise _unreadable("its tree has a negative nu or level")
+    if int(proof.level.max()) >= len(proof.levels):
+        raise _unreadable("its tree refers to levels that are not there")
     starts = proof.starts.astype(np.int64)
     if len(starts) == 0 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != len(proof.places):
         raise _unreadable("its vectors are malformed")
     if len(proof.places) != len(proof.weights) or (len(proof.places) and int(proof.places.max()) >= d):
         raise _unreadable("its vectors are malformed")
-    if (proof.test > 1).any() and int(proof.vector[proof.test > 1].max()) >= len(starts) - 1:
+    tested = proof.test != NO_TEST
+    if tested.any() and int(proof.vector[tested].max()) >= len(starts) - 1:
         raise _unreadable("its tree refers to vectors that are not there")
-    branched = (proof.kind != EACH) & (proof.kind != 0)
+    branched = (proof.kind >= SPLIT) & (proof.kind <= INTERVAL)
     if branched.any() and int(proof.feature[branched].max()) >= d:
         raise _unreadable("its tree refers to features that are not there")
     if len(proof.each) and int(proof.each.max()) >= d:

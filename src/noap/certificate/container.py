@@ -24,7 +24,12 @@ MAGIC = b"NOAP\0CRT"
 VERSION = 1
 _PREFIX = struct.Struct("<8sHI")
 _DIGEST = 32
-_DTYPES = {"u1": np.dtype("<u1"), "u4": np.dtype("<u4"), "f4": np.dtype("<f4"), "f8": np.dtype("<f8")}
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "u1": np.dtype("<u1"),
+    "u4": np.dtype("<u4"),
+    "f4": np.dtype("<f4"),
+    "f8": np.dtype("<f8"),
+}
 _MOST_HEADER = 1 << 20
 _MOST_FILE = 1 << 31
 # Deflate shrinks nothing by more than this: a larger declared size is a lie.

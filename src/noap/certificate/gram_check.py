@@ -5,15 +5,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.certificate import _kernels_gram as kernels
+from noap.certificate._kernels_gram_test import test
+from noap.certificate._kernels_gram_tighten import tighten
 from noap.certificate.gram_data import GramData
-from noap.certificate.gram_proof import CLOSED, EACH, INTERVAL, SIGN, SPLIT, GramProof
+from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, SIGN, SPLIT, GramProof
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["check_gram"]
 
 # Open nodes may hold this many numbers in all; a proof that needs more is refused.
 _MOST_HELD = 2e8
+# How often a leaf that stays open is tightened and tested again.
+_PATIENCE = 3
 # Responses kept at hand: neighbouring nodes share theirs.
 _RESPONSES = 8
 
@@ -80,22 +83,23 @@ class _Node:
         return _Node(self.inc, signs, self.lo, self.hi, self.free, self.ceil)
 
 
-def check_gram(data: GramData, k: int, proof: GramProof, T: float) -> str | None:
-    """Return None if the proof shows that no pair is worth more than T, else the reason why not.
+def check_gram(data: GramData, k: int, proof: GramProof, levels: FloatArray) -> str | None:
+    """Return None if the proof shows that no pair is worth more than the largest level, else the reason why not.
 
-    T is in the units of `data`.
+    The levels are in the units of `data`.
     """
     try:
-        _Walk(data, k, proof, T).run()
+        _Walk(data, k, proof, levels).run()
     except _Refused as reason:
         return str(reason)
     return None
 
 
 class _Walk:
-    def __init__(self, data: GramData, k: int, proof: GramProof, T: float) -> None:
-        self.data, self.k, self.proof, self.T = data, k, proof, T
+    def __init__(self, data: GramData, k: int, proof: GramProof, levels: FloatArray) -> None:
+        self.data, self.k, self.proof, self.levels = data, k, proof, levels
         self.cuts = np.ldexp(proof.cut, -data.exponent)
+        self.nus = np.ldexp(proof.nu, data.exponent)
         self.each = 0
         self.S = np.empty((0, 0))
         self.responses: dict[int, tuple[FloatArray, float, float]] = {}
@@ -103,6 +107,7 @@ class _Walk:
     def run(self) -> None:
         none, empty = np.empty(0, dtype=np.int64), np.empty(0)
         free = np.flatnonzero(self.data.norms > self.data.r_lo)
+        self.k = min(self.k, len(free))
         # None stands for a node without pairs: nothing is left to prove below it.
         stack: list[_Node | None] = [_Node(none, none, empty, empty, free, self.data.norms[free])]
         held = 0
@@ -124,9 +129,11 @@ class _Walk:
     def _children(self, place: int, node: _Node | None) -> Iterator[_Node | None]:
         proof = self.proof
         kind, feature, cut = int(proof.kind[place]), int(proof.feature[place]), float(self.cuts[place])
-        node = self._tightened(node)
-        if node is not None and proof.test[place]:
-            node = self._tested(place, node)
+        for _ in range(_PATIENCE if kind == CLOSED else 1):
+            # Rounding may have left a leaf a hair other than the one the proof was made for: it gets another chance.
+            node = self._proved(place, node)
+            if node is None:
+                break
         if kind == CLOSED:
             if node is not None:
                 raise _Refused(f"leaf {place} stays open: its bound exceeds the claim.")
@@ -139,6 +146,8 @@ class _Walk:
                 raise _Refused(f"node {place} has more supports than the ones it lists.")
             for each in listed:
                 yield None if node is None else node.including(int(each), self.data.r_lo)
+        elif kind == AGAIN:
+            yield node
         elif node is None:
             yield from (None, None)
         elif kind == SPLIT:
@@ -160,35 +169,56 @@ class _Walk:
             else:
                 raise _Refused(f"node {place} is of an unknown kind.")
 
-    def _tightened(self, node: _Node | None) -> _Node | None:
+    def _proved(self, place: int, node: _Node | None) -> _Node | None:
+        """Return what the node's own tightening and test leave of it, None if nothing.
+
+        The test is run with shrunk columns for the free features where these have the larger diagonal, and then with
+        the attack's columns for all of them: what either drops is dropped.
+        """
+        node = self._tightened(place, node)
+        if self.proof.test[place]:
+            for shrink in (True, False):
+                node = node and self._tested(place, node, shrink)
+        return node
+
+    def _level(self, place: int) -> float:
+        return float(self.levels[self.proof.level[place]])
+
+    def _tightened(self, place: int, node: _Node | None) -> _Node | None:
         """Return what is left of the node, None if nothing is."""
         if node is None:
             return None
         sign, lo, hi = node.sign.copy(), node.lo.copy(), node.hi.copy()
         free, ceil = node.free.copy(), node.ceil.copy()
         data = self.data
-        closed, n_free = kernels.tighten(
-            data.A, data.eps, data.top, data.r_lo, data.r_hi, self.T, self.k - len(node.inc),
+        closed, n_free = tighten(
+            data.A, data.eps, data.top, data.r_lo, data.r_hi, self._level(place), self.k - len(node.inc),
             node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free),
         )  # fmt: skip
         return None if closed else _Node(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free])
 
-    def _tested(self, place: int, node: _Node) -> _Node | None:
+    def _tested(self, place: int, node: _Node, shrink: bool) -> _Node | None:
         """Run the node's test; returns the node with the free features that may still matter, None if closed."""
         data, m = self.data, len(node.free)
-        kind = int(self.proof.test[place])
-        if kind == kernels.CHORDS:
-            g, g_eps, w_eps = np.zeros(len(data.A)), 0.0, 0.0
-        else:
-            g, g_eps, w_eps = self._response(place)
+        chords = self.proof.test[place] == CHORDS
+        roots = self._roots(place, node) if chords else np.empty(0)
+        g, g_eps, w_eps = (np.zeros(0), 0.0, 0.0) if chords else self._response(place)
         if len(self.S) < m:
             self.S = np.empty((m, m))
         fails = np.zeros(m, dtype=np.bool_)
-        closed = kernels.test(
-            data.A, data.eps, data.top, data.r_lo, data.r_hi, self.T, self.k, g, g_eps, w_eps,
-            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, kind, self.S, fails,
+        closed = test(
+            data.A, data.eps, data.top, data.r_lo, data.r_hi, self._level(place), self.k, g, g_eps, w_eps,
+            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
+            chords, roots, float(self.nus[place]), shrink, self.S, fails,
         )  # fmt: skip
         return None if closed else node.only(fails)
+
+    def _roots(self, place: int, node: _Node) -> FloatArray:
+        """Return the roots of the slopes of the chords for the included features; 0 where none is given."""
+        number, proof = int(self.proof.vector[place]), self.proof
+        entries = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
+        given = dict(zip(proof.places[entries].tolist(), proof.weights[entries].tolist(), strict=True))
+        return np.array([given.get(int(j), 0.0) for j in node.inc])
 
     def _response(self, place: int) -> tuple[FloatArray, float, float]:
         number, proof = int(self.proof.vector[place]), self.proof

@@ -2,8 +2,10 @@ r"""The data of a Gram proof with error bounds: inner products of the columns of
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from noap.certificate.samples import exponent_of, scaled_samples
 from noap.linalg.outward import UNIT, down, gamma, gram_with_error, up
@@ -46,12 +48,11 @@ class GramData:
         if problem.X is not None:
             Y, exponent = scaled_samples(problem.X)
             G, error = gram_with_error(Y)
-            A = G / n
+            A: FloatArray = G / n
             eps, raised = up(error / n) + UNIT * float(np.abs(A).max(initial=0.0)) * 1.001, 0.0
         else:
             exponent = exponent_of(math.sqrt(float(np.abs(problem.covariance).max(initial=0.0))))
-            A = np.ldexp(problem.covariance, -2 * exponent)
-            A, raised = _raised(A)
+            A, raised = _raised(np.ldexp(problem.covariance, -2 * exponent))
             eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
@@ -78,7 +79,9 @@ class GramData:
         """The largest |a_j|^2."""
         return float(self.A.diagonal().max(initial=0.0))
 
-    def response(self, places: FloatArray, weights: FloatArray) -> tuple[FloatArray, float, float] | None:
+    def response(
+        self, places: npt.NDArray[np.integer[Any]], weights: FloatArray
+    ) -> tuple[FloatArray, float, float] | None:
         """Return inner products with w, a vector of length at most 1 along sum weights_l a_places[l].
 
         Returns (g, g_eps, w_eps): |g_j - a_j'w| <= g_eps and 1 - w_eps <= |w|^2 <= 1; None if there is no such w.

@@ -7,10 +7,13 @@ import numpy.typing as npt
 
 from noap.linalg.types import FloatArray
 
-__all__ = ["CLOSED", "EACH", "INTERVAL", "SIGN", "SPLIT", "GramProof"]
+__all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "SIGN", "SPLIT", "GramProof"]
 
-# What a node is. CLOSED has no children, SPLIT, SIGN and INTERVAL have two, EACH as many as it lists.
-CLOSED, SPLIT, SIGN, INTERVAL, EACH = range(5)
+# What a node is. CLOSED has no children, SPLIT, SIGN and INTERVAL have two, EACH as many as it lists. AGAIN has one:
+# the node itself, to be tightened once more.
+CLOSED, SPLIT, SIGN, INTERVAL, EACH, AGAIN = range(6)
+# The test run at a node before it is closed or branched on.
+NO_TEST, CHORDS, ATTACK = range(3)
 
 UIntArray = npt.NDArray[np.uint32]
 
@@ -22,15 +25,21 @@ class GramProof:
     Attributes
     ----------
     kind : array of uint8, shape (N,)
-        CLOSED, SPLIT, SIGN, INTERVAL or EACH.
+        CLOSED, SPLIT, SIGN, INTERVAL, EACH or AGAIN.
     test : array of uint8, shape (N,)
-        The test run at the node: 0 none, 1 chords, 2 attack with the best nu, 3 attack with nu = 0.
+        NO_TEST, CHORDS or ATTACK.
     vector : array of uint32, shape (N,)
-        Which vector the attack responds to; 0 where there is none.
+        ATTACK: which vector it responds to. CHORDS: the roots of the slopes, by feature. Otherwise 0.
     feature : array of uint32, shape (N,)
-        The feature branched on; the number of children of EACH; 0 for CLOSED.
+        The feature branched on; the number of children of EACH; otherwise 0.
     cut : array of float64, shape (N,)
-        SPLIT: the threshold. INTERVAL: where it is cut. Otherwise 0.
+        SPLIT: the threshold. INTERVAL: where it is cut. Otherwise 0. In units of the columns of X/sqrt(n).
+    nu : array of float64, shape (N,)
+        ATTACK: how the gain at right angles is counted. Otherwise 0. In one over those units.
+    level : array of uint32, shape (N,)
+        At which of the `levels` the node is proved.
+    levels : array of float64
+        Thresholds, at most the claimed bound: a node proved at a lower one is proved.
     each : array of uint32
         The features of all EACH nodes, one after the other.
     starts : array of uint32, shape (V + 1,)
@@ -43,6 +52,9 @@ class GramProof:
     vector: UIntArray
     feature: UIntArray
     cut: FloatArray
+    nu: FloatArray
+    level: UIntArray
+    levels: FloatArray
     each: UIntArray
     starts: UIntArray
     places: UIntArray
@@ -52,8 +64,8 @@ class GramProof:
         return len(self.kind)
 
     @classmethod
-    def trivial(cls) -> "GramProof":
+    def trivial(cls, bound: float) -> "GramProof":
         """Return the tree of one node, closed by the worths of single features alone."""
         zero, none = np.zeros(1, dtype=np.uint32), np.empty(0, dtype=np.uint32)
-        byte = np.zeros(1, dtype=np.uint8)
-        return cls(byte, byte, zero, zero, np.zeros(1), none, zero, none, np.empty(0))
+        byte, nil = np.zeros(1, dtype=np.uint8), np.zeros(1)
+        return cls(byte, byte, zero, zero, nil, nil, zero, np.array([bound]), none, zero, none, np.empty(0))

@@ -1,4 +1,4 @@
-"""The checker's door: does a certificate prove what it claims about a problem?
+"""The checker's door: whether a certificate proves what it claims about a problem.
 
 Nothing here, nor below, is shared with the methods that find answers. What is accepted is a theorem about the real
 numbers in the data; docs/certificate-format.md states it.

@@ -6,10 +6,15 @@ from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from noap._version import __version__
+from noap.cli.attack import attack
 from noap.cli.backends import backends
 from noap.cli.demo import demo
+from noap.cli.path import path
+from noap.cli.report import report
+from noap.cli.reproduce import reproduce
 from noap.cli.solve import solve
 from noap.errors import NoapError
 
@@ -24,6 +29,10 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(solve)
+app.command()(path)
+app.command()(attack)
+app.command()(report)
+app.command()(reproduce)
 app.command()(backends)
 
 
@@ -54,16 +63,16 @@ def main() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        errors.print("[yellow]noap:[/yellow]", str(message))
+        errors.print("[yellow]noap:[/yellow]", escape(str(message)))
 
     warnings.showwarning = show
     try:
         code = app(standalone_mode=False)
     except NoapError as error:
-        errors.print("[red]noap:[/red]", str(error))
+        errors.print("[red]noap:[/red]", escape(str(error)))
         code = 2
     except typer.TyperException as error:
-        errors.print("[red]noap:[/red]", error.format_message())
+        errors.print("[red]noap:[/red]", escape(error.format_message()))
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         errors.print("[red]noap:[/red] interrupted before there was an answer.")

@@ -1,15 +1,22 @@
-"""Read a table from a file: CSV, Parquet or NPY."""
+"""Read a table from a file and write one: CSV, Parquet, NPY or NPZ."""
 
+import warnings
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from noap._preprocess import standardise
 from noap._validate import as_samples
-from noap.errors import InvalidProblem
-from noap.linalg.types import Data
+from noap.cli.output import write_file
+from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.types import Data, FloatArray
 
-__all__ = ["Table", "read_table", "refuse_to_overwrite"]
+__all__ = ["TABLES", "Table", "read_table", "write_table"]
+
+TABLES = (".csv", ".parquet", ".npy", ".npz")
 
 
 @dataclass(frozen=True)
@@ -19,6 +26,19 @@ class Table:
     X: Data
     names: tuple[str, ...]
 
+    def frame(self) -> Any:
+        """Return the samples as a DataFrame, so that the names travel with them."""
+        return self._framed(self.X if isinstance(self.X, np.ndarray) else self.X.toarray())
+
+    def standardised(self, center: bool, scale: bool) -> Any:
+        """Return the centred and scaled samples as a DataFrame."""
+        return self._framed(standardise(self.X, center=center, scale=scale, names=self.names)[0])
+
+    def _framed(self, rows: FloatArray) -> Any:
+        import polars as pl
+
+        return pl.DataFrame(rows, schema=list(self.names))
+
 
 def read_table(path: Path) -> Table:
     """Read `path`, or raise InvalidProblem with one sentence that says what is wrong with it."""
@@ -26,20 +46,29 @@ def read_table(path: Path) -> Table:
         raise InvalidProblem(f"FILE {path} does not exist; check the path.")
     if path.stat().st_size == 0:
         raise InvalidProblem(f"FILE {path} is empty; pass a table with a header and at least one row.")
-    reader = {".csv": _read_frame, ".parquet": _read_frame, ".npy": _read_npy}.get(path.suffix.lower())
+    readers = {".csv": _read_frame, ".parquet": _read_frame, ".npy": _read_arrays, ".npz": _read_arrays}
+    reader = readers.get(path.suffix.lower())
     if reader is None:
-        raise InvalidProblem(f"FILE {path} must end in .csv, .parquet or .npy.")
+        raise InvalidProblem(f"FILE {path} must end in .csv, .parquet, .npy or .npz.")
     return reader(path)
 
 
-def refuse_to_overwrite(path: Path | None, force: bool) -> None:
-    """Raise InvalidProblem if `path` exists and `force` is off, or if its folder is missing."""
-    if path is None:
-        return
-    if path.exists() and not force:
-        raise InvalidProblem(f"--out {path} exists; choose another name or add --force.")
-    if not path.parent.is_dir():
-        raise InvalidProblem(f"--out {path}: the folder {path.parent} does not exist; create it first.")
+def write_table(path: Path, option: str, X: FloatArray, names: tuple[str, ...]) -> None:
+    """Write a table in the format that the suffix of `path` names, with its column names where the format has them."""
+
+    def write(draft: Path) -> None:
+        import polars as pl
+
+        kind = path.suffix.lower()
+        if kind == ".npy":
+            np.save(draft, X)
+        elif kind == ".npz":
+            np.savez(draft, X=X, feature_names=np.array(names))
+        else:
+            frame = pl.DataFrame(X, schema=list(names))
+            (frame.write_csv if kind == ".csv" else frame.write_parquet)(draft)
+
+    write_file(path, option, write)
 
 
 def _read_frame(path: Path) -> Table:
@@ -57,16 +86,51 @@ def _read_frame(path: Path) -> Table:
             raise InvalidProblem(
                 f"FILE {path}: column {name!r} holds {str(kind).lower()}, not numbers; encode it or drop it."
             )
+        if name in ("", "Unnamed: 0") or name.startswith("__index_level_"):
+            warnings.warn(
+                f"FILE {path}: column {name!r} looks like row numbers and is used as a feature; drop it if it is none.",
+                NoapWarning,
+                stacklevel=2,
+            )
     if frame.height and frame.width:
         frame = frame.with_columns(pl.all().cast(pl.Float64))
     X, names = as_samples(frame)
     return Table(X, names or ())
 
 
-def _read_npy(path: Path) -> Table:
+def _read_arrays(path: Path) -> Table:
+    arrays = _loaded(path)
+    if isinstance(arrays, np.ndarray):
+        X, _ = as_samples(arrays)
+        return Table(X, _numbered(X))
+    if {"data", "shape", "format"} <= set(arrays):
+        # What scipy.sparse.save_npz writes.
+        import scipy.sparse
+
+        X, _ = as_samples(scipy.sparse.load_npz(path))
+        return Table(X, _numbered(X))
+    others = [key for key in arrays if key != "feature_names"]
+    if "X" not in arrays and len(others) != 1:
+        listed = ", ".join(others) or "none"
+        raise InvalidProblem(f"FILE {path} must hold one array, or one called X; it holds {listed}.")
+    X, _ = as_samples(arrays["X" if "X" in arrays else others[0]])
+    if "feature_names" not in arrays:
+        return Table(X, _numbered(X))
+    names = tuple(str(name) for name in np.ravel(arrays["feature_names"]))
+    if len(names) != X.shape[1] or len(set(names)) != len(names):
+        raise InvalidProblem(
+            f"FILE {path}: feature_names must hold {X.shape[1]} different names, one per column; it holds {len(names)}."
+        )
+    return Table(X, names)
+
+
+def _loaded(path: Path) -> Any:
     try:
-        array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        found = np.load(path, allow_pickle=False)
+        return found if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InvalidProblem(f"FILE {path} cannot be read: {str(error).splitlines()[0]}") from None
-    X, _ = as_samples(array)
-    return Table(X, tuple(f"x{j}" for j in range(X.shape[1])))
+
+
+def _numbered(X: Data) -> tuple[str, ...]:
+    return tuple(f"x{j}" for j in range(X.shape[1]))

@@ -1,6 +1,8 @@
-"""`noap demo`: the main job on data that ships with scikit-learn."""
+"""`noap demo`: the main jobs on data that ship with scikit-learn."""
 
+import json as json_module
 import math
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -10,26 +12,43 @@ from rich.console import Console
 
 import noap
 from noap._preprocess import standardise
-from noap.cli.show import print_result
+from noap.cli.options import Force, Json
+from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.cli.path import print_path
+from noap.cli.show import as_json, print_result
 
 __all__ = ["demo"]
 
 
 def demo(
-    k: Annotated[int, typer.Option("-k", help="How many features to keep.")] = 8,
+    k: Annotated[int, typer.Option("-k", help="How many features of the wines to keep.")] = 8,
     noise: Annotated[float, typer.Option(help="Root-mean-square error per entry of the standardised data.")] = 0.5,
-    out: Annotated[Path, typer.Option(help="Where the plot goes.")] = Path("noap-demo.png"),
+    out: Annotated[Path, typer.Option(help="Where the plot goes; the path and the report go beside it.")] = Path(
+        "noap-demo.png"
+    ),
+    force: Force = False,
+    json: Json = False,
 ) -> None:
-    """Find the measurements of wines that survive noise, and draw what noise does.
+    """Solve wines, then draw the path and write the report of breast cancer data.
 
-    Example: noap demo -k 8 --noise 0.5
+    For example:
+
+    noap demo
+
+    noap demo -k 4 --noise 0.3 --out wines.png --force
     """
-    # Both are slow to import, and only this command needs them.
-    from sklearn.datasets import load_wine
+    # All are slow to import, and only this command needs them.
+    import polars as pl
+    from sklearn.datasets import load_breast_cancer, load_wine
 
     from noap.figures import draw_demo
+    from noap.report import build_report
 
-    console = Console(highlight=False)
+    drawn, page = out.with_name(f"{out.stem}-path.png"), out.with_name(f"{out.stem}-report.html")
+    check_suffix(out, "--out", (".png",))
+    for file in (out, drawn, page):
+        refuse_to_overwrite(file, force)
+    console = Console(highlight=False, quiet=json)
     bunch = load_wine()
     names = tuple(str(name) for name in bunch.feature_names)
     Z, _, _ = standardise(bunch.data, center=True, scale=True)
@@ -37,7 +56,7 @@ def demo(
 
     def solve(level: float) -> noap.Result:
         adversary = noap.FeatureWise(level * root_n)
-        return noap.solve(noap.Problem(Z, k=k, adversary=adversary), progress=True)
+        return noap.solve(noap.Problem(Z, k=k, adversary=adversary), progress=not json)
 
     console.print(f"Wine data, {Z.shape[0]} samples of {Z.shape[1]} standardised measurements.")
     console.print(f"The adversary may move every measurement by {noise:g} standard deviations (root mean square).\n")
@@ -46,5 +65,24 @@ def demo(
     noises = np.linspace(0.0, 0.99, 34)
     robust_values = np.array([solve(level).value for level in noises])
     vanilla_values = np.array([noap.FeatureWise(level * root_n).value(Z, vanilla.v) for level in noises])
-    draw_demo(result, vanilla, names, noises, robust_values, vanilla_values, out)
-    console.print(f"\nPlot written to {out}.")
+    write_file(
+        out,
+        "--out",
+        lambda draft: draw_demo(result, vanilla, names, noises, robust_values, vanilla_values, draft),
+    )
+
+    started = time.perf_counter()
+    bunch = load_breast_cancer()
+    cells = pl.DataFrame(bunch.data, schema=bunch.feature_names.tolist())
+    report = build_report(cells, k=5, title="Breast cancer: cell measurements", progress=not json)
+    write_file(drawn, "--out", lambda draft: report.path.plot().savefig(draft, dpi=150))
+    write_text(page, "--out", report.html())
+    console.print(f"\nBreast cancer data, {cells.height} samples of {cells.width} measurements: who survives noise?\n")
+    print_path(report.path, report.names, report.unit, console)
+    console.print(f"Path and report took {time.perf_counter() - started:.1f} s.\n")
+    for what, file in (("Plot of the wines", out), ("Path of the cells", drawn), ("Report on the cells", page)):
+        console.print(f"{what}: {file.resolve()}", markup=False, soft_wrap=True)
+    if json:
+        written = {"plot": str(out), "path": str(drawn), "report": str(page)}
+        wines = json_module.loads(as_json(result, names, center=True, scale=True))
+        typer.echo(json_module.dumps(written | {"wine": wines}, indent=2))

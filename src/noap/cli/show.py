@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from noap._version import __version__
@@ -21,7 +22,7 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
     table.add_column("feature")
     table.add_column("loading", justify="right")
     for j in result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]:
-        table.add_row(names[j], f"{result.v[j]:+.4f}")
+        table.add_row(escape(names[j]), f"{result.v[j]:+.4f}")
     console.print(table)
     console.print(f"robust variance  {result.value:.6g}")
     console.print(f"plain variance   {_plain_variance(result):.6g}")
@@ -36,8 +37,11 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
         console.print(f"Stopped early by its {result.limit.value} limit.")
 
 
-def as_json(result: Result, names: tuple[str, ...]) -> str:
-    """Return the result as a JSON document; what is not proved or not finite is null."""
+def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> str:
+    """Return the result as a JSON document; what is not proved or not finite is null.
+
+    `center` and `scale` say what was done to the data first: `noap attack` does it again.
+    """
     problem = result.problem
     document: dict[str, Any] = {
         "noap": __version__,
@@ -47,6 +51,8 @@ def as_json(result: Result, names: tuple[str, ...]) -> str:
         "k": problem.k,
         "adversary": type(problem.adversary).__name__,
         "rho": problem.adversary.rho,
+        "center": center,
+        "scale": scale,
         "support": result.support.tolist(),
         "features": [names[j] for j in result.support],
         "loadings": result.v[result.support].tolist(),
@@ -75,4 +81,6 @@ def _finite(number: float | None) -> float | None:
 def _plain_variance(result: Result) -> float:
     from noap.adversaries import NoAdversary
 
+    if result.problem.X is None:
+        return float(result.v @ result.problem.covariance @ result.v)
     return NoAdversary().value(result.problem.samples("the plain variance"), result.v)

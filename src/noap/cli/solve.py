@@ -1,7 +1,5 @@
 """`noap solve`: one component of one file."""
 
-import enum
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -10,24 +8,23 @@ from rich.console import Console
 
 import noap
 from noap._preprocess import standardise
-from noap.adversaries import Adversary
-from noap.cli.data import read_table, refuse_to_overwrite
+from noap.cli.budget import AdversaryName, adversary_of
+from noap.cli.data import read_table
+from noap.cli.output import refuse_to_overwrite, write_text
 from noap.cli.show import as_json, print_result
-from noap.errors import InvalidProblem
+from noap.cli.stream import streamed_problem, wants_stream
 
 __all__ = ["solve"]
 
 
-class AdversaryName(enum.StrEnum):
-    """Who may move what."""
-
-    feature = "feature"
-    sample = "sample"
-    none = "none"
-
-
 def solve(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="CSV, Parquet or NPY; samples in rows.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="CSV, Parquet, NPY or NPZ; samples in rows. A folder or 'data/*.parquet' is read in batches.",
+        ),
+    ],
     k: Annotated[int, typer.Option("-k", help="How many features to keep.")] = 5,
     adversary: Annotated[AdversaryName, typer.Option(help="Who moves: every feature, every sample, nobody.")] = (
         AdversaryName.feature
@@ -56,6 +53,9 @@ def solve(
     ] = False,
     breakpoints: Annotated[str | None, typer.Option(help="mip, mip-r: even or adaptive.")] = None,
     node_limit: Annotated[int | None, typer.Option(help="exact: stop after this many nodes.")] = None,
+    stream: Annotated[
+        bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out if it exists.")] = False,
@@ -72,11 +72,16 @@ def solve(
     noap solve data.csv -k 5 --method mip --backend highs --time-limit 60
 
     noap solve data.parquet -k 3 --adversary sample --rho 1.5 --out result.json
+
+    noap solve 'data/*.parquet' -k 5 --noise 0.2
     """
     refuse_to_overwrite(out, force)
-    table = read_table(file)
-    Z, _, _ = standardise(table.X, center=center, scale=scale, names=table.names)
-    problem = noap.Problem(Z, k=k, adversary=_adversary(adversary, noise, rho, Z.shape[0]))
+    if wants_stream(file, stream):
+        problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale)
+    else:
+        table = read_table(file)
+        Z, _, _ = standardise(table.X, center=center, scale=scale, names=table.names)
+        problem, names = noap.Problem(Z, k=k, adversary=adversary_of(adversary, noise, rho, Z.shape[0])), table.names
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,
@@ -91,30 +96,14 @@ def solve(
     result = noap.solve(
         problem, method=method, gap=gap, time_limit=time_limit, random_state=seed, progress=not json, **options
     )
-    document = as_json(result, table.names)
+    document = as_json(result, names, center=center, scale=scale)
     if out is not None:
-        out.write_text(document + "\n", encoding="utf-8")
+        write_text(out, "--out", document + "\n")
     if json:
         typer.echo(document)
     else:
         console = Console(highlight=False)
-        print_result(result, table.names, console)
+        print_result(result, names, console)
         if out is not None:
             console.print(f"Written to {out}.")
     return 3 if result.limit is not None else 0
-
-
-def _adversary(name: AdversaryName, noise: float | None, rho: float | None, n: int) -> Adversary:
-    if noise is not None and rho is not None:
-        raise InvalidProblem("--noise and --rho both set the budget; pass one of them.")
-    for option, budget in (("--noise", noise), ("--rho", rho)):
-        if budget is not None and not (math.isfinite(budget) and budget >= 0):
-            raise InvalidProblem(f"{option} must be a finite number of at least 0, got {budget}.")
-    dial = 0.1 if noise is None else noise
-    if name is AdversaryName.feature:
-        return noap.FeatureWise(rho if rho is not None else dial * math.sqrt(n))
-    if name is AdversaryName.sample:
-        return noap.SampleWise(rho if rho is not None else dial)
-    if noise or rho:
-        raise InvalidProblem("--noise and --rho need an adversary; drop them or pass --adversary feature or sample.")
-    return noap.NoAdversary()

@@ -159,7 +159,7 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
 def attack_test(
     A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, at_best, idx, kap, dlt, alt, S, W, fails
 ):
-    """Run the Schur test of the response attack to w, with its orthogonal gain."""
+    """Run the Schur test of the response attack to w, with its orthogonal gain. Returns its verdict, and nu."""
     top = 0.0
     for f in range(n_free):
         if abs(g[free[f]]) >= rho:
@@ -171,7 +171,8 @@ def attack_test(
     attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
     # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
     room = ulps * (T + D + (1.0 + rho * nu) * scale)
-    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails)
+    verdict, worst, measure = schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails)
+    return verdict, worst, measure, nu
 
 
 @njit(cache=True)

@@ -28,9 +28,9 @@ NO_TEST = -1
 def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails):
     """Tighten and test one node; its arrays are narrowed in place.
 
-    Returns (action, argument, n_free, distance, test): what to do, on which feature (position in inc or free), how many
-    free features are left, the distance of the vector v found on the way, and the test that closed the node or dropped
-    features from it. For BRANCH_EACH, the first n_free entries of free are the ones to try.
+    Returns (action, argument, n_free, distance, test, nu): what to do, on which feature (position in inc or free), how
+    many free features are left, the distance of the vector v found on the way, and the test that closed the node or
+    dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try.
     """
     p = k - n_inc
     n = A.shape[0]
@@ -39,7 +39,7 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     for _ in range(3):
         closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, use_w)
         if closed:
-            return DONE, -1, n_free, -1.0, NO_TEST
+            return DONE, -1, n_free, -1.0, NO_TEST, 0.0
         signed = n_inc >= 2
         rest = U
         for a in range(n_inc):
@@ -63,7 +63,7 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
             g[i] = A[inc[0], i] / length
     distance = climb(A, rho, k, inc, n_inc, free, n_free, g, 8, v)
     if distance > 0.0 and distance * distance > T:
-        return DONE, AGAIN, n_free, distance, NO_TEST
+        return DONE, AGAIN, n_free, distance, NO_TEST, 0.0
 
     # A Cholesky factorisation that succeeds is exact for a matrix within k (k + 3) ulps of the given one, relative to
     # its largest entries; the Gram entries themselves carry a few ulps of `scale`. Four times that, per unit.
@@ -76,10 +76,10 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     kap = np.empty(n_inc + n_free)
     dlt = np.empty(n_inc + n_free)
     alt = np.empty(n_free)
-    best_measure, best_worst, best_test = np.inf, -1, NO_TEST
+    best_measure, best_worst, best_test, best_nu, nu = np.inf, -1, NO_TEST, 0.0, 0.0
     best_fails = np.zeros(n_free, dtype=np.bool_)
-    # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2) and to this
-    # node's own vector (3, 4), each with the gain at its best and at nu = 0.
+    # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2) and to
+    # this node's own vector (3, 4), each with the gain at its best and at nu = 0.
     for test in range(1 if rho == 0.0 else 5):
         if test == 0:
             verdict, worst, measure = chord_test(
@@ -90,14 +90,14 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
             if test >= 3 and distance < 0.0:
                 break  # the adversary cancels this node's own vector
             lean = g_best if test < 3 else g
-            verdict, worst, measure = attack_test(
+            verdict, worst, measure, nu = attack_test(
                 A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, test % 2 == 1,
                 idx, kap, dlt, alt, S, W, fails,
             )  # fmt: skip
         if verdict == CLOSED:
-            return DONE, -1, n_free, distance, test
+            return DONE, -1, n_free, distance, test, nu
         if verdict == FREE_FAILS and measure < best_measure:
-            best_measure, best_worst, best_test = measure, worst, test
+            best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
             for f in range(n_free):
                 best_fails[f] = fails[f]
 
@@ -107,7 +107,7 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
             unsigned = a
     # Signs matter to attacks and chords alike, so they come first; at rho = 0 the tests do not see them.
     if unsigned >= 0 and (best_worst < 0 or rho > 0.0):
-        return BRANCH_SIGN, unsigned, n_free, distance, NO_TEST
+        return BRANCH_SIGN, unsigned, n_free, distance, NO_TEST, 0.0
     if best_worst >= 0:
         if p <= 2:
             kept = 0
@@ -119,7 +119,9 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
                     ceil[kept] = ceil[f]
                     kept += 1
             n_free = kept
-        return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance, best_test if p <= 2 else NO_TEST
+        if p > 2:
+            best_test = NO_TEST  # it dropped nothing
+        return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance, best_test, best_nu
     split, widest = -1, 0.0
     for a in range(n_inc):
         if hi[a] - lo[a] <= 1e-8 * hi[a]:
@@ -135,30 +137,52 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
         for a in range(n_inc):
             if hi[a] - lo[a] > widest:
                 split, widest = a, hi[a] - lo[a]
-    return BRANCH_INTERVAL, split, n_free, distance, NO_TEST
+    return BRANCH_INTERVAL, split, n_free, distance, NO_TEST, 0.0
 
 
 @njit(cache=True)
 def examine(
-    A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, best_v, g, S, W, fails,
-    leaf_features, leaf_tests, leaf_weights,
+    A,
+    rho,
+    k,
+    T,
+    scale,
+    g_best,
+    inc,
+    sign,
+    lo,
+    hi,
+    n_inc,
+    free,
+    ceil,
+    n_free,
+    v,
+    best_v,
+    g,
+    S,
+    W,
+    fails,
+    leaf_features,
+    leaf_tests,
+    leaf_nus,
+    leaf_weights,
 ):
     """Look at a node and, where one feature is missing, at its leaves.
 
     With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
     looked at here; only the ones that stay open are left in `free`. For the proof, the leaves that closed are told in
-    leaf_features, leaf_tests and leaf_weights: the leaf's own vector on its features, in the order of inc with the
-    leaf's feature last.
+    leaf_features, leaf_tests, leaf_nus and leaf_weights: on the features of inc and then the leaf's own, the roots of
+    the slopes of the chords, or the leaf's own vector.
 
     Fills v with the node's own vector and best_v with the best one met. Returns (action, argument, n_free, distance of
-    best_v, nodes looked at, test, closed leaves).
+    best_v, nodes looked at, test, nu, closed leaves).
     """
-    action, argument, n_free, distance, test = look(
+    action, argument, n_free, distance, test, nu = look(
         A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails
     )
     best_v[:] = v
     if action != BRANCH_EACH:
-        return action, argument, n_free, distance, 1, test, 0
+        return action, argument, n_free, distance, 1, test, nu, 0
     leaf_inc = np.empty(k, dtype=np.int64)
     leaf_sign = np.empty(k, dtype=np.int64)
     leaf_lo = np.empty(k)
@@ -172,7 +196,7 @@ def examine(
             leaf_inc[a], leaf_sign[a], leaf_lo[a], leaf_hi[a] = inc[a], sign[a], lo[a], hi[a]
         leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
         leaf_sign[n_inc] = 1 if n_inc == 0 else 0
-        verdict, again, _, found, leaf_test = look(
+        verdict, again, _, found, leaf_test, leaf_nu = look(
             A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, 0,
             leaf_v, g, S, W, fails,
         )  # fmt: skip
@@ -183,9 +207,11 @@ def examine(
             free[kept], ceil[kept] = free[f], ceil[f]
             kept += 1
         else:
-            leaf_features[closed], leaf_tests[closed] = leaf_inc[n_inc], leaf_test
-            if leaf_test > 0:
-                for a in range(k):
+            leaf_features[closed], leaf_tests[closed], leaf_nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
+            for a in range(k):
+                if leaf_test == 0:
+                    leaf_weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
+                else:
                     leaf_weights[closed, a] = leaf_v[leaf_inc[a]]
             closed += 1
-    return (BRANCH_EACH if kept else DONE), argument, kept, distance, 1 + n_free, test, closed
+    return (BRANCH_EACH if kept else DONE), argument, kept, distance, 1 + n_free, test, nu, closed

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from noap.certificate.gram_proof import GramProof
+from noap.certificate.certificate import Proof
 from noap.linalg.types import FloatArray
 from noap.result import Limit, TracePoint
 
@@ -23,7 +23,7 @@ class Outcome:
     limit : Limit or None
         What stopped the search before the asked gap was proved.
     trace : tuple of TracePoint
-    proof : GramProof or None
+    proof : GramProof, SampleProof or None
         A proof of the bound, if it was asked for.
     """
 
@@ -32,4 +32,4 @@ class Outcome:
     nodes: int
     limit: Limit | None
     trace: tuple[TracePoint, ...] = field(default=())
-    proof: GramProof | None = None
+    proof: Proof | None = None

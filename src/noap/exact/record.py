@@ -5,16 +5,27 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from noap.certificate.gram_proof import CLOSED, EACH, INTERVAL, SIGN, SPLIT, GramProof
+from noap.certificate.gram_proof import (
+    AGAIN,
+    ATTACK,
+    CHORDS,
+    CLOSED,
+    EACH,
+    INTERVAL,
+    NO_TEST,
+    SIGN,
+    SPLIT,
+    GramProof,
+)
 from noap.exact.instance import GramInstance
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Record"]
 
 # The kernels number their tests 0 chords, 1 and 2 the attack in response to the incumbent (best nu, nu = 0), 3 and 4
-# the same in response to the node's own vector; -1 none. In the proof: 1 chords, 2 best nu, 3 nu = 0, 0 none.
-_TEST_IN_PROOF = {-1: 0, 0: 1, 1: 2, 2: 3, 3: 2, 4: 3}
-_OWN = 3
+# the same in response to the node's own vector; -1 none.
+_TEST_IN_PROOF = {-1: NO_TEST, 0: CHORDS, 1: ATTACK, 2: ATTACK, 3: ATTACK, 4: ATTACK}
+_CHORDS, _OWN = 0, 3
 
 
 class Record:
@@ -26,7 +37,8 @@ class Record:
     def __init__(self) -> None:
         self.kind, self.test = bytearray([CLOSED]), bytearray([0])
         self.vector, self.feature, self.first = array("I", [0]), array("I", [0]), array("I", [0])
-        self.cut = array("d", [0.0])
+        self.cut, self.nu = array("d", [0.0]), array("d", [0.0])
+        self.level, self.levels = array("I", [0]), array("d")
         self.starts, self.places, self.weights = array("I", [0]), array("I"), array("d")
         # The features of each EACH node, by place; the incumbent last written: its value, and its number.
         self._listed: dict[int, list[int]] = {}
@@ -35,18 +47,25 @@ class Record:
     @property
     def bytes(self) -> int:
         """Memory of the record."""
-        return 22 * len(self.kind) + 4 * len(self.starts) + 12 * len(self.places)
+        return 34 * len(self.kind) + 4 * len(self.starts) + 12 * len(self.places)
 
-    def close(self, place: int, test: int, incumbent: tuple[float, FloatArray], own: tuple[IntArray, FloatArray]) -> None:
-        """Note that a node is closed, by which test, and the vectors that the test may have responded to.
+    def test_at(
+        self,
+        place: int,
+        test: int,
+        nu: float,
+        incumbent: tuple[float, FloatArray],
+        own: tuple[IntArray, FloatArray],
+    ) -> None:
+        """Note which test closed a node or dropped features from it, and what the test rests on.
 
         Parameters
         ----------
         incumbent : value and vector over the live features
-        own : places and weights of the node's own vector
+        own : places and weights: of the chords, or of the node's own vector
         """
-        self.test[place] = _TEST_IN_PROOF[test]
-        if test >= _OWN:
+        self.test[place], self.nu[place] = _TEST_IN_PROOF[test], nu
+        if test == _CHORDS or test >= _OWN:
             self.vector[place] = self._add_vector(*own)
         elif test > 0:
             value, v = incumbent
@@ -55,15 +74,23 @@ class Record:
                 self._incumbent = (value, self._add_vector(support, v[support]))
             self.vector[place] = self._incumbent[1]
 
+    def visit(self, place: int, target: float) -> None:
+        """Note at which target a node was examined; it rises with the incumbent."""
+        if not self.levels or self.levels[-1] != target:
+            self.levels.append(target)
+        self.level[place] = len(self.levels) - 1
+
     def branch(self, place: int, kind: int, feature: int, cut: float, children: int) -> int:
         """Note a branch and make room for its children; returns the place of the first."""
         first = len(self.kind)
         self.kind[place], self.feature[place], self.cut[place], self.first[place] = kind, feature, cut, first
+        level = self.level[place]
         self.kind.extend(bytes(children))
         self.test.extend(bytes(children))
-        for numbers in (self.vector, self.feature, self.first):
-            numbers.extend([0] * children)
+        for numbers in (self.vector, self.feature, self.first, self.level):
+            numbers.extend([level if numbers is self.level else 0] * children)
         self.cut.extend([0.0] * children)
+        self.nu.extend([0.0] * children)
         return first
 
     def list_each(self, place: int, features: Iterable[int]) -> int:
@@ -89,7 +116,7 @@ class Record:
             kind = self.kind[place]
             if kind == CLOSED:
                 continue
-            count = self.feature[place] if kind == EACH else 2
+            count = {EACH: self.feature[place], AGAIN: 1}.get(kind, 2)
             if kind == EACH:
                 each += self._listed[place]
             first = self.first[place]
@@ -106,9 +133,11 @@ class Record:
             np.array(self.vector, dtype=np.uint32)[chosen],
             feature,
             np.array(self.cut)[chosen] * float(np.sqrt(instance.unit)),
+            np.array(self.nu)[chosen] / float(np.sqrt(instance.unit)),
+            np.array(self.level, dtype=np.uint32)[chosen],
+            np.array(self.levels) * instance.unit,
             live[np.array(each, dtype=np.int64)],
             np.array(self.starts, dtype=np.uint32),
             live[np.array(self.places, dtype=np.int64)],
             np.array(self.weights),
         )
-

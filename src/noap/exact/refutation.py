@@ -1,9 +1,12 @@
 """Depth-first refutation: show that no pair (u, S) is worth more than a target, or find one that is."""
 
+import math
+
 import numpy as np
 
-from noap.certificate.gram_proof import INTERVAL, SIGN, SPLIT
+from noap.certificate.gram_proof import AGAIN, INTERVAL, SIGN, SPLIT
 from noap.exact import _kernels_node as kernels
+from noap.exact._kernels_tighten import chord
 from noap.exact.instance import GramInstance, Incumbent
 from noap.exact.node import Node
 from noap.exact.record import Record
@@ -77,22 +80,27 @@ class Refutation:
         self.work += len(node.free) ** 2
         work, instance = self.workspace, self.instance
         before = (self.incumbent.value, self.incumbent.v)
-        action, argument, n_free, distance, nodes, test, n_leaves = kernels.examine(
+        if self.record is not None:
+            self.record.visit(node.place, self.target)
+        action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
             work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
-            work.leaf_features, work.leaf_tests, work.leaf_weights,
+            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights,
         )  # fmt: skip
         improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.best_v)
         if action == kernels.DONE and argument == kernels.AGAIN:
             if improved:
                 # A better vector was found here: examine what is left of the node under the new target.
-                self.stack.append(node.narrowed(n_free))
+                rest = node.narrowed(n_free)
+                if self.record is not None:
+                    rest.place = self.record.branch(node.place, AGAIN, 0, 0.0, 1)
+                self.stack.append(rest)
             else:
                 self.stuck = True  # better by no more than rounding: the target cannot be proved
             return int(nodes)
         if self.record is not None:
-            self._note(node.place, node, test, before)
+            self._note(node, test, nu, before)
         if action == kernels.DONE and n_leaves == 0:
             return int(nodes)
         children = [] if action == kernels.DONE else self._children(node.narrowed(n_free), action, argument)
@@ -101,11 +109,16 @@ class Refutation:
         self.stack += children
         return int(nodes)
 
-    def _note(self, place: int, node: Node, test: int, incumbent: tuple[float, FloatArray]) -> None:
+    def _note(self, node: Node, test: int, nu: float, incumbent: tuple[float, FloatArray]) -> None:
         """Record which test closed a node, or dropped features from it."""
         assert self.record is not None
-        own = np.flatnonzero(self.workspace.v) if test >= 0 else node.inc
-        self.record.close(place, test, incumbent, (own, self.workspace.v[own]))
+        if test == 0:
+            rho = self.instance.rho
+            roots = [math.sqrt(chord(lo, hi, rho)[0]) for lo, hi in zip(node.lo, node.hi, strict=True)]
+            own = node.inc, np.array(roots)
+        else:
+            own = np.flatnonzero(self.workspace.v), self.workspace.v[np.flatnonzero(self.workspace.v)]
+        self.record.test_at(node.place, test, nu, incumbent, own)
 
     def _note_children(
         self,
@@ -124,7 +137,8 @@ class Refutation:
             first = self.record.list_each(node.place, closed + [int(child.inc[-1]) for child in children])
             for number, feature in enumerate(closed):
                 leaf = (np.append(node.inc, feature), work.leaf_weights[number])
-                self.record.close(first + number, int(work.leaf_tests[number]), incumbent, leaf)
+                test, nu = int(work.leaf_tests[number]), float(work.leaf_nus[number])
+                self.record.test_at(first + number, test, nu, incumbent, leaf)
             for number, child in enumerate(children, start=len(closed)):
                 child.place = first + number
             return
@@ -181,7 +195,7 @@ class Workspace:
         m = len(instance.norms)
         self.v, self.best_v, self.g = np.zeros(m), np.zeros(m), np.zeros(m)
         self.leaf_features, self.leaf_tests = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
-        self.leaf_weights = np.zeros((m, instance.k))
+        self.leaf_nus, self.leaf_weights = np.zeros(m), np.zeros((m, instance.k))
         self.W = np.empty((instance.k, m))
         self.fails = np.zeros(m, dtype=bool)
         self._S = np.empty((0, 0))

@@ -109,7 +109,9 @@ class _Search:
     def _proof(self) -> GramProof | None:
         if not self.certificate:
             return None
-        return self.record.proof(self.instance) if self.record is not None else GramProof.trivial()
+        if self.record is None:
+            return GramProof.trivial(self._reported_bound())
+        return self.record.proof(self.instance)
 
     def _prove(self) -> None:
         final = self._refutation(self.controls.gap, thresholds=False)

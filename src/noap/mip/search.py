@@ -44,6 +44,8 @@ class Search:
         Smallest bound so far, inf before the first.
     solver_gap, formulation_error : float or None
         Of the round that gave the bound.
+    own : array of shape (d,) or None
+        The direction of the last program's own solution, whether or not it beats `v`; None before there is one.
     """
 
     problem: Problem
@@ -58,6 +60,7 @@ class Search:
     rounds: int = 0
     stop: Stop = Stop.FAILED
     degenerate: bool = False
+    own: FloatArray | None = None
 
     def __post_init__(self) -> None:
         self.value = self.problem.value(self.v)
@@ -143,6 +146,7 @@ class Search:
             return
         live = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
         v = formulation.instance.expand(live, self.problem.n_features)
+        self.own = v
         value = self.problem.value(v)
         if value > self.value:
             self.v, self.value, self.degenerate = v, value, False

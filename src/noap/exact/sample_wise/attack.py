@@ -145,6 +145,12 @@ class Attack:
         project_rows(E, n_inc, p, self.rho)
         return Attack(Y, self.rows[alive], cols, n_inc, p, self.rho, E, mixture, min(self.clock, 50))
 
+    def coarsen(self) -> None:
+        """Round the entries towards 0 to single precision, in which a proof keeps them; the ball is not left."""
+        short = self.E.astype(np.float32)
+        away = np.abs(short) > np.abs(self.E)
+        self.E = np.where(away, np.nextafter(short, np.float32(0.0)), short).astype(np.float64)
+
     @property
     def nbytes(self) -> int:
         """Memory that the node holds."""

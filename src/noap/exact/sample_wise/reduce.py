@@ -27,8 +27,10 @@ class Reduced:
     Y: FloatArray
     rho: float
     k: int
+    rows: IntArray
     features: IntArray
     n_features: int
+    exponent: int
     factor: float
 
     @property
@@ -109,4 +111,5 @@ def reduce(problem: Problem) -> Reduced | None:
     exponent = math.frexp(float(np.abs(data).max()))[1]
     Y = np.ldexp(data, -exponent)
     factor = math.ldexp(1.0 / problem.n_samples, 2 * exponent)
-    return Reduced(Y, math.ldexp(rho, -exponent), min(k, len(features)), features, problem.n_features, factor)
+    rho = math.ldexp(rho, -exponent)
+    return Reduced(Y, rho, min(k, len(features)), rows, features, problem.n_features, exponent, factor)

@@ -15,10 +15,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noap._controls import Controls
+from noap.certificate.sample_proof import SampleProof
 from noap.exact.outcome import Outcome, TracePoint
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.leaf import best_direction, hold_down
+from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, Kept, Record
 from noap.exact.sample_wise.reduce import Reduced, crude_bound, reduce
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
@@ -36,6 +38,8 @@ _FEW = 12
 _CONES, _MOST_CONES = 20_000, 5_000_000
 # Matrix entries touched in one go of the game, so that limits are heard every few tenths of a second.
 _PORTION = 3e8
+# An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
+_COARSE = 0.1
 # Seconds between two entries of the trace.
 _BREATH = 0.5
 _NONE = np.empty(0, dtype=np.int64)
@@ -51,6 +55,7 @@ class _Node:
     free: IntArray = field(compare=False)
     p: int = field(compare=False)
     attack: Attack = field(compare=False)
+    place: int = field(compare=False)
     cones: Cones | None = field(default=None, compare=False)
     budget: int = field(default=_CONES, compare=False)
 
@@ -58,7 +63,7 @@ class _Node:
 class _Search:
     """The open nodes, the incumbent, and what is proved."""
 
-    def __init__(self, live: Reduced, controls: Controls, v: FloatArray) -> None:
+    def __init__(self, live: Reduced, controls: Controls, v: FloatArray, certificate: bool) -> None:
         self.live = live
         self.controls = controls
         self.v = v
@@ -70,8 +75,13 @@ class _Search:
         self.open: list[_Node] = []
         self.current: _Node | None = None
         self._counter = itertools.count()
+        # |Ev| moves by at most 2^-23 rho sqrt(n), its square relative to the target by this.
+        shift = 2.0**-22 * live.rho * math.sqrt(len(live.Y) / self.target)
+        self.coarse = shift <= _COARSE * controls.gap
+        self.record = Record() if certificate else None
+        self.root = self.new_place(BY_LENGTHS)
         root = Attack.at_root(live.Y, live.k, live.rho, v)
-        self.push(live.crude_bound(), _NONE, np.arange(live.d), live.k, root)
+        self.push(live.crude_bound(), _NONE, np.arange(live.d), live.k, root, self.root)
 
     @property
     def target(self) -> float:
@@ -90,9 +100,24 @@ class _Search:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the open nodes hold; siblings share the attack of their parent."""
+        """Memory that the open nodes and the record hold; siblings share the attack of their parent."""
         attacks = {id(node.attack): node.attack.nbytes for node in self.open}
-        return sum(attacks.values()) + sum(node.cones.pool.nbytes for node in self.open if node.cones)
+        cones = sum(node.cones.pool.nbytes for node in self.open if node.cones)
+        return sum(attacks.values()) + cones + (self.record.nbytes if self.record else 0)
+
+    def new_place(self, how: How) -> int:
+        """Return a place in the record for a node whose bound is proved in this way."""
+        return self.record.new(how) if self.record else 0
+
+    def kept(self, attack: Attack) -> Kept | None:
+        """Copy an attack for the record."""
+        return Kept.of(attack, self.coarse) if self.record else None
+
+    def proof(self, rho: float) -> SampleProof | None:
+        """Return the proof of the bound, if it is recorded."""
+        if self.record is None:
+            return None
+        return self.record.proof(self.root, self.live, rho, self.current.place if self.current else 0)
 
     def push(
         self,
@@ -101,13 +126,15 @@ class _Search:
         free: IntArray,
         p: int,
         attack: Attack,
+        place: int,
         cones: Cones | None = None,
         budget: int = _CONES,
     ) -> None:
         """Open a node."""
         p = min(p, len(free))
         free = free if p > 0 else _NONE
-        heapq.heappush(self.open, _Node((-bound, next(self._counter)), bound, inc, free, p, attack, cones, budget))
+        key = (-bound, next(self._counter))
+        heapq.heappush(self.open, _Node(key, bound, inc, free, p, attack, place, cones, budget))
 
     def close(self) -> None:
         """Note that what is left of the current node holds nothing above the target."""
@@ -116,6 +143,10 @@ class _Search:
 
     def step(self) -> None:
         """Examine the open node of largest bound."""
+        if self.record:
+            self.record.tidy()
+            if self.record.nbytes > MOST_BYTES:
+                self.record = None
         # In this order: an interrupt between the two lines leaves the node in both places, never in none.
         self.current = node = self.open[0]
         heapq.heappop(self.open)
@@ -140,14 +171,13 @@ class _Search:
             attack = attack.narrowed(node.inc, node.free, node.p)
         for _ in range(_ATTEMPTS):
             strongest = self.play(attack, rounds, goal)
+            if self.coarse:
+                attack.coarsen()
             self.ascend(attack.directions(4, self.live.d))
             M = attack.gram()
             listing = attack.listing(M, self.target, _FEW)
             if listing.complete:
-                for places, rest in listing.sets:
-                    inc = np.concatenate([node.inc, attack.cols[places]])
-                    self.push(node.bound, inc, attack.cols[rest], attack.p - len(places), attack)
-                self.close()
+                self.narrow(node, attack, listing.sets)
                 return
             if strongest > goal:
                 break
@@ -157,17 +187,33 @@ class _Search:
             if listing.sets:
                 attack.recruit(M, listing.sets)
             rounds, goal = _ROUNDS, 0.95 * strongest
-        dead = attack.dead(M, self.target)
+        dead, kept = attack.dead(M, self.target), self.kept(attack)
+        dropped = attack.cols[dead]
         if len(dead):
             self.proved = max(self.proved, self.target)
             free = np.delete(attack.cols, np.concatenate([np.arange(attack.n_inc), dead]))
             if len(free) == 0:
                 # The included features alone are part of every support just refuted.
+                if self.record:
+                    self.record.branch(node.place, kept, dropped)
                 self.close()
                 return
             attack = attack.narrowed(node.inc, free, node.p)
             M = attack.gram()
-        self.branch(attack, M, self.certify(attack, M, strongest, node.bound))
+        self.branch(node, attack, M, self.certify(attack, M, strongest, node.bound), kept, dropped)
+
+    def narrow(self, node: _Node, attack: Attack, sets: list[tuple[IntArray, IntArray]]) -> None:
+        """Go on with a few families of supports; the attack closes all others."""
+        families = []
+        for places, rest in sets:
+            chosen, may_join = attack.cols[places], attack.cols[rest]
+            child = self.new_place(self.record.how(node.place)) if self.record else 0
+            self.push(node.bound, np.append(node.inc, chosen), may_join, attack.p - len(places), attack, child)
+            families.append((chosen, may_join, child))
+        kept = self.kept(attack)
+        if self.record and kept:
+            self.record.list_families(node.place, kept, families)
+        self.close()
 
     def play(self, attack: Attack, rounds: int, goal: float) -> float:
         """Improve the attack in portions; returns the energy of the strongest opponent known."""
@@ -210,47 +256,68 @@ class _Search:
             excess = math.sqrt(low * high) if high > low else low
         return min(best * (1.0 + max(high, 0.0)) * (1.0 + 1e-15), ceiling)
 
-    def branch(self, attack: Attack, M: FloatArray, bound: float) -> None:
+    def branch(
+        self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: Kept | None, dropped: IntArray
+    ) -> None:
         """Include or exclude the free feature that the mixture leans on most."""
         n_inc = attack.n_inc
         mass = attack.mixture.mass(len(attack.cols))[n_inc:]
         j = n_inc + int(np.argmax(mass if mass.any() else np.diag(M)[n_inc:]))
         inc, free = attack.cols[:n_inc], np.delete(attack.cols, [*range(n_inc), j])
-        self.push(bound, np.append(inc, attack.cols[j]), free, attack.p - 1, attack)
-        self.push(bound, inc, free, attack.p, attack)
+        children = (0, 0)
+        if self.record and kept:
+            how = kept if bound < node.bound else self.record.how(node.place)
+            children = (self.record.new(how), self.record.new(how))
+        self.push(bound, np.append(inc, attack.cols[j]), free, attack.p - 1, attack, children[0])
+        self.push(bound, inc, free, attack.p, attack, children[1])
+        if self.record:
+            feature = int(attack.cols[j])
+            self.record.branch(node.place, kept if len(dropped) else None, dropped, feature, children)
         self.current = None
 
     def settle(self, node: _Node) -> None:
         """One support: an attack on it, then cones."""
         support = np.concatenate([node.inc, node.free])
         attack, cones, bound = node.attack, node.cones, node.bound
+        how: How | None = None  # what proves a smaller bound than the node came with
         if cones is None:
             attack = attack.narrowed(support, _NONE, 0)
             starts = np.vstack([np.linalg.eigh(attack.gram())[1].T, self.v[support]])
             v = best_direction(attack.Y, attack.rho, starts)
             self.ascend(self.spread(v, support))
             attack.E = hold_down(attack.Y, attack.rho, v, self.target)
+            if self.coarse:
+                attack.coarsen()
             M = attack.gram()
             if attack.listing(M, self.target, 1).complete:
+                self.hold(node, self.kept(attack))
                 self.close()
                 return
             t = float(np.linalg.eigvalsh(M)[-1]) * (1.0 + 1e-9)
             if t < bound and attack.listing(M, t, 1).complete:
-                bound = t
+                bound, how = t, self.kept(attack)
             if len(support) <= MOST_FEATURES:
                 cones = Cones.over(attack.Y, attack.rho, self.target)
         if cones is not None:
             self.cut(cones, support, node.budget)
             if cones.bound <= self.target:
+                self.hold(node, BY_CONES)
                 self.close()
                 return
             self.proved = max(self.proved, self.target)
-            bound = min(bound, cones.bound)
+            if cones.bound < bound:
+                bound, how = cones.bound, BY_CONES
+        self.hold(node, how)
         if cones is None or cones.finest or cones.used >= _MOST_CONES:
             self.given_up = max(self.given_up, bound)
         else:
-            self.push(bound, support, _NONE, 0, attack, cones, 4 * node.budget)
+            self.push(bound, support, _NONE, 0, attack, node.place, cones, 4 * node.budget)
         self.current = None
+
+    def hold(self, node: _Node, how: How | None) -> None:
+        """Note what proves a smaller bound on a node, if anything does."""
+        if self.record and how is not None:
+            self.record.hold(node.place, how)
 
     def cut(self, cones: Cones, support: IntArray, budget: int) -> None:
         """Split cones until none is above the target or the budget is used, in portions."""
@@ -297,7 +364,9 @@ def solve_sample_wise(
     node_limit : int, optional
         Nodes examined at most.
     memory_limit : float, optional
-        Megabytes that open nodes may hold.
+        Megabytes that open nodes may hold, and the record of the proof.
+    certificate : bool
+        Whether to keep the tree as a proof.
     report : callable, optional
         Called now and then with a TracePoint and the number of features left.
 
@@ -320,8 +389,8 @@ def solve_sample_wise(
     try:
         live = reduce(problem)
         if live is None:
-            return Outcome(v, 0.0, 0, None)
-        search = _Search(live, controls, live.inside(v))
+            return Outcome(v, 0.0, 0, None, (), SampleProof.trivial() if certificate else None)
+        search = _Search(live, controls, live.inside(v), certificate)
         spoken = controls.seconds
         while search.open and limit is None:
             search.step()
@@ -337,8 +406,9 @@ def solve_sample_wise(
     except KeyboardInterrupt:
         limit = Limit.INTERRUPTED
     if search is None:
-        return Outcome(v, crude_bound(problem), 0, limit)
+        return Outcome(v, crude_bound(problem), 0, limit, (), SampleProof.trivial() if certificate else None)
     if not search.open and search.current is None:
         limit = None  # it finished, if late
     record(search)
-    return Outcome(search.live.outside(search.v), trace[-1].bound, search.nodes, limit, tuple(trace))
+    proof = search.proof(float(problem.adversary.rho))
+    return Outcome(search.live.outside(search.v), trace[-1].bound, search.nodes, limit, tuple(trace), proof)

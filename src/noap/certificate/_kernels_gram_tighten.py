@@ -1,6 +1,6 @@
 # mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
 # Numba infers the types of these functions; annotations would only repeat its work.
-r"""Re-proving one node of a Gram proof: every function returns what holds for the real numbers, not for their rounding.
+r"""What the slabs and worths of a node of a Gram proof imply, for the real numbers and not for their rounding.
 
 The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
 ``eps``. No entry exceeds ``top`` in magnitude, and ``r_lo <= rho <= r_hi``. A node is a set of pairs (u, S), as
@@ -17,10 +17,8 @@ from numba import njit
 
 U = 2.0**-53
 
-# How a test's columns are made, as in the file: 1 chords; 2 attack with the best nu; 3 attack with nu = 0.
-CHORDS, ATTACK_BEST, ATTACK_PLAIN = 1, 2, 3
-# Rounds of tightening; sweeps of the multipliers; turns of the dominance scaling.
-_ROUNDS, _TURNS = 3, 60
+# Rounds of tightening; sweeps of the multipliers, for included and for free features.
+_ROUNDS = 3
 _SWEEPS, _FREE_SWEEPS = 4, 2
 # A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
 _BLUNT = 1.0 - 1e-14
@@ -153,20 +151,21 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
 
 @njit(cache=True)
 def chord(lo, hi, r_lo):
-    """Return (root, beta) with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
+    """Return (root, beta) of the chord of f, as a function of s^2, on [lo, hi]."""
     at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
     width = hi * hi - lo * lo
-    if width > 1e-9 * hi * hi:
-        slope = (at_hi - at_lo) / width
-    else:
-        slope = (hi - r_lo) / hi if hi > 0.0 else 1.0
+    slope = (at_hi - at_lo) / width if width > 1e-9 * hi * hi else (hi - r_lo) / max(hi, 1e-300)
     root = math.sqrt(max(slope, 0.0))
+    return root, offset(lo, hi, r_lo, root)
+
+
+@njit(cache=True)
+def offset(lo, hi, r_lo, root):
+    """Return beta with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
+    at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
     low, high = root * lo, root * hi
-    beta = max(
-        at_lo - low * low * (1.0 - 8.0 * U),
-        at_hi - high * high * (1.0 - 8.0 * U),
-    )
-    return root, beta + 4.0 * U * (at_hi + high * high)
+    beta = max(at_lo - low * low * (1.0 - 8.0 * U), at_hi - high * high * (1.0 - 8.0 * U))
+    return beta + 4.0 * U * (at_hi + high * high)
 
 
 @njit(cache=True)
@@ -211,16 +210,15 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
     first, second = values[n_inc - 1], max(values[n_inc - 2], 0.0)
     if not (first > 0.0 and target > second):
         return 0.0
-    b = 1.0 - math.sqrt(second / first)
+    bend = 1.0 - math.sqrt(second / first)
     q = vectors[:, n_inc - 1].copy()
-    length2, spread = 0.0, 0.0
+    length2 = 0.0
     for a in range(n_inc):
         length2 += q[a] * q[a]
-        spread += abs(q[a])
     R = np.empty((n_inc, n_inc))
     for x in range(n_inc):
         for y in range(n_inc):
-            R[x, y] = (1.0 if x == y else 0.0) - b * q[x] * q[y]
+            R[x, y] = (1.0 if x == y else 0.0) - bend * q[x] * q[y]
     P = np.empty((n_inc, n_inc))
     for x in range(n_inc):
         for y in range(n_inc):
@@ -241,7 +239,7 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
         P[x, x] += lam - room
     if not cholesky_holds(P, n_inc):
         return 0.0
-    theta = b * (2.0 - b * length2) * (1.0 + gamma(n_inc + 6)) + 8.0 * U
+    theta = bend * (2.0 - bend * length2) * (1.0 + gamma(n_inc + 6)) + 8.0 * U
     share = (target - lam) * (1.0 - 4.0 * U) / theta
     if not (share > 0.0 and theta > 0.0):
         return 0.0
@@ -281,7 +279,7 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
     z, heft, wedge = np.empty(n_inc), np.empty(n_inc), np.empty(n_inc)
     which = np.empty(size, dtype=np.int64)
     tau = 0.0
-    for turn in range(_ROUNDS):
+    for _ in range(_ROUNDS):
         for a in range(n_inc):
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
             skip = -1
@@ -314,11 +312,15 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
         m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
         if m > 0:
             for f in range(n_free):
-                i = free[f]
-                up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS, cb, mu, q, z, heft)
-                if up < ceil[f]:
-                    down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS, cb, mu, q, z, heft)
-                    ceil[f] = min(ceil[f], max(up, down))
+                most = 0.0
+                for direction in (1.0, -1.0):
+                    if most < ceil[f]:
+                        up = reach(
+                            A, eps, top, free[f], direction, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS,
+                            cb, mu, q, z, heft,
+                        )  # fmt: skip
+                        most = max(most, up)
+                ceil[f] = min(ceil[f], most)
         closed, n_free, rest = propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free)
         if closed:
             return True, n_free
@@ -380,278 +382,3 @@ def propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free):
                 kept += 1
         n_free = kept
     return False, n_free, rest
-
-
-@njit(cache=True)
-def gain(r_lo, r_hi, T, leans, inc, lo, hi, n_inc, widest, best_nu):
-    """Return (D, nu): at most rho times what the attack gains at right angles, for nu = 0 or the best break point.
-
-    leans[a] tells whether included feature a has the column a_j - rho sgn w. `widest` is the largest ceiling of a
-    free feature with such a column.
-    """
-    outside = 0.0
-    for a in range(n_inc):
-        if not leans[a]:
-            outside += worth_up(hi[a], r_lo)
-    best, chosen = 0.0, 0.0
-    for c in range(n_inc + 2):
-        nu = 0.0
-        if c < n_inc:
-            width = lo[c] + hi[c] - 2.0 * r_lo
-            if not (leans[c] and width > 0.0):
-                continue
-            nu = 1.0 / width
-        elif c == n_inc:
-            if not widest > r_lo:
-                continue
-            nu = 1.0 / ((widest - r_lo) * (1.0 + 16.0 * U))
-        if c <= n_inc and not best_nu:
-            continue
-        total, bulk = nu * (T - outside), nu * (T + outside)
-        for a in range(n_inc):
-            if leans[a]:
-                # x - nu x^2 is concave in x = s - rho, and x lies between these ends.
-                x, y = lo[a] - r_hi, hi[a] - r_lo
-                total += min(x - nu * x * x, y - nu * y * y)
-                bulk += abs(x) + abs(y) + nu * (x * x + y * y) + r_hi
-        total -= gamma(4 * n_inc + 16) * bulk
-        if r_lo * total > best:
-            best, chosen = r_lo * total * (1.0 - 4.0 * U), nu
-    return best, chosen
-
-
-@njit(cache=True)
-def columns(A, eps, top, r_lo, r_hi, T, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, kind, kap, dlt, alt):
-    """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
-
-    w has |w| <= 1 and g_j = a_j'w to within g_eps. A free feature may take the column alt_j a_j instead (alt_j < 0:
-    it may not).
-    """
-    if kind == CHORDS:
-        threshold, bulk = T, T
-        for a in range(n_inc):
-            kap[a], beta = chord(lo[a], hi[a], r_lo)
-            dlt[a] = 0.0
-            threshold -= beta
-            bulk += abs(beta)
-        for f in range(n_free):
-            kap[n_inc + f] = shrunk(ceil[f], r_lo)
-            dlt[n_inc + f] = 0.0
-            alt[f] = -1.0
-        return threshold - gamma(n_inc + 2) * bulk, 0.0
-    leans = np.empty(n_inc, dtype=np.bool_)
-    for a in range(n_inc):
-        leans[a] = abs(g[inc[a]]) >= r_lo
-    widest = 0.0
-    for f in range(n_free):
-        if abs(g[free[f]]) >= r_lo:
-            widest = max(widest, ceil[f])
-    D, nu = gain(r_lo, r_hi, T, leans, inc, lo, hi, n_inc, widest, kind == ATTACK_BEST)
-    grow = math.sqrt(1.0 + r_hi * nu) * (1.0 + 4.0 * U)
-    for c in range(n_inc + n_free):
-        i = inc[c] if c < n_inc else free[c - n_inc]
-        s = g[i]
-        if abs(s) >= r_lo:
-            # e = -+rho w, within the budget because |w| <= 1.
-            kap[c], dlt[c] = 1.0, -r_lo if s > 0.0 else r_lo
-            inside = c < n_inc or nu * (ceil[c - n_inc] - r_lo) * (1.0 + 8.0 * U) <= 1.0
-        else:
-            # e = -(share) a_j - (s - share s) w: shrunk until it certainly fits the budget.
-            off = math.sqrt(max(A[i, i] - s * s, 0.0))
-            share = min(math.sqrt(max(r_lo * r_lo - s * s, 0.0)) / off, 1.0) if off > 0.0 else 1.0
-            lean = s - share * s
-            square = share * share * A[i, i] + 2.0 * share * lean * s + lean * lean
-            # Rounding of the terms, and of 1 - share below, which moves e by an ulp of |a_j|.
-            heft = (share * math.sqrt(top) + abs(lean)) * (math.sqrt(top) + abs(lean))
-            square += share * share * eps + 2.0 * share * abs(lean) * g_eps + gamma(20) * heft * 1.0001
-            if square > r_lo * r_lo * (1.0 - 4.0 * U):
-                fit = r_lo / math.sqrt(square) * (1.0 - 8.0 * U)
-                share *= fit
-                lean *= fit
-            kap[c], dlt[c] = 1.0 - share, -lean
-            inside = c < n_inc
-        if not inside:
-            kap[c] *= grow
-            dlt[c] *= grow
-        if c >= n_inc:
-            alt[c - n_inc] = grow * shrunk(ceil[c - n_inc], r_lo) * (1.0 + 4.0 * U)
-    return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
-
-
-@njit(cache=True)
-def shrunk(ceil, r_lo):
-    """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
-    return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
-
-
-@njit(cache=True)
-def test(A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, kind, S, fails):
-    """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
-
-    |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. Returns
-    whether there are none.
-    """
-    n_all, p = n_inc + n_free, k - n_inc
-    kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
-    for f in range(n_free):
-        fails[f] = True
-    t, tilt = columns(
-        A, eps, top, r_lo, r_hi, T, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, kind, kap, dlt, alt
-    )  # fmt: skip
-    if not t > 0.0:
-        return False
-    most_kap, most_dlt = 0.0, 0.0
-    for c in range(n_all):
-        most_kap = max(most_kap, abs(kap[c]))
-        most_dlt = max(most_dlt, abs(dlt[c]))
-    for f in range(n_free):
-        most_kap = max(most_kap, alt[f])
-    # Entries of M: |y_i'y_j| <= length^2, |w'y_i| <= length. First what the data are off, then the roundings of at most
-    # twelve operations on terms of at most this size.
-    root = math.sqrt(top + eps)
-    length = most_kap * root + most_dlt
-    off = most_kap * most_kap * eps + 2.0 * most_kap * most_dlt * g_eps + most_dlt * most_dlt * w_eps
-    off += 2.1 * tilt * length * (most_kap * g_eps + most_dlt * w_eps)
-    size = length * length * (1.0 + tilt)
-    off += gamma(24) * size
-    # A partial elimination that succeeds is exact for a matrix whose entries differ by at most gamma(k + 3) times the
-    # geometric means of its diagonal, plus the entry itself: as a block of k by k, k times that.
-    room = k * (off + gamma(k + 4) * (t + size)) * 1.001
-    L = np.empty((n_inc, n_inc))
-    for a in range(n_inc):
-        for b in range(a + 1):
-            value = -product(A, g, kap, dlt, tilt, a, inc[a], b, inc[b])
-            if a == b:
-                value += t - room
-            for c in range(b):
-                value -= L[a, c] * L[b, c]
-            if a == b:
-                if not value > 0.0:
-                    return False
-                L[a, a] = math.sqrt(value)
-            else:
-                L[a, b] = value / L[b, b]
-    if p == 0:
-        return True
-    W = np.empty((n_inc, n_free))
-    diagonal = np.empty(n_free)
-    column = np.empty(n_inc)
-    n_fails = 0
-    for f in range(n_free):
-        b = n_inc + f
-        diagonal[f] = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
-        W[:, f] = column
-        if alt[f] >= 0.0 and n_inc > 0:
-            kept_kap, kept_dlt = kap[b], dlt[b]
-            kap[b], dlt[b] = alt[f], 0.0
-            other = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
-            if other > diagonal[f]:
-                diagonal[f] = other
-                W[:, f] = column
-            else:
-                kap[b], dlt[b] = kept_kap, kept_dlt
-        fails[f] = not diagonal[f] > 0.0
-        n_fails += fails[f]
-    if p == 1 or (n_fails > 0 and p >= 3):
-        if p >= 3:
-            for f in range(n_free):
-                fails[f] = True
-        return n_fails == 0
-    for f in range(n_free):
-        b = n_inc + f
-        for e in range(f):
-            value = -product(A, g, kap, dlt, tilt, b, free[f], n_inc + e, free[e])
-            for c in range(n_inc):
-                value -= W[c, f] * W[c, e]
-            S[f, e] = value
-            S[e, f] = value
-        S[f, f] = diagonal[f]
-    if p == 2:
-        return minors(S, n_free, fails)
-    closed = dominates(S, n_free, p)
-    for f in range(n_free):
-        fails[f] = not closed
-    return closed
-
-
-@njit(cache=True)
-def product(A, g, kap, dlt, tilt, x, i, y, j):
-    """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
-    wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
-    return kap[x] * kap[y] * A[i, j] + kap[x] * g[i] * dlt[y] + dlt[x] * wy + tilt * wx * wy
-
-
-@njit(cache=True)
-def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
-    """Return the diagonal entry of the Schur complement for column b, feature j; fills its row of the factor."""
-    value = t - product(A, g, kap, dlt, tilt, b, j, b, j)
-    for a in range(n_inc):
-        entry = -product(A, g, kap, dlt, tilt, a, inc[a], b, j)
-        for c in range(a):
-            entry -= L[a, c] * column[c]
-        column[a] = entry / L[a, a]
-        value -= column[a] * column[a]
-    return value
-
-
-@njit(cache=True)
-def minors(S, m, fails):
-    """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
-    single = fails[:m].copy()
-    clean = True
-    for f in range(m):
-        for e in range(f):
-            good = not (single[e] or single[f])
-            if good:
-                good = (S[e, f] / S[e, e]) * (S[e, f] / S[f, f]) < 1.0 - 8.0 * U
-            if not good:
-                fails[e] = True
-                fails[f] = True
-                clean = False
-    if m == 1:
-        clean = not single[0]
-    return clean
-
-
-@njit(cache=True)
-def dominates(S, m, p):
-    """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i."""
-    root, d, sums = np.empty(m), np.ones(m), np.empty(m)
-    best = np.empty(p - 1)
-    for f in range(m):
-        root[f] = 1.0 / math.sqrt(S[f, f])
-    for turn in range(_TURNS):
-        largest, biggest = 0.0, 0.0
-        for f in range(m):
-            held = 0
-            for e in range(m):
-                if e == f:
-                    continue
-                value = abs(S[f, e]) * root[e] * d[e]
-                if held < p - 1:
-                    place = held
-                    held += 1
-                elif value > best[p - 2]:
-                    place = p - 2
-                else:
-                    continue
-                while place > 0 and best[place - 1] < value:
-                    best[place] = best[place - 1]
-                    place -= 1
-                best[place] = value
-            total = 0.0
-            for c in range(held):
-                total += best[c]
-            sums[f] = total * root[f]
-            ratio = sums[f] / d[f]
-            if not ratio <= largest:
-                largest = ratio
-            biggest = max(biggest, sums[f])
-        # root and d scale rows and columns; the sums have terms of one sign: p + 12 roundings in all.
-        if largest * (1.0 + gamma(p + 16)) < 1.0:
-            return True
-        if biggest == 0.0 or (turn >= 12 and largest > 2.0):
-            return False
-        for f in range(m):
-            d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))
-    return False

@@ -1,0 +1,292 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# Numba infers the types of these functions; annotations would only repeat its work.
+r"""The Schur test of a Gram proof: every support :math:`S = I + Q`, :math:`|Q| \le p`, at once.
+
+Columns :math:`y_j` with :math:`f(s_j) \le (y_j^\top u)^2 + \beta_j` make a pair worth at most
+:math:`\sum \beta_j + \lambda_{\max}(M_{SS})`, M their Gram matrix. Whatever enters (slopes, a vector w, nu) may be
+chosen freely; A, eps, top, r_lo and r_hi are as in the file beside this one.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from noap.certificate._kernels_gram_tighten import U, gamma, offset, worth_up
+
+# Turns of the dominance scaling.
+_TURNS = 60
+# How far nu (ceil - rho) may pass 1 for a feature that leans towards w and is still counted there.
+_OVER = 1e-5
+
+
+@njit(cache=True)
+def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
+    """Return D, at most rho times what the attack gains at right angles as nu counts it, and at least 0.
+
+    leans[a] tells whether included feature a has the column a_j - rho sgn w. `owed` is what the free features with such
+    a column may fall short of: the sum of their x - nu x^2 is at least minus this.
+    """
+    total, bulk = nu * T - owed, nu * T + owed
+    for a in range(n_inc):
+        if leans[a]:
+            # x - nu x^2 is concave in x = s - rho, and x lies between these ends.
+            x, y = lo[a] - r_hi, hi[a] - r_lo
+            total += min(x - nu * x * x, y - nu * y * y)
+            bulk += abs(x) + abs(y) + nu * (x * x + y * y)
+        else:
+            outside = nu * worth_up(hi[a], r_lo)
+            total -= outside
+            bulk += outside
+    total -= gamma(4 * n_inc + 16) * bulk
+    return max(r_lo * total * (1.0 - 4.0 * U), 0.0)
+
+
+@njit(cache=True)
+def columns(
+    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, kap, dlt, alt
+):
+    """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
+
+    w has |w| <= 1 and g_j = a_j'w to within g_eps. A free feature may take the column alt_j a_j instead (alt_j < 0:
+    it may not).
+    """
+    if chords:
+        threshold, bulk = T, T
+        for a in range(n_inc):
+            kap[a], dlt[a] = roots[a], 0.0
+            beta = offset(lo[a], hi[a], r_lo, roots[a])
+            threshold -= beta
+            bulk += abs(beta)
+        for f in range(n_free):
+            kap[n_inc + f] = shrunk(ceil[f], r_lo)
+            dlt[n_inc + f] = 0.0
+            alt[f] = -1.0
+        return threshold - gamma(n_inc + 2) * bulk, 0.0
+    leans = np.empty(n_inc, dtype=np.bool_)
+    for a in range(n_inc):
+        leans[a] = abs(g[inc[a]]) >= r_lo
+    # x - nu x^2 >= -x (nu x - 1) for x = s - rho: nothing is owed while nu x <= 1, and where that is passed by no more
+    # than rounding, little. Otherwise the feature counts as outside.
+    owed = 0.0
+    for f in range(n_free):
+        if abs(g[free[f]]) >= r_lo:
+            x = (ceil[f] - r_lo) * (1.0 + 4.0 * U)
+            over = nu * x * (1.0 + 4.0 * U) - 1.0
+            if 0.0 < over <= 2.0 * _OVER:
+                owed = max(owed, x * over * (1.0 + 8.0 * U))
+    D = gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, p * owed)
+    grow = math.sqrt(1.0 + r_hi * nu) * (1.0 + 4.0 * U)
+    for c in range(n_inc + n_free):
+        i = inc[c] if c < n_inc else free[c - n_inc]
+        s = g[i]
+        if abs(s) >= r_lo:
+            # e = -+rho w, within the budget because |w| <= 1.
+            kap[c], dlt[c] = 1.0, -r_lo if s > 0.0 else r_lo
+            inside = c < n_inc or nu * (ceil[c - n_inc] - r_lo) * (1.0 + 12.0 * U) <= 1.0 + _OVER
+        else:
+            # e = -(share) a_j - (s - share s) w: shrunk until it certainly fits the budget.
+            off = math.sqrt(max(A[i, i] - s * s, 0.0))
+            share = min(math.sqrt(max(r_lo * r_lo - s * s, 0.0)) / off, 1.0) if off > 0.0 else 1.0
+            lean = s - share * s
+            square = share * share * A[i, i] + 2.0 * share * lean * s + lean * lean
+            # Rounding of the terms, and of 1 - share below, which moves e by an ulp of |a_j|.
+            heft = (share * math.sqrt(top) + abs(lean)) * (math.sqrt(top) + abs(lean))
+            square += share * share * eps + 2.0 * share * abs(lean) * g_eps + gamma(20) * heft * 1.0001
+            if square > r_lo * r_lo * (1.0 - 4.0 * U):
+                fit = r_lo / math.sqrt(square) * (1.0 - 8.0 * U)
+                share *= fit
+                lean *= fit
+            kap[c], dlt[c] = 1.0 - share, -lean
+            inside = c < n_inc
+        if not inside:
+            kap[c] *= grow
+            dlt[c] *= grow
+        if c >= n_inc:
+            alt[c - n_inc] = grow * shrunk(ceil[c - n_inc], r_lo) * (1.0 + 4.0 * U)
+    return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
+
+
+@njit(cache=True)
+def shrunk(ceil, r_lo):
+    """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
+    return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
+
+
+@njit(cache=True)
+def test(
+    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
+    S, fails,
+):  # fmt: skip
+    """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
+
+    |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. Returns
+    whether there are none.
+    """
+    n_all, p = n_inc + n_free, k - n_inc
+    kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
+    for f in range(n_free):
+        fails[f] = True
+    t, tilt = columns(
+        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu,
+        kap, dlt, alt,
+    )  # fmt: skip
+    if not t > 0.0:
+        return False
+    most_kap, most_dlt = 0.0, 0.0
+    if chords:
+        g = np.zeros(A.shape[0])
+    for c in range(n_all):
+        most_kap = max(most_kap, abs(kap[c]))
+        most_dlt = max(most_dlt, abs(dlt[c]))
+    for f in range(n_free):
+        most_kap = max(most_kap, alt[f])
+    # Entries of M: |y_i'y_j| <= length^2, |w'y_i| <= length. First what the data are off, then the roundings of at most
+    # twelve operations on terms of at most this size.
+    root = math.sqrt(top + eps)
+    length = most_kap * root + most_dlt
+    off = most_kap * most_kap * eps + 2.0 * most_kap * most_dlt * g_eps + most_dlt * most_dlt * w_eps
+    off += 2.1 * tilt * length * (most_kap * g_eps + most_dlt * w_eps)
+    size = length * length * (1.0 + tilt)
+    off += gamma(24) * size
+    # A partial elimination that succeeds is exact for a matrix whose entries differ by at most gamma(k + 3) times the
+    # geometric means of its diagonal, plus the entry itself: as a block of k by k, k times that.
+    room = k * (off + gamma(k + 4) * (t + size)) * 1.001
+    L = np.empty((n_inc, n_inc))
+    for a in range(n_inc):
+        for b in range(a + 1):
+            value = -product(A, g, kap, dlt, tilt, a, inc[a], b, inc[b])
+            if a == b:
+                value += t - room
+            for c in range(b):
+                value -= L[a, c] * L[b, c]
+            if a == b:
+                if not value > 0.0:
+                    return False
+                L[a, a] = math.sqrt(value)
+            else:
+                L[a, b] = value / L[b, b]
+    if p == 0:
+        return True
+    W = np.empty((n_inc, n_free))
+    diagonal = np.empty(n_free)
+    column = np.empty(n_inc)
+    n_fails = 0
+    for f in range(n_free):
+        b = n_inc + f
+        diagonal[f] = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
+        W[:, f] = column
+        if shrink and alt[f] >= 0.0 and n_inc > 0:
+            kept_kap, kept_dlt = kap[b], dlt[b]
+            kap[b], dlt[b] = alt[f], 0.0
+            other = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
+            if other > diagonal[f]:
+                diagonal[f] = other
+                W[:, f] = column
+            else:
+                kap[b], dlt[b] = kept_kap, kept_dlt
+        fails[f] = not diagonal[f] > 0.0
+        n_fails += fails[f]
+    if p == 1 or (n_fails > 0 and p >= 3):
+        if p >= 3:
+            for f in range(n_free):
+                fails[f] = True
+        return n_fails == 0
+    for f in range(n_free):
+        b = n_inc + f
+        for e in range(f):
+            value = -product(A, g, kap, dlt, tilt, b, free[f], n_inc + e, free[e])
+            for c in range(n_inc):
+                value -= W[c, f] * W[c, e]
+            S[f, e] = value
+            S[e, f] = value
+        S[f, f] = diagonal[f]
+    if p == 2:
+        return minors(S, n_free, fails)
+    closed = dominates(S, n_free, p)
+    for f in range(n_free):
+        fails[f] = not closed
+    return closed
+
+
+@njit(cache=True)
+def product(A, g, kap, dlt, tilt, x, i, y, j):
+    """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
+    wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
+    return kap[x] * kap[y] * A[i, j] + kap[x] * g[i] * dlt[y] + dlt[x] * wy + tilt * wx * wy
+
+
+@njit(cache=True)
+def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
+    """Return the diagonal entry of the Schur complement for column b, feature j; fills its row of the factor."""
+    value = t - product(A, g, kap, dlt, tilt, b, j, b, j)
+    for a in range(n_inc):
+        entry = -product(A, g, kap, dlt, tilt, a, inc[a], b, j)
+        for c in range(a):
+            entry -= L[a, c] * column[c]
+        column[a] = entry / L[a, a]
+        value -= column[a] * column[a]
+    return value
+
+
+@njit(cache=True)
+def minors(S, m, fails):
+    """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
+    single = fails[:m].copy()
+    clean = True
+    for f in range(m):
+        for e in range(f):
+            good = not (single[e] or single[f])
+            if good:
+                good = (S[e, f] / S[e, e]) * (S[e, f] / S[f, f]) < 1.0 - 8.0 * U
+            if not good:
+                fails[e] = True
+                fails[f] = True
+                clean = False
+    if m == 1:
+        clean = not single[0]
+    return clean
+
+
+@njit(cache=True)
+def dominates(S, m, p):
+    """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i."""
+    root, d, sums = np.empty(m), np.ones(m), np.empty(m)
+    best = np.empty(p - 1)
+    for f in range(m):
+        root[f] = 1.0 / math.sqrt(S[f, f])
+    for turn in range(_TURNS):
+        largest, biggest = 0.0, 0.0
+        for f in range(m):
+            held = 0
+            for e in range(m):
+                if e == f:
+                    continue
+                value = abs(S[f, e]) * root[e] * d[e]
+                if held < p - 1:
+                    place = held
+                    held += 1
+                elif value > best[p - 2]:
+                    place = p - 2
+                else:
+                    continue
+                while place > 0 and best[place - 1] < value:
+                    best[place] = best[place - 1]
+                    place -= 1
+                best[place] = value
+            total = 0.0
+            for c in range(held):
+                total += best[c]
+            sums[f] = total * root[f]
+            ratio = sums[f] / d[f]
+            if not ratio <= largest:
+                largest = ratio
+            biggest = max(biggest, sums[f])
+        # root and d scale rows and columns; the sums have terms of one sign: p + 12 roundings in all.
+        if largest * (1.0 + gamma(p + 16)) < 1.0:
+            return True
+        if biggest == 0.0 or (turn >= 12 and largest > 2.0):
+            return False
+        for f in range(m):
+            d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))
+    return False

@@ -1,0 +1,78 @@
+"""The samples of a sample-wise proof: what can matter, divided by a power of two, and a budget rounded down."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.certificate import _kernels_sample as kernels
+from noap.certificate.samples import exponent_of, scaled_samples
+from noap.linalg.outward import UNIT
+from noap.linalg.types import FloatArray, IntArray
+from noap.problem import Problem
+
+__all__ = ["SampleData"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleData:
+    """Samples that can exceed the budget, on the features that are not zero in all of them.
+
+    A sample with N(x_i) <= rho at the root adds nothing to any value. A feature that is zero on all other samples moves
+    no score; leaving it out of a direction and normalising again makes no score smaller.
+
+    Attributes
+    ----------
+    Y : array of shape (m, c)
+        The entries, exactly, over 2^exponent.
+    rows, columns : arrays of int
+        Which samples and features they are.
+    place_of : array of shape (d,)
+        Which column a feature is; -1 if it is left out.
+    r : float
+        At most rho/2^exponent.
+    scale : float
+        The largest squared length of a feature over all samples, in these units.
+    n : int
+        How many samples the problem has.
+    exponent : int
+    unit : int
+        Attacks are written in units of 2^unit, the power of two next to rho.
+    """
+
+    Y: FloatArray
+    rows: IntArray
+    columns: IntArray
+    place_of: IntArray
+    r: float
+    scale: float
+    n: int
+    exponent: int
+    unit: int
+
+    @classmethod
+    def of(cls, problem: Problem) -> "SampleData":
+        """Read and reduce the samples."""
+        X, exponent = scaled_samples(problem.X)
+        rho = float(problem.adversary.rho)
+        r = math.ldexp(rho, -exponent)
+        # Scaling is exact but near the smallest doubles.
+        r = r if r > 1e-290 else 0.0
+        scale = float(np.einsum("ij,ij->j", X, X).max(initial=0.0))
+        rows = np.flatnonzero(kernels.lengths_up(np.ascontiguousarray(X), 0, min(problem.k, X.shape[1])) > r)
+        columns = np.flatnonzero(X[rows].any(axis=0))
+        Y = np.ascontiguousarray(X[np.ix_(rows, columns)])
+        place_of = np.full(X.shape[1], -1)
+        place_of[columns] = np.arange(len(columns))
+        return cls(Y, rows, columns, place_of, r, scale, problem.n_samples, exponent, exponent_of(rho))
+
+    def total(self, value: float) -> float:
+        """Return a value in the problem's units as a sum over samples in these units, rounded to nearest."""
+        return math.ldexp(value, -2 * self.exponent) * self.n
+
+    def value(self, total: float) -> float:
+        """Return a sum over samples as a value in the problem's units, rounded up; inf if it is too large."""
+        try:
+            return math.ldexp(total / self.n * (1.0 + 4.0 * UNIT), 2 * self.exponent)
+        except OverflowError:
+            return math.inf

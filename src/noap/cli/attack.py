@@ -1,0 +1,163 @@
+"""`noap attack`: what the worst adversary does to a file, for a component that was found."""
+
+import json as json_module
+import math
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from noap._preprocess import standardise
+from noap.adversaries import Adversary, FeatureWise, NoAdversary, SampleWise
+from noap.cli.data import TABLES, Table, read_table, write_table
+from noap.cli.options import DataFile, Force, Json
+from noap.cli.output import check_suffix, refuse_to_overwrite
+from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.types import FloatArray
+
+__all__ = ["attack"]
+
+
+def attack(
+    file: DataFile,
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="JSON written by noap solve --out.")],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the attacked data to this .csv, .parquet, .npy or .npz.")
+    ] = None,
+    perturbation: Annotated[
+        bool, typer.Option("--perturbation", help="Write the perturbation E instead of the attacked data.")
+    ] = False,
+    standardised: Annotated[
+        bool,
+        typer.Option(
+            "--standardised",
+            help="Write in the units the adversary acts in, centred and scaled as for the result, instead of those of "
+            "FILE; there E obeys the budget, and noap solve --no-center --no-scale sees what the result saw.",
+        ),
+    ] = False,
+    force: Force = False,
+    json: Json = False,
+) -> int:
+    """Attack a file in the worst way for a component, and write what is left.
+
+    For example:
+
+    noap solve data.csv -k 5 --noise 0.2 --out result.json
+
+    noap attack data.csv result.json --out attacked.csv
+
+    noap attack data.csv result.json --perturbation --standardised --out E.npy
+
+    noap attack data.csv result.json --json
+    """
+    check_suffix(out, "--out", TABLES)
+    refuse_to_overwrite(out, force)
+    if out is None and (perturbation or standardised):
+        raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
+    table = read_table(file)
+    found = _Found(result, table)
+    Z, mean, scales = standardise(table.X, center=found.center, scale=found.scale, names=table.names)
+    E = found.adversary.attack(Z, found.v)
+    before, after = float(np.mean((Z @ found.v) ** 2)), float(np.mean(((Z + E) @ found.v) ** 2))
+    if not math.isclose(after, found.value, rel_tol=1e-6, abs_tol=1e-9 * before):
+        warnings.warn(
+            f"RESULT {result} says the attack leaves {found.value:.6g}, on FILE {file} it leaves {after:.6g}: "
+            "the result was made from other data.",
+            NoapWarning,
+            stacklevel=2,
+        )
+    if out is not None:
+        rows = E if perturbation else Z + E
+        if not standardised:
+            rows = rows * scales if perturbation else rows * scales + mean
+        write_table(out, "--out", rows, table.names)
+    document = {
+        "adversary": type(found.adversary).__name__,
+        "rho": found.adversary.rho,
+        "norm": found.adversary.norm(E),
+        "features": list(found.features),
+        "variance_before": before,
+        "variance_after": after,
+        "out": None if out is None else str(out),
+        "holds": None if out is None else "perturbation" if perturbation else "attacked data",
+        "units": None if out is None else "standardised" if standardised else "file",
+    }
+    if json:
+        typer.echo(json_module.dumps(document, indent=2))
+        return 0
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"variance of the component before  {before:.6g}")
+    console.print(f"variance after the worst attack   {after:.6g}")
+    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}")
+    if out is not None:
+        console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
+    return 0
+
+
+class _Found:
+    """A component as `noap solve --out` wrote it, put in the columns of a table.
+
+    Attributes
+    ----------
+    v : array of shape (d,)
+    adversary : Adversary
+    value : float
+        What the attack left of it when it was found.
+    center, scale : bool
+    features : tuple of str
+    """
+
+    def __init__(self, path: Path, table: Table) -> None:
+        document = _read(path)
+        try:
+            self.features = tuple(str(name) for name in document["features"])
+            loadings = np.array(document["loadings"], dtype=np.float64)
+            self.value = float(document["robust_variance"])
+            self.center, self.scale = bool(document["center"]), bool(document["scale"])
+            self.adversary = _adversary(str(document["adversary"]), float(document["rho"]))
+            d = int(document["n_features"])
+        except (KeyError, TypeError, ValueError) as error:
+            detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            raise InvalidProblem(
+                f"RESULT {path} is not a result of noap solve ({detail}); write one with noap solve --out."
+            ) from None
+        if loadings.shape != (len(self.features),) or not abs(np.linalg.norm(loadings) - 1) <= 1e-6:
+            raise InvalidProblem(f"RESULT {path} does not hold a unit vector; write one with noap solve --out.")
+        strangers = [name for name in self.features if name not in table.names]
+        if strangers:
+            raise InvalidProblem(
+                f"RESULT {path} uses the feature {strangers[0]!r}, which FILE does not have; "
+                "pass the file it was made from."
+            )
+        if d != len(table.names):
+            raise InvalidProblem(
+                f"RESULT {path} was made from {d} features, FILE has {len(table.names)}; "
+                "pass the file it was made from."
+            )
+        self.v: FloatArray = np.zeros(d)
+        self.v[[table.names.index(name) for name in self.features]] = loadings
+
+
+def _adversary(name: str, rho: float) -> Adversary:
+    known: dict[str, Any] = {"FeatureWise": FeatureWise, "SampleWise": SampleWise}
+    if name == "NoAdversary":
+        return NoAdversary()
+    if name not in known:
+        raise ValueError(f"its adversary {name!r} is not known")
+    found: Adversary = known[name](rho)
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InvalidProblem(f"RESULT {path} does not exist; write it with noap solve --out.")
+    try:
+        document = json_module.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise InvalidProblem(f"RESULT {path} is not JSON; write it with noap solve --out.") from None
+    if not isinstance(document, dict):
+        raise InvalidProblem(f"RESULT {path} is not a result of noap solve; write one with noap solve --out.")
+    return document

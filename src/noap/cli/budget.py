@@ -1,0 +1,69 @@
+"""The adversary and its budget, as the command line says them: by name, in noise or in rho."""
+
+import enum
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+import noap
+from noap.adversaries import Adversary
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+
+__all__ = ["AdversaryName", "adversary_of", "budgets_of", "family_of", "noise_unit"]
+
+
+class AdversaryName(enum.StrEnum):
+    """Who may move what."""
+
+    feature = "feature"
+    sample = "sample"
+    none = "none"
+
+
+def adversary_of(name: AdversaryName, noise: float | None, rho: float | None, n: int) -> Adversary:
+    """Return the adversary of n samples that --adversary, --noise and --rho ask for."""
+    if noise is not None and rho is not None:
+        raise InvalidProblem("--noise and --rho both set the budget; pass one of them.")
+    for option, budget in (("--noise", noise), ("--rho", rho)):
+        if budget is not None and not (math.isfinite(budget) and budget >= 0):
+            raise InvalidProblem(f"{option} must be a finite number of at least 0, got {budget}.")
+    dial = 0.1 if noise is None else noise
+    if name is AdversaryName.feature:
+        return noap.FeatureWise(rho if rho is not None else dial * math.sqrt(n))
+    if name is AdversaryName.sample:
+        return noap.SampleWise(rho if rho is not None else dial)
+    if noise or rho:
+        raise InvalidProblem("--noise and --rho need an adversary; drop them or pass --adversary feature or sample.")
+    return noap.NoAdversary()
+
+
+def family_of(name: AdversaryName) -> Callable[[float], Adversary]:
+    """Return what makes an adversary from a budget; "none" has no budget to vary."""
+    if name is AdversaryName.none:
+        raise InvalidProblem("--adversary none has no budget to vary; pass feature or sample.")
+    return noap.FeatureWise if name is AdversaryName.feature else noap.SampleWise
+
+
+def noise_unit(name: AdversaryName, n: int) -> float:
+    """Return the budget rho of noise 1 on n samples."""
+    return math.sqrt(n) if name is AdversaryName.feature else 1.0
+
+
+def budgets_of(name: AdversaryName, noises: str | None, rhos: str | None, n: int) -> FloatArray | None:
+    """Return the budgets that a list such as "0,0.1,0.2" asks for; None if neither list is given."""
+    if noises is not None and rhos is not None:
+        raise InvalidProblem("--noise and --rho both set the budgets; pass one of them.")
+    option, given = ("--noise", noises) if noises is not None else ("--rho", rhos)
+    if given is None:
+        return None
+    try:
+        budgets = np.array([float(entry) for entry in given.split(",")])
+    except ValueError:
+        raise InvalidProblem(
+            f"{option} must be numbers with commas between, such as 0,0.1,0.2, got {given!r}."
+        ) from None
+    if not (np.isfinite(budgets).all() and (budgets >= 0).all()):
+        raise InvalidProblem(f"{option} must hold finite numbers of at least 0, got {given!r}.")
+    return budgets * (noise_unit(name, n) if noises is not None else 1.0)

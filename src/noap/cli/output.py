@@ -1,0 +1,56 @@
+"""Write files so that nothing is lost: never over another one unasked, and whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from noap.errors import InvalidProblem
+
+__all__ = ["check_suffix", "refuse_to_overwrite", "write_file", "write_text"]
+
+
+def refuse_to_overwrite(path: Path | None, force: bool, option: str = "--out") -> None:
+    """Raise InvalidProblem if `path` exists and `force` is off, or if its folder is missing."""
+    if path is None:
+        return
+    if path.is_dir():
+        raise InvalidProblem(f"{option} {path} is a folder; add a file name.")
+    if path.exists() and not force:
+        raise InvalidProblem(f"{option} {path} exists; choose another name or add --force.")
+    if not path.parent.is_dir():
+        raise InvalidProblem(f"{option} {path}: the folder {path.parent} does not exist; create it first.")
+
+
+def check_suffix(path: Path | None, option: str, known: tuple[str, ...]) -> None:
+    """Raise InvalidProblem if the name of `path` does not end in one of the known suffixes."""
+    if path is not None and path.suffix.lower() not in known:
+        listed = ", ".join(known[:-1]) + f" or {known[-1]}" if len(known) > 1 else known[0]
+        raise InvalidProblem(f"{option} {path} must end in {listed}.")
+
+
+def write_file(path: Path, option: str, write: Callable[[Path], object]) -> None:
+    """Have `write` make a file beside `path`, and put it in place when it is complete.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file goes; what was there stays until the new one is whole.
+    option : str
+        Named in the message when the file cannot be written.
+    write : callable
+        Takes the path to write to, which has the suffix of `path`.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix=".noap-", dir=path.parent) as folder:
+            draft = Path(folder) / path.name
+            write(draft)
+            os.replace(draft, path)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InvalidProblem(f"{option} {path} cannot be written ({reason}); choose another place.") from None
+
+
+def write_text(path: Path, option: str, text: str) -> None:
+    """Write text in UTF-8, whole or not at all."""
+    write_file(path, option, lambda draft: draft.write_text(text, encoding="utf-8"))

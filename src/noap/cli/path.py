@@ -1,0 +1,190 @@
+"""`noap path`: which features of a file survive as the noise grows."""
+
+import json as json_module
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+import noap
+from noap._path.barcode import barcode
+from noap._version import __version__
+from noap.cli.budget import AdversaryName, budgets_of, family_of, noise_unit
+from noap.cli.data import read_table
+from noap.cli.options import Center, DataFile, Force, Gap, Json, Method, Scale, Seed, TimeLimit, Who
+from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.errors import InvalidProblem
+from noap.result import Status
+
+__all__ = ["path", "print_path"]
+
+# More rows than this scroll off the screen; --out and --json hold all of them.
+_MOST_ROWS = 25
+
+
+def path(
+    file: DataFile,
+    k: Annotated[list[int] | None, typer.Option("-k", help="How many features to keep; repeat it for several.")] = None,
+    adversary: Who = AdversaryName.feature,
+    noise: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Noises to solve at, such as 0,0.1,0.2; chosen if not given.")
+    ] = None,
+    rho: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Budgets as in the paper, instead of --noise.")
+    ] = None,
+    points: Annotated[int, typer.Option(help="How many budgets to begin with when they are chosen.")] = 33,
+    tolerance: Annotated[
+        float, typer.Option(help="How well changes are located, as a share of the largest budget.")
+    ] = 1e-3,
+    method: Method = "exact",
+    center: Center = True,
+    scale: Scale = True,
+    gap: Gap = 1e-4,
+    time_limit: TimeLimit = None,
+    jobs: Annotated[int | None, typer.Option(help="Processes to share the work; -1 for all cores.")] = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the points to this .csv, .parquet or .json file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw band, barcode and loadings to this .png, .svg or .pdf.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> int:
+    """Show which features survive as the noise grows, with a proof at every point.
+
+    For example:
+
+    noap path data.csv -k 5
+
+    noap path data.csv -k 5 --out path.csv --plot path.png
+
+    noap path data.parquet -k 5 --noise 0,0.1,0.2,0.4 --json
+
+    noap path data.npy -k 3 -k 5 -k 8 --adversary sample --jobs 2
+    """
+    check_suffix(out, "--out", (".csv", ".parquet", ".json"))
+    check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
+    refuse_to_overwrite(out, force)
+    refuse_to_overwrite(plot, force, "--plot")
+    sparsities = k or [5]
+    if plot is not None and len(sparsities) > 1:
+        raise InvalidProblem("--plot draws one path; pass -k once.")
+    family = family_of(adversary)
+    table = read_table(file)
+    n = int(table.X.shape[0])
+    paths = noap.path(
+        table.standardised(center, scale),
+        sparsities,
+        family,
+        budgets_of(adversary, noise, rho, n),
+        method,
+        jobs,
+        points=points,
+        tolerance=tolerance,
+        gap=gap,
+        time_limit=time_limit,
+        random_state=seed,
+        progress=not json,
+    )
+    unit = noise_unit(adversary, n)
+    document = _document(paths, unit, center=center, scale=scale)
+    if out is not None:
+        _write(out, paths, unit, document)
+    if plot is not None:
+        write_file(plot, "--plot", lambda draft: paths[0].plot().savefig(draft, dpi=150))
+    if json:
+        typer.echo(document)
+    else:
+        console = Console(highlight=False)
+        for one in paths:
+            print_path(one, table.names, unit, console)
+        for written in (out, plot):
+            if written is not None:
+                console.print(f"Written to {written}.", markup=False, soft_wrap=True)
+    return 3 if any(result.limit is not None for one in paths for result in one.results) else 0
+
+
+def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Console) -> None:
+    """Print how long every feature lives, the stages and what is proved; `unit` is the rho of noise 1."""
+    rows = barcode(path)
+    grid = Grid(title=f"k = {path.k}: {len(rows)} of {len(names)} features are ever selected", title_justify="left")
+    grid.add_column("feature")
+    grid.add_column("survives to noise", justify="right")
+    grid.add_column("selected at noise")
+    for row in rows[:_MOST_ROWS]:
+        spans = "; ".join(f"{a / unit:.4g} to {b / unit:.4g}" for a, b in path.intervals[row.feature])
+        survives = "tie" if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
+        grid.add_row(escape(names[row.feature]), survives, spans)
+    console.print(grid)
+    if len(rows) > _MOST_ROWS:
+        console.print(f"... and {len(rows) - _MOST_ROWS} more; --out writes all of them.")
+    if any(bar.tied for row in rows for bar in row.bars):
+        console.print("A feature survives while no other one would do as well; where some tie, the first is kept.")
+    words = {"full": f"{path.k} features", "partial": "fewer", "single": "one", "none": "nothing left"}
+    shown = ", ".join(f"{words[s.kind]} at {s.start / unit:.4g} to {s.end / unit:.4g}" for s in path.stages())
+    console.print(f"Stages by noise: {shown}.", soft_wrap=True)
+    optimal = sum(result.status is Status.OPTIMAL for result in path.results)
+    asked = path.results[0].asked_gap
+    console.print(f"{optimal} of {len(path)} points proved optimal to a gap of {asked:g} (rigorous).", soft_wrap=True)
+
+
+def _write(out: Path, paths: tuple[noap.Path, ...], unit: float, document: str) -> None:
+    if out.suffix.lower() == ".json":
+        write_text(out, "--out", document + "\n")
+        return
+    import polars as pl
+
+    frame = pl.concat([one.to_frame(loadings=True) for one in paths])
+    frame.insert_column(2, (frame["rho"] / unit).alias("noise"))
+    if out.suffix.lower() == ".csv":
+        joined = frame.with_columns(pl.col("features").list.join("; "))
+        write_file(out, "--out", joined.write_csv)
+    else:
+        write_file(out, "--out", frame.write_parquet)
+
+
+def _document(paths: tuple[noap.Path, ...], unit: float, *, center: bool, scale: bool) -> str:
+    return json_module.dumps(
+        {
+            "noap": __version__,
+            "center": center,
+            "scale": scale,
+            "rho_of_noise_1": unit,
+            "paths": [_as_dict(one, unit) for one in paths],
+        },
+        indent=2,
+    )
+
+
+def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
+    base = path.family.base
+    names = path.feature_names or tuple(f"x{j}" for j in range(base.n_features))
+    return {
+        "k": path.k,
+        "n_samples": base.n_samples,
+        "n_features": base.n_features,
+        "adversary": type(base.adversary).__name__,
+        "rho_max": path.rho_max,
+        "lifetimes": {names[j]: rho for j, rho in enumerate(path.lifetimes.tolist()) if not math.isnan(rho)},
+        "intervals": {names[j]: spans for j, spans in enumerate(path.intervals) if spans},
+        "stages": [{"kind": s.kind, "start": s.start, "end": s.end} for s in path.stages()],
+        "points": [
+            {
+                "rho": result.problem.adversary.rho,
+                "noise": result.problem.adversary.rho / unit,
+                "robust_variance": result.value,
+                "bound": result.bound if math.isfinite(result.bound) else None,
+                "gap": result.gap if math.isfinite(result.gap) else None,
+                "status": result.status.value,
+                "limit": None if result.limit is None else result.limit.value,
+                "features": [names[j] for j in support],
+                "loadings": result.v[support].tolist(),
+                "messages": list(result.messages),
+            }
+            for result, support in zip(path.results, path.supports, strict=True)
+        ],
+    }

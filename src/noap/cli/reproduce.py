@@ -1,0 +1,104 @@
+"""`noap reproduce`: the paper's figures and what the full problem says, resumable."""
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from noap.errors import InvalidProblem, StoreError
+
+__all__ = ["reproduce"]
+
+
+class What(enum.StrEnum):
+    """What to reproduce."""
+
+    figure1 = "figure1"
+    figure2 = "figure2"
+    all = "all"
+
+
+_EXPERIMENTS = {
+    What.figure1: ("stages", "figures"),
+    What.figure2: ("figures",),
+    # The long programs come last: whatever stops the run, the quick experiments are there.
+    What.all: ("sample-wise", "recovery", "stages", "figures"),
+}
+_COLOURS = {"holds": "green", "does not hold": "red", "depends": "yellow", "not enough data": "dim"}
+
+
+def reproduce(
+    what: Annotated[What, typer.Argument(help="A figure of the paper, or all with Theorems 3 to 5 and the claims.")],
+    quick: Annotated[
+        bool, typer.Option("--quick", help="2 trials, 1 s per program and coarser grids: minutes instead of hours.")
+    ] = False,
+    jobs: Annotated[int, typer.Option(help="Processes on this machine, -1 for all cores.")] = 1,
+    cluster: Annotated[str | None, typer.Option(help="Do the work on this Dask scheduler, tcp://host:8786.")] = None,
+    trials: Annotated[int | None, typer.Option(help="Independent draws per point. 10, or 2 with --quick.")] = None,
+    mip_seconds: Annotated[
+        float | None, typer.Option(help="Limit of every program. 30 (the paper: 1800), or 1 with --quick.")
+    ] = None,
+    backend: Annotated[str, typer.Option(help="Solver of the printed programs: scip, highs, gurobi (paper).")] = "scip",
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of tables, figures and claims. noap-reproduction[-quick].")
+    ] = None,
+    store: Annotated[Path | None, typer.Option(help="File of finished trials. trials.sqlite in --out.")] = None,
+    render: Annotated[bool, typer.Option("--render", help="Run nothing; draw what is stored.")] = False,
+) -> int:
+    """Reproduce the paper's experiments, with numbers, certified bounds and checked claims.
+
+    Every finished trial is stored at once: stop it any way you like and run the same command again to go on.
+
+    For example:
+
+    noap reproduce all --quick
+
+    noap reproduce figure1 --jobs 2 --backend gurobi
+
+    noap reproduce all --cluster tcp://scheduler:8786
+    """
+    # Slow to import, and only this command needs them.
+    from noap.experiments import Store, paper_specs, run
+    from noap.experiments.report import render as write_report
+    from noap.mip.backends.registry import backend_named
+
+    backend_named(backend)
+    specs = paper_specs(quick=quick, trials=trials, mip_seconds=mip_seconds, backend=backend)
+    chosen = {name: specs[name] for name in _EXPERIMENTS[what]}
+    folder = out if out is not None else Path("noap-reproduction-quick" if quick else "noap-reproduction")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidProblem(f"--out {folder} cannot be made ({error.strerror}); choose another folder.") from None
+    given = {"--trials": trials, "--mip-seconds": mip_seconds, "--backend": None if backend == "scip" else backend}
+    command = " ".join(
+        ["noap reproduce", what.value, *(["--quick"] if quick else [])]
+        + [f"{name} {f'{value:g}' if isinstance(value, float) else value}" for name, value in given.items() if value]
+    )
+    console = Console(highlight=False, soft_wrap=True)
+    with Store(store if store is not None else folder / "trials.sqlite", writing=not render) as kept:
+        ended = None if render else run(list(chosen.values()), kept, jobs=jobs, cluster=cluster, progress=True)
+        if ended is not None:
+            console.print(f"{ended.done} trials done, {ended.found} were there, of {ended.wanted}.")
+            if ended.interrupted:
+                console.print("Interrupted: run the same command again to go on.")
+                return 130
+        try:
+            judged = write_report(chosen, kept, folder, command=command)
+        except OSError as error:
+            raise StoreError(
+                f"--out {folder} cannot be written ({error.strerror or error}); the trials are stored, make room or "
+                "choose another folder and run again."
+            ) from None
+    table = Table(title="The paper's claims", title_justify="left")
+    for column in ("claim", "source", "verdict"):
+        table.add_column(column)
+    for claim, judgement in judged:
+        verdict = judgement.verdict.value
+        table.add_row(claim.name, claim.source, f"[{_COLOURS[verdict]}]{verdict}[/]")
+    console.print(table)
+    console.print(f"Figures, tables and evidence are in {folder}.")
+    return 0

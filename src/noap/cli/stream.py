@@ -1,0 +1,37 @@
+"""Files too large for memory, on the command line: one pass, then a problem that knows only X'X."""
+
+from pathlib import Path
+
+from noap.cli.budget import AdversaryName, adversary_of
+from noap.errors import InvalidProblem
+from noap.problem import Problem
+from noap.stream.files import is_pattern
+
+__all__ = ["streamed_problem", "wants_stream"]
+
+
+def wants_stream(file: Path, asked: bool) -> bool:
+    """Return whether FILE is to be read in batches: it was asked for, or it names several files."""
+    return asked or (not file.is_file() and is_pattern(str(file)))
+
+
+def streamed_problem(
+    file: Path,
+    k: int,
+    adversary: AdversaryName,
+    noise: float | None,
+    rho: float | None,
+    *,
+    center: bool,
+    scale: bool,
+) -> tuple[Problem, tuple[str, ...]]:
+    """Return the problem of the standardised samples in FILE, and the names of its columns."""
+    from noap.stream import summarise
+
+    if adversary is AdversaryName.sample:
+        raise InvalidProblem(
+            "--adversary sample moves samples one by one and needs them all in memory; pass one file without --stream."
+        )
+    summary = summarise(file)
+    names = summary.names or ()
+    return summary.problem(k, adversary_of(adversary, noise, rho, summary.n_samples), center=center, scale=scale), names

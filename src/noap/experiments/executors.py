@@ -1,0 +1,98 @@
+"""Three ways to get trials done: here, in processes of this machine, on a Dask cluster. One interface: an iterator."""
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from noap.errors import InvalidProblem, NoapError
+from noap.experiments.spec import Trial
+from noap.experiments.trial import Outcome
+
+__all__ = ["Executor", "Work", "here", "on_cluster", "on_cores"]
+
+Work = Callable[[Trial], Outcome | None]
+Stopping = Callable[[], bool]
+# Takes the trials, how to do one, and a question asked before each: stop here? Yields them as they finish.
+Executor = Callable[[list[Trial], Work, Stopping], Iterator[tuple[Trial, Outcome | None]]]
+
+
+def here(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, Outcome | None]]:
+    """Do one after the other in this process."""
+    for trial in trials:
+        if stopping():
+            return
+        yield trial, work(trial)
+
+
+def on_cores(jobs: int) -> Executor:
+    """Return an executor on `jobs` processes of this machine (-1 for all cores), through joblib."""
+
+    def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, Outcome | None]]:
+        # Imported where processes are wanted; it ships no types.
+        from joblib import Parallel, delayed  # type: ignore[import-untyped]
+
+        # When the run is to stop nothing more is handed out, and what is in flight comes back.
+        tasks = (delayed(_paired)(work, trial) for trial in trials if not stopping())
+        yield from Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)(tasks)
+
+    return execute
+
+
+def _paired(work: Work, trial: Trial) -> tuple[Trial, Outcome | None]:
+    return trial, work(trial)
+
+
+def on_cluster(address: str, *, timeout: float = 10.0) -> Executor:
+    """Return an executor on the Dask scheduler at `address`, such as tcp://host:8786.
+
+    The cluster computes, this process stores: a worker that dies costs its trials in flight, which the scheduler hands
+    to another.
+    """
+    try:
+        distributed: Any = importlib.import_module("distributed")
+    except ImportError:
+        raise NoapError("--cluster needs Dask; install it with: pip install 'noap[dask]'.") from None
+    if "://" not in address:
+        raise InvalidProblem(
+            f"--cluster must be the address of a Dask scheduler, such as tcp://host:8786, got {address}."
+        )
+
+    def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, Outcome | None]]:
+        with _client(distributed, address, timeout) as client:
+            futures = {client.submit(work, trial, pure=False): trial for trial in trials}
+            waiting = distributed.as_completed(list(futures), loop=client.loop)
+            try:
+                for future in waiting:
+                    trial = futures.pop(future)
+                    yield trial, future.result()
+                    if stopping():
+                        return
+            finally:
+                client.cancel(list(futures), reason="the run was stopped")
+
+    return execute
+
+
+def _client(distributed: Any, address: str, timeout: float) -> Any:
+    from noap._version import __version__
+
+    try:
+        client = distributed.Client(address, timeout=timeout, set_as_default=False)
+    except (OSError, TimeoutError):
+        raise NoapError(
+            f"--cluster {address} cannot be reached; start it with `dask scheduler` and `dask worker {address}`."
+        ) from None
+    versions = set(client.run(_version).values())
+    if versions - {__version__}:
+        client.close()
+        raise NoapError(
+            f"The workers of {address} have noap {', '.join(sorted(versions))}, this is {__version__}; "
+            "install the same version everywhere."
+        )
+    return client
+
+
+def _version() -> str:
+    from noap._version import __version__
+
+    return __version__

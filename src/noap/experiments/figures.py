@@ -1,0 +1,247 @@
+"""Pictures of experiments: pure functions from tables to figures, written as PNG and SVG."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+from noap.experiments.population import Population
+from noap.experiments.spec import Spec
+from noap.experiments.table import BEST
+from noap.linalg.types import FloatArray
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "vectors_over_n"]
+
+# Okabe and Ito's colours stay apart for colour-blind readers; markers tell the lines apart without any colour.
+STYLE = {
+    BEST: ("#000000", "o"),
+    "MIP": ("#0072B2", "s"),
+    "MIP-r": ("#56B4E9", "D"),
+    "PPM": ("#D55E00", "^"),
+    "vanilla": ("#E69F00", "v"),
+    "exact": ("#009E73", "o"),
+    "exact-15": ("#009E73", "x"),
+    "MIP corrected": ("#CC79A7", "P"),
+    "MIP-r corrected": ("#CC79A7", "X"),
+}
+_POPULATION = {"color": "0.35", "linewidth": 1.0}
+_FLOOR = 1e-5  # smallest gap that a logarithmic axis shows
+
+
+def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw the paper's first figure: cosines of the strong (solid) and weak (dashed) part, one column per method.
+
+    Parameters
+    ----------
+    points : polars.DataFrame
+        Means and standard deviations, from :func:`noap.experiments.table.points`.
+    spec : Spec
+    population : Population
+        Drawn as thin grey lines behind the exact method.
+    """
+    labels = [BEST, "MIP", "MIP-r", "PPM", "vanilla", "exact"]
+    figure, panels = _grid(len(spec.samples), len(labels), "rho-bar")
+    for n, row in zip(spec.samples, panels, strict=True):
+        for label, axes in zip(labels, row, strict=True):
+            one = _select(points, label, n)
+            _band(axes, one, "cosine_strong", STYLE[label], "-", "strong")
+            _band(axes, one, "cosine_weak", STYLE[label], "--", "weak")
+            if label == "exact":
+                _cosines_of(axes, population)
+            axes.set_ylim(-0.05, 1.08)
+            axes.set_title(label, fontsize="small")
+        row[0].set_ylabel(f"n = {n}\ncosine with the truth")
+        row[0].legend(frameon=False, fontsize="small")
+    return figure
+
+
+def cosines_full(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw the cosines of the certified optimum at full d over a fine grid, one row per n, with the population path.
+
+    The vertical lines are the exact thresholds of Theorem 5.
+    """
+    figure, panels = _grid(len(spec.samples), 2, "rho-bar", width=4.2)
+    for n, row in zip(spec.samples, panels, strict=True):
+        one = _select(points, "exact", n)
+        _band(row[0], one, "cosine_strong", STYLE["exact"], "-", "strong")
+        _band(row[0], one, "cosine_weak", STYLE["exact"], "--", "weak")
+        _cosines_of(row[0], population)
+        row[0].set_ylim(-0.05, 1.08)
+        row[0].set_ylabel(f"n = {n}\ncosine with the truth")
+        _band(row[1], one, "size", STYLE["exact"], "-", "certified optimum")
+        row[1].plot(population.budgets, population.sizes, label="population", drawstyle="steps-post", **_POPULATION)
+        row[1].set_ylabel("features selected")
+        for axes in row:
+            for threshold in population.thresholds:
+                axes.axvline(threshold, color="0.7", linewidth=0.8, linestyle=":")
+    for axes in panels[0]:
+        axes.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def measures(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw the paper's second figure: gap, objective and support recovery, on the paper's 15 features."""
+    return _measures(
+        points,
+        spec,
+        population=None,
+        gaps=("MIP", "MIP-r", "vanilla", "MIP corrected"),
+        values=("MIP", "MIP-r", "PPM", "vanilla", "exact-15"),
+        supports=("MIP", "MIP-r", "PPM"),
+        scope="15 features",
+    )
+
+
+def measures_full(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw gap, objective and support recovery over all features, with certified bounds and the population path."""
+    return _measures(
+        points,
+        spec,
+        population=population,
+        gaps=("exact", "vanilla"),
+        values=("exact", "PPM", "vanilla"),
+        supports=("exact", "PPM"),
+        scope="all features",
+    )
+
+
+def _measures(
+    points: "polars.DataFrame",
+    spec: Spec,
+    *,
+    population: Population | None,
+    gaps: Sequence[str],
+    values: Sequence[str],
+    supports: Sequence[str],
+    scope: str,
+) -> Figure:
+    figure, panels = _grid(len(spec.samples), 3, "rho-bar", width=4.2)
+    for n, (gap, value, support) in zip(spec.samples, panels, strict=True):
+        for label in gaps:
+            _band(gap, _select(points, label, n), "gap", STYLE[label], "-", label, floor=_FLOOR)
+        gap.set_yscale("log")
+        gap.set_ylabel(f"n = {n}\n(bound - best value)/best value")
+        for label in values:
+            _band(value, _select(points, label, n), "value", STYLE[label], "-", label, floor=0.0)
+        value.set_ylabel("robust variance")
+        for label in supports:
+            one = _select(points, label, n)
+            _band(support, one, "recovery_strong", STYLE[label], "-", f"{label}, strong")
+            _band(support, one, "recovery_weak", STYLE[label], "--", f"{label}, weak")
+        support.set_ylabel("support recovered")
+        support.set_ylim(-0.05, 1.65)
+        support.set_yticks([0.0, 0.5, 1.0])
+        if population is not None:
+            value.plot(population.budgets, population.values, label="population", **_POPULATION)
+            support.plot(population.budgets, population.recovery_strong, label="population", **_POPULATION)
+            support.plot(population.budgets, population.recovery_weak, linestyle="--", **_POPULATION)
+    for axes, title in zip(panels[0], (f"gap, {scope}", f"objective, {scope}", f"support, {scope}"), strict=True):
+        axes.set_title(title, fontsize="small")
+        axes.legend(frameon=False, fontsize="x-small", ncols=2 if axes is panels[0][2] else 1)
+    return figure
+
+
+def vectors_over_n(cosines_to_vanilla: "polars.DataFrame", spec: Spec) -> Figure:
+    """Draw Theorem 3: the cosine between the sample-wise optimum at rho and the one at 0, against n.
+
+    Parameters
+    ----------
+    cosines_to_vanilla : polars.DataFrame
+        Columns n, budget, mean, std, from :func:`noap.experiments.claims.cosines_to_vanilla`.
+    """
+    figure, panels = _grid(1, 1, "samples n", width=5.0)
+    axes = panels[0][0]
+    styles = zip(("#0072B2", "#009E73", "#E69F00", "#D55E00", "#CC79A7"), "osv^D", strict=True)
+    for budget, (colour, marker) in zip(sorted(b for b in spec.budgets if b > 0), styles, strict=False):
+        one = cosines_to_vanilla.filter(cosines_to_vanilla["budget"] == budget).sort("n")
+        x, mean, std = (one[name].to_numpy() for name in ("n", "mean", "std"))
+        axes.plot(x, 1.0 - mean, color=colour, marker=marker, label=f"rho = {budget:g}")
+        axes.fill_between(
+            x, np.maximum(1.0 - mean - std, 1e-6), 1.0 - mean + std, color=colour, alpha=0.15, linewidth=0
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_ylabel("1 - cosine between the optima at rho and at 0")
+    axes.legend(frameon=False, fontsize="small")
+    return figure
+
+
+def recovery(points: "polars.DataFrame", spec: Spec, guaranteed: tuple[FloatArray, FloatArray]) -> Figure:
+    """Draw Theorem 4: cosine of the certified optimum with a general sparse truth, and what the theorem guarantees.
+
+    Parameters
+    ----------
+    guaranteed : (budgets, cosines)
+        The population guarantee of Theorem 4 as corrected.
+    """
+    figure, panels = _grid(1, 1, "rho-bar", width=5.0)
+    axes = panels[0][0]
+    styles = zip(("#D55E00", "#0072B2", "#009E73"), "^so", strict=True)
+    for n, style in zip(spec.samples, styles, strict=False):
+        _band(axes, _select(points, "exact", n), "cosine", style, "-", f"n = {n}")
+    axes.plot(*guaranteed, linestyle="--", label="guaranteed as n grows (Theorem 4, corrected)", **_POPULATION)
+    axes.set_ylabel("cosine with the truth")
+    axes.set_ylim(0.0, 1.05)
+    axes.legend(frameon=False, fontsize="small", loc="lower left")
+    return figure
+
+
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write `stem`.png and `stem`.svg; the same figure gives the same bytes. Return the paths."""
+    written = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
+    # Without the salt and with a date, every SVG would differ from the last.
+    with rc_context({"svg.hashsalt": "noap"}):
+        figure.savefig(written[0], dpi=130, metadata={"Software": None})
+        figure.savefig(written[1], metadata={"Date": None})
+    return written
+
+
+def _grid(rows: int, columns: int, label: str, width: float = 2.5) -> tuple[Figure, list[list[Any]]]:
+    figure = Figure(figsize=(width * columns, 2.6 * rows + 0.3), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    for axes in panels.flat:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.tick_params(labelsize="small")
+    for axes in panels[-1]:
+        axes.set_xlabel(label)
+    return figure, [list(row) for row in panels]
+
+
+def _select(points: "polars.DataFrame", label: str, n: int) -> "polars.DataFrame":
+    return points.filter((points["method"] == label) & (points["n"] == n)).sort("budget")
+
+
+def _band(
+    axes: Any,
+    points: "polars.DataFrame",
+    name: str,
+    style: tuple[str, str],
+    line: str,
+    label: str,
+    floor: float | None = None,
+) -> None:
+    """Plot the mean, and shade one standard deviation on either side."""
+    known = points.filter(points[name].is_not_null())
+    x, mean, std = (known[column].to_numpy() for column in ("budget", name, f"{name}_std"))
+    low = mean - std
+    if floor is not None:
+        mean, low = np.maximum(mean, floor), np.maximum(low, floor)
+    if name == "gap":  # on a logarithmic axis a large deviation would reach down to nothing: no trial lies there
+        low = np.minimum(np.maximum(low, known["gap_min"].to_numpy()), mean)
+    colour, marker = style
+    every = max(len(x) // 12, 1)
+    axes.plot(
+        x, mean, color=colour, marker=marker, markersize=4, markevery=every, linestyle=line, linewidth=1.5, label=label
+    )
+    axes.fill_between(x, low, mean + std, color=colour, alpha=0.15, linewidth=0)
+
+
+def _cosines_of(axes: Any, population: Population) -> None:
+    axes.plot(population.budgets, population.cosine_strong, label="population", **_POPULATION)
+    axes.plot(population.budgets, population.cosine_weak, linestyle="--", **_POPULATION)

@@ -1,0 +1,218 @@
+"""What follows from the store: tables, figures, claims and a page that explains them. No solver runs here."""
+
+import datetime
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from noap.experiments.claims import Claim, Judgement, cosines_to_vanilla, judge
+from noap.experiments.population import guaranteed_cosines, population_of
+from noap.experiments.spec import Spec
+from noap.experiments.store import Store
+from noap.experiments.table import export, points, trials
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["FIGURES", "claims_page", "render", "write_figures"]
+
+# Which experiment every figure is drawn from, and what it shows.
+FIGURES = {
+    "figure1": ("figures", "The paper's first figure: cosine with the truth, strong part solid, weak part dashed."),
+    "figure1-full": (
+        "stages",
+        "The same for the certified optimum over all features, on a fine grid; population in grey.",
+    ),
+    "figure2": ("figures", "The paper's second figure: gap, objective and support recovery on the 15 chosen features."),
+    "figure2-full": ("figures", "The same over all features, with certified bounds; population in grey."),
+    "theorem3": ("sample-wise", "Sample-wise optima at rho against the one at 0, as n grows."),
+    "theorem4": ("recovery", "Cosine with a general sparse truth, and what Theorem 4 (corrected) guarantees."),
+}
+
+_LEGEND = """\
+`exact` is certified over all features, `exact-15` over the 15 that Algorithm 1 keeps. `MIP` and `MIP-r` are the paper's
+programs as printed, on those 15: their vector is the program's own solution and nothing else. The *corrected* ones have
+the valid rows of docs/mip.md and start from an incumbent. `PPM` is Algorithm 2 from the vanilla answer. `vanilla` is
+the projected power method, its bound the certified optimum without an adversary. `best` is the best objective of MIP,
+MIP-r and PPM. Where the optimum is 0 (rho >= rho_max) the programs are not run, and no method has a direction but PPM
+and vanilla, which do not look. Gaps are against the best value known over the same features.
+"""
+
+
+def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path) -> list[str]:
+    """Draw every figure whose experiment has trials; return their names."""
+    from noap.experiments import figures
+
+    drawn = []
+    for name, (experiment, _) in FIGURES.items():
+        table = tables.get(experiment)
+        if table is None or table.height == 0:
+            continue
+        spec, means = specs[experiment], points(table)
+        if name == "theorem3":
+            figure = figures.vectors_over_n(cosines_to_vanilla(table), spec)
+        elif name == "theorem4":
+            figure = figures.recovery(means, spec, guaranteed_cosines(spec.model, max(spec.budgets)))
+        else:
+            draw = {
+                "figure1": figures.cosines,
+                "figure1-full": figures.cosines_full,
+                "figure2": figures.measures,
+                "figure2-full": figures.measures_full,
+            }[name]
+            figure = draw(means, spec, population_of(spec.model, max(spec.budgets)))
+        figures.save(figure, folder / name)
+        drawn.append(name)
+    return drawn
+
+
+def render(specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str) -> list[tuple[Claim, Judgement]]:
+    """Write tables, figures, claims and README.md to `folder`; return the judged claims.
+
+    Parameters
+    ----------
+    specs : mapping of str to Spec
+        The experiments to show.
+    store : Store
+    folder : Path
+        Must exist. Files of earlier calls are replaced: they are functions of the store.
+    command : str
+        What reproduces them, for the page.
+    """
+    import polars as pl
+
+    tables = {name: trials(spec, store) for name, spec in specs.items()}
+    known = [table for table in tables.values() if table.height]
+    if known:
+        every = pl.concat(known, how="diagonal_relaxed")
+        export(every, folder / "trials.parquet")
+        export(every.drop("environment", "finished", "scope", "loadings"), folder / "trials.csv")
+        export(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
+    drawn = write_figures(specs, tables, folder)
+    judged = judge(tables)
+    _write(folder / "claims.md", claims_page(judged))
+    _write(folder / "specs.json", json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n")
+    _write(folder / "README.md", _page(specs, tables, drawn, judged, command))
+    return judged
+
+
+def claims_page(judged: Sequence[tuple[Claim, Judgement]]) -> str:
+    """Return the claims with their verdicts and evidence as Markdown."""
+    parts = ["# The paper's claims, checked\n"]
+    for claim, judgement in judged:
+        parts.append(
+            f"## {claim.name}: **{judgement.verdict.value}**\n\n"
+            f"- says: {claim.statement} ({claim.source})\n- evidence: {judgement.evidence}\n"
+        )
+    return "\n".join(parts)
+
+
+def _page(
+    specs: Mapping[str, Spec],
+    tables: Mapping[str, "polars.DataFrame"],
+    drawn: Sequence[str],
+    judged: Sequence[tuple[Claim, Judgement]],
+    command: str,
+) -> str:
+    parts = [
+        "# The paper's experiments, reproduced\n",
+        "Made by the command below; it goes on where it stopped, and draws everything again from the stored trials.\n",
+        f"    {command}\n",
+        "Files: `points.csv` (every point of every figure: means, standard deviations, counts), `trials.csv` and "
+        "`trials.parquet` (every trial; the latter with vectors and environments), `specs.json` (what was asked), "
+        "[claims.md](claims.md).\n",
+        "## Claims\n",
+        _table(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
+        "## Experiments\n",
+        _experiments(specs, tables),
+        _LEGEND,
+        "## Methods of the figures\n",
+        _methods(specs, tables),
+        _environments(tables),
+        "## Figures\n",
+        *[f"![{name}]({name}.png)\n\n*{name}* ([SVG]({name}.svg)). {FIGURES[name][1]}\n" for name in drawn],
+    ]
+    return "\n".join(parts)
+
+
+def _experiments(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:
+    rows = []
+    for name, spec in specs.items():
+        model = spec.model
+        kind = f"k1 = {model.k1}, c = {model.c:g}" if model.c is not None else "general truth"
+        done = tables[name].filter(tables[name]["key"].is_not_null()) if tables[name].height else tables[name]
+        rows.append(
+            [
+                name,
+                spec.hash,
+                f"d = {model.d}, k = {model.k}, lambda = {model.lam:g}, {kind}",
+                ", ".join(map(str, spec.samples)),
+                f"{min(spec.budgets):g} to {max(spec.budgets):g}, {len(spec.budgets)} values",
+                str(len(spec.seeds)),
+                f"{done.height} of {sum(1 for _ in spec.trials())}",
+                f"{float(done['seconds'].sum()) if done.height else 0.0:.0f}",
+            ]
+        )
+    return _table(["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"], rows)
+
+
+def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:
+    table, spec = tables.get("figures"), specs.get("figures")
+    if table is None or spec is None or table.height == 0:
+        return ""
+    rows = []
+    for method in spec.methods:
+        one = table.filter(table["method"] == method.label)
+        gaps = one["gap"].drop_nulls()
+        options = ", ".join(f"{name} {value}" for name, value in method.settings.items())
+        rows.append(
+            [
+                method.label,
+                f"{method.solver}{f' ({options})' if options else ''}",
+                "none" if method.time_limit is None else f"{method.time_limit:g}",
+                str(one["limit_hit"].is_not_null().sum()),
+                f"{_number(one['seconds'].median())} / {_number(one['seconds'].max())}",
+                f"{_number(gaps.median())} / {_number(gaps.max())}" if len(gaps) else "-",
+            ]
+        )
+    return _table(
+        ["label", "what it is", "limit, s", "stopped by it", "seconds, median / most", "gap, median / most"], rows
+    )
+
+
+def _environments(tables: Mapping[str, "polars.DataFrame"]) -> str:
+    # Experiments share trials: a certified optimum of one may be that of another.
+    rows = {
+        key: (document, finished)
+        for table in tables.values()
+        if table.height
+        for key, document, finished in table.select("key", "environment", "finished").iter_rows()
+        if key is not None
+    }
+    documents: dict[str, int] = {}
+    for document, _ in rows.values():
+        documents[document] = documents.get(document, 0) + 1
+    times = [finished for _, finished in rows.values()]
+    if not times:
+        return ""
+    first, last = (datetime.datetime.fromisoformat(moment) for moment in (min(times), max(times)))
+    lines = [f"From {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC."]
+    for document, count in documents.items():
+        shown = ", ".join(f"{name} {text}" for name, text in json.loads(document).items() if text != "not installed")
+        lines.append(f"- {count} trials: {shown}.")
+    return "## Where and when\n\n" + "\n".join(lines) + "\n"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _number(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, (int, float)) else "-"
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")

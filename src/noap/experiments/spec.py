@@ -1,0 +1,236 @@
+"""An experiment as data: what is drawn, at which budgets, by which methods. Frozen, validated, hashed."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from noap.errors import InvalidProblem
+
+__all__ = ["Adversary", "Method", "Model", "Spec", "Trial"]
+
+Adversary = Literal["feature", "sample"]
+Option = str | int | float | bool | None
+Options = Mapping[str, Option]
+SOLVERS = ("exact", "mip", "mip-r", "ascent", "ppm", "vanilla")
+
+
+@dataclass(frozen=True)
+class Model:
+    """The spiked Wishart model ``N(0, lam v v' + I)`` in d dimensions with a k-sparse truth v (Assumptions 2 and 3).
+
+    Attributes
+    ----------
+    d, k : int
+    lam : float
+    k1, c : int and float, or None
+        Strong features and their share of the squared norm; None for a truth uniform on the sphere of R^k.
+    """
+
+    d: int
+    k: int
+    lam: float
+    k1: int | None = None
+    c: float | None = None
+
+    def __post_init__(self) -> None:
+        _counts("model", {"d": self.d, "k": self.k})
+        if self.k > self.d:
+            raise InvalidProblem(f"k must be at most d = {self.d}, got {self.k}.")
+        if (self.k1 is None) != (self.c is None):
+            raise InvalidProblem("k1 and c must be given together, or neither of them.")
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a problem is solved: a solver, its options and its limits.
+
+    Attributes
+    ----------
+    label : str
+        Its name in tables and figures; not part of what is solved.
+    solver : str
+        "exact", "mip", "mip-r", "ascent", "ppm" or "vanilla".
+    options : tuple of (name, value)
+        Options of the solver, in order of their names; pass a mapping. `reduced_dim` restricts any of the first four to
+        the features that Algorithm 1 keeps.
+    gap : float
+    time_limit : float or None
+        Seconds.
+
+    Examples
+    --------
+    >>> Method("MIP", "mip", {"reduced_dim": 15, "as_printed": True}, time_limit=30.0).options
+    (('as_printed', True), ('reduced_dim', 15))
+    """
+
+    label: str
+    solver: str
+    options: Options | tuple[tuple[str, Option], ...] = ()
+    gap: float = 1e-4
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise InvalidProblem(f"solver must be one of {', '.join(map(repr, SOLVERS))}, got {self.solver!r}.")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise InvalidProblem(f"time_limit must be a positive number of seconds or None, got {self.time_limit!r}.")
+        object.__setattr__(self, "options", tuple(sorted(dict(self.options).items())))
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The options as a fresh dictionary."""
+        return dict(self.options)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """What is solved how: everything but the label."""
+        return {
+            "solver": self.solver,
+            "options": self.settings,
+            "gap": self.gap,
+            "time_limit": self.time_limit,
+        }
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One draw of the data, one budget, one method: the unit of work, stored when it is finished.
+
+    Attributes
+    ----------
+    adversary : "feature" or "sample"
+    model : Model
+    n, seed : int
+    budget : float
+        Feature-wise the normalised ``rho-bar = rho sqrt(k/n)``; sample-wise rho itself.
+    method : Method
+    """
+
+    adversary: Adversary
+    model: Model
+    n: int
+    seed: int
+    budget: float
+    method: Method
+
+    @property
+    def rho(self) -> float:
+        """The adversary's budget, ``rho-bar sqrt(n/k)`` feature-wise."""
+        return self.budget * math.sqrt(self.n / self.model.k) if self.adversary == "feature" else self.budget
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """Everything that decides the result."""
+        return {
+            "adversary": self.adversary,
+            "model": _fields(self.model),
+            "n": self.n,
+            "seed": self.seed,
+            "budget": self.budget,
+            "method": self.method.definition,
+        }
+
+    @property
+    def key(self) -> str:
+        """Hash of the definition: equal keys are the same work, and nothing else is."""
+        return digest(self.definition)
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment: the product of sample sizes, seeds, budgets and methods on one model.
+
+    Attributes
+    ----------
+    name : str
+    adversary : "feature" or "sample"
+    model : Model
+    samples : tuple of int
+        The values of n.
+    budgets : tuple of float
+        Feature-wise normalised, ``rho-bar = rho sqrt(k/n)``; sample-wise rho itself.
+    seeds : tuple of int
+        One independent draw each.
+    methods : tuple of Method
+        With distinct labels.
+
+    Examples
+    --------
+    >>> spec = Spec("tiny", "feature", Model(8, 2, 3.0), (30,), (0.0, 1.0), (0, 1), (Method("exact", "exact"),))
+    >>> len(list(spec.trials())), len(spec.hash)
+    (4, 16)
+    """
+
+    name: str
+    adversary: Adversary
+    model: Model
+    samples: tuple[int, ...]
+    budgets: tuple[float, ...]
+    seeds: tuple[int, ...]
+    methods: tuple[Method, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        if self.adversary not in ("feature", "sample"):
+            raise InvalidProblem(f"adversary must be 'feature' or 'sample', got {self.adversary!r}.")
+        for name in ("samples", "budgets", "seeds", "methods"):
+            entries = tuple(getattr(self, name))
+            object.__setattr__(self, name, entries)
+            if not entries or len(set(entries)) < len(entries):
+                raise InvalidProblem(f"{name} must hold at least one entry and none twice, got {entries!r}.")
+        for n in self.samples:
+            _counts("samples", {"n": n})
+        if not all(math.isfinite(budget) and budget >= 0 for budget in self.budgets):
+            raise InvalidProblem(f"budgets must be finite numbers of at least 0, got {self.budgets!r}.")
+        object.__setattr__(self, "budgets", tuple(float(budget) for budget in self.budgets))
+        for what in ([method.label for method in self.methods], [digest(m.definition) for m in self.methods]):
+            if len(set(what)) < len(what):
+                raise InvalidProblem("methods must differ in their labels and in what they do.")
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield the work, method by method, so that a run that is stopped has finished the quick methods."""
+        for method in self.methods:
+            for n in self.samples:
+                for seed in self.seeds:
+                    for budget in self.budgets:
+                        yield Trial(self.adversary, self.model, n, seed, budget, method)
+
+    @property
+    def definition(self) -> dict[str, Any]:
+        """The experiment as plain data."""
+        return {
+            "name": self.name,
+            "adversary": self.adversary,
+            "model": _fields(self.model),
+            "samples": list(self.samples),
+            "budgets": list(self.budgets),
+            "seeds": list(self.seeds),
+            "methods": [{"label": method.label} | method.definition for method in self.methods],
+        }
+
+    @property
+    def hash(self) -> str:
+        """Hash of the definition: a changed experiment is another one."""
+        return digest(self.definition)
+
+
+def digest(document: object) -> str:
+    """Return 16 hexadecimal digits that stand for a JSON document, whatever the order of its keys."""
+    return hashlib.sha256(canonical(document).encode()).hexdigest()[:16]
+
+
+def canonical(document: object) -> str:
+    """Return the one JSON text of a document: sorted keys, shortest floats that read back the same."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _fields(model: Model) -> dict[str, Any]:
+    return {"d": model.d, "k": model.k, "lam": float(model.lam), "k1": model.k1, "c": model.c}
+
+
+def _counts(where: str, counts: Mapping[str, Any]) -> None:
+    for name, count in counts.items():
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise InvalidProblem(f"{name} in {where} must be a positive integer, got {count!r}.")

@@ -1,0 +1,149 @@
+"""Flat tables of an experiment: every trial, and every point of a figure. Pure functions of the store."""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from noap.experiments.spec import Spec
+from noap.experiments.store import Store
+from noap.metrics import gap as relative_gap
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["BEST", "export", "points", "trials"]
+
+# The paper's "best": the vector of the best objective among its three methods.
+BEST, _CONTENDERS = "best", ("MIP", "MIP-r", "PPM")
+AVERAGED = (
+    "value",
+    "gap",
+    "cosine_strong",
+    "cosine_weak",
+    "cosine",
+    "recovery_strong",
+    "recovery_weak",
+    "recovery",
+    "size",
+    "seconds",
+)
+
+
+def trials(spec: Spec, store: Store) -> "polars.DataFrame":
+    """Return one row per finished trial of the experiment, and one per draw and budget for the paper's "best".
+
+    Columns: what was asked (experiment, method, n, seed, budget, ...), what was measured (see docs/scaling.md), and
+    two derived ones. `optimum` is the value that the exact method found for the whole problem. `gap` is (bound - lb)/lb
+    as in the paper: lb is the best value of all vectors that the methods found within the bound's scope, and it is null
+    where the optimum is 0.
+
+    Parameters
+    ----------
+    spec : Spec
+    store : Store
+
+    Returns
+    -------
+    polars.DataFrame
+    """
+    import polars
+
+    stored = store.rows(trial.key for trial in spec.trials())
+    asked: list[dict[str, Any]] = [
+        {
+            "experiment": spec.name,
+            "spec": spec.hash,
+            "adversary": trial.adversary,
+            "method": trial.method.label,
+            "n": trial.n,
+            "seed": trial.seed,
+            "budget": trial.budget,
+            "d": spec.model.d,
+            "k": spec.model.k,
+            "lam": float(spec.model.lam),
+            "k1": spec.model.k1,
+            "c": spec.model.c,
+            "time_limit": trial.method.time_limit,
+        }
+        | stored[trial.key]
+        for trial in spec.trials()
+        if trial.key in stored
+    ]
+    rows: list[dict[str, Any]] = []
+    groups: dict[tuple[int, int, float], list[dict[str, Any]]] = {}
+    for row in asked:
+        groups.setdefault((row["n"], row["seed"], row["budget"]), []).append(row)
+    for group in groups.values():
+        rows += _compared(group)
+    return polars.DataFrame(rows, infer_schema_length=None)
+
+
+def _compared(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of one draw at one budget with `optimum` and `gap`, and the paper's best among them."""
+    exact = next((row for row in group if row["method"] == "exact"), None)
+    optimum = None if exact is None else exact["value"]
+    # Any method's bound of 0 for the whole problem says that the adversary cancels everything.
+    cancelled = any(row["bound"] == 0.0 and row["scope"] is None for row in group)
+    for row in group:
+        row["optimum"] = optimum
+        row["gap"] = None if cancelled or row["bound"] is None else _gap(row, group)
+    contenders = [row for row in group if row["method"] in _CONTENDERS]
+    if len(contenders) < len(_CONTENDERS):
+        return group
+    best = max(contenders, key=lambda row: row["value"]) | {"method": BEST, "key": None, "bound": None, "gap": None}
+    if best["value"] == 0.0:
+        # Vectors that are all worth nothing have no best among them.
+        best |= {name: 0.0 for name in best if name.startswith(("cosine", "recovery")) and best[name] is not None}
+        best |= {"size": 0, "support": "[]", "loadings": "[]"}
+    return [*group, best]
+
+
+def _gap(row: dict[str, Any], group: list[dict[str, Any]]) -> float | None:
+    """Return (bound - lb)/lb, lb from the exact optimum over the same features where it is known."""
+    same = [other["value"] for other in group if other["scope"] == row["scope"]]
+    if row["scope"] is not None:
+        # PPM and vanilla see all features; where their support lies in the scope their values count as well.
+        inside = set(_indices(row["scope"]))
+        same += [o["value"] for o in group if o["scope"] is None and set(_indices(o["support"])) <= inside]
+    found = relative_gap(max(same), max(row["bound"], 0.0))
+    return found if math.isfinite(found) else None
+
+
+def _indices(text: str) -> list[int]:
+    return [int(part) for part in text.strip("[]").split(",") if part.strip()]
+
+
+def points(table: "polars.DataFrame") -> "polars.DataFrame":
+    """Return one row per method, n and budget: means and standard deviations over the trials.
+
+    Standard deviations divide by (trials - 1). `*_count` is given where a column can be empty.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        What :func:`trials` returned.
+    """
+    import polars as pl
+
+    columns = [pl.len().alias("trials")]
+    for name in AVERAGED:
+        column = pl.col(name).cast(pl.Float64)
+        columns += [column.mean().alias(name), column.std().fill_null(0.0).alias(f"{name}_std")]
+    columns += [
+        pl.col("gap").count().alias("gap_count"),
+        pl.col("gap").cast(pl.Float64).median().alias("gap_median"),
+        pl.col("gap").cast(pl.Float64).min().alias("gap_min"),
+        pl.col("gap").cast(pl.Float64).max().alias("gap_max"),
+        (pl.col("optimum") > 0).sum().alias("positive"),
+        pl.col("limit_hit").is_not_null().sum().alias("limited"),
+    ]
+    keys = ["experiment", "method", "n", "budget"]
+    return table.group_by(keys, maintain_order=True).agg(columns)
+
+
+def export(table: "polars.DataFrame", path: Path) -> None:
+    """Write a table as Parquet or CSV, by the suffix of `path`."""
+    if path.suffix == ".parquet":
+        table.write_parquet(path)
+    else:
+        table.write_csv(path)

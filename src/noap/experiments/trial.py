@@ -1,0 +1,126 @@
+"""Do one trial: draw the data, run the method, measure its vector against the truth. A pure function of the Trial."""
+
+import datetime
+import functools
+import json
+import math
+import multiprocessing
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import noap
+from noap import metrics
+from noap.experiments.environment import environment
+from noap.experiments.methods import Finding, find
+from noap.experiments.spec import Model, Trial, canonical
+from noap.linalg.vectors import orient
+from noap.theory import SpikedWishart, spiked_wishart
+
+__all__ = ["MEASURED", "TIMED", "Outcome", "perform"]
+
+# Columns that the definition decides, and columns that differ from run to run.
+MEASURED = (
+    "rho",
+    "value",
+    "bound",
+    "bound_proof",
+    "scope",
+    "limit_hit",
+    "nodes",
+    "solver_gap",
+    "formulation_error",
+    "size",
+    "cosine",
+    "cosine_strong",
+    "cosine_weak",
+    "recovery",
+    "recovery_strong",
+    "recovery_weak",
+    "support",
+    "loadings",
+)
+TIMED = ("seconds", "finished")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A finished trial: its key, its columns, and where it was run."""
+
+    key: str
+    columns: dict[str, Any]
+    environment: str
+
+
+def perform(trial: Trial) -> Outcome | None:
+    """Run the trial; None if Ctrl-C stopped it halfway, for half a trial is none.
+
+    Examples
+    --------
+    >>> from noap.experiments import Method, Model, Trial
+    >>> trial = Trial("feature", Model(8, 2, 3.0), n=50, seed=0, budget=0.5, method=Method("exact", "exact"))
+    >>> perform(trial).columns["limit_hit"] is None
+    True
+    """
+    _leave_interrupts_to_the_parent()
+    try:
+        draw = _draw(trial.model, trial.n, trial.seed)
+        adversary = noap.FeatureWise(trial.rho) if trial.adversary == "feature" else noap.SampleWise(trial.rho)
+        problem = noap.Problem(draw.X, k=trial.model.k, adversary=adversary)
+        started = time.perf_counter()
+        finding = find(problem, trial.method, trial.seed)
+        seconds = time.perf_counter() - started
+    except KeyboardInterrupt:
+        return None
+    value = problem.value(finding.v) if finding.v.any() else 0.0
+    columns = _columns(trial, draw, finding, value)
+    columns["seconds"] = seconds
+    columns["finished"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+    return Outcome(trial.key, columns, canonical(environment()))
+
+
+@functools.lru_cache(maxsize=4)
+def _draw(model: Model, n: int, seed: int) -> SpikedWishart:
+    return spiked_wishart(n, model.d, model.k, model.lam, k1=model.k1, c=model.c, random_state=seed)
+
+
+def _columns(trial: Trial, draw: SpikedWishart, finding: Finding, value: float) -> dict[str, Any]:
+    v = orient(finding.v.copy())
+    support = np.flatnonzero(v)
+    parts = {"": None, "_strong": draw.strong, "_weak": draw.weak}
+    columns: dict[str, Any] = {
+        "rho": trial.rho,
+        "value": value,
+        "bound": _finite(finding.bound),
+        "bound_proof": finding.proof,
+        "scope": None if finding.scope is None else json.dumps(finding.scope.tolist()),
+        "limit_hit": finding.limit,
+        "nodes": finding.nodes,
+        "solver_gap": _finite(finding.solver_gap),
+        "formulation_error": _finite(finding.formulation_error),
+        "size": len(support),
+        "support": json.dumps(support.tolist()),
+        "loadings": json.dumps(v[support].tolist()),
+    }
+    for name, part in parts.items():
+        # A truth without strong and weak features has no such columns to fill.
+        known = part is None or len(part) > 0
+        columns[f"cosine{name}"] = metrics.angle(v, draw.v, part) if known else None
+        columns[f"recovery{name}"] = metrics.support_recovery(v, draw.support, part) if known else None
+    return columns
+
+
+def _finite(number: float | None) -> float | None:
+    return None if number is None or not math.isfinite(number) else float(number)
+
+
+def _leave_interrupts_to_the_parent() -> None:
+    """In a worker process Ctrl-C is the parent's to handle: it lets the trials in flight finish."""
+    if multiprocessing.parent_process() is None or threading.current_thread() is not threading.main_thread():
+        return
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a runner in a child process has its own
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,0 +1,125 @@
+"""The table of components: value, bound, gap, and what stands behind the bound."""
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import noap
+from noap.result import Result, Status
+
+__all__ = ["Component", "as_csv", "components_of"]
+
+_MOST_TIES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Component:
+    """One row of the table.
+
+    Attributes
+    ----------
+    result : Result
+    features : tuple of str
+        The names of its features, the largest loading first.
+    loadings : tuple of float
+        Their loadings, in the same order.
+    explained : float
+        Share of the total variance, without an adversary and adjusted for what components share.
+    proof : str
+        What is proved and by whom, in a few words.
+    certificate : str
+        "verified", "rejected" or "none": whether the independent checker accepted a certificate of the bound.
+    remark : str
+        Why it was rejected, which features tie, and the messages of the result.
+    """
+
+    result: Result
+    features: tuple[str, ...]
+    loadings: tuple[float, ...]
+    explained: float
+    proof: str
+    certificate: str
+    remark: str
+
+
+def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tuple[Component, ...]:
+    """Return the rows of a fitted model."""
+    rows = []
+    shares = model.explained_variance_ratio_.tolist()
+    for result, share, ties in zip(model.results_, shares, model.ties_, strict=True):
+        order = result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]
+        certificate, reason = _checked(result)
+        rows.append(
+            Component(
+                result,
+                tuple(names[j] for j in order),
+                tuple(result.v[order].tolist()),
+                share,
+                _proof(result),
+                certificate,
+                " ".join(filter(None, (reason, *_ties(ties, names), *_messages(result)))),
+            )
+        )
+    return tuple(rows)
+
+
+def as_csv(components: tuple[Component, ...]) -> str:
+    """Return the table as CSV, one row per feature of a component, numbers in full."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ["component", "feature", "loading", "value", "bound", "gap", "status", "proof", "certificate", "explained"]
+    )
+    for number, one in enumerate(components, start=1):
+        result = one.result
+        for name, loading in zip(one.features, one.loadings, strict=True):
+            writer.writerow(
+                [
+                    number,
+                    name,
+                    loading,
+                    result.value,
+                    result.bound,
+                    result.gap,
+                    result.status.value,
+                    one.proof,
+                    one.certificate,
+                    one.explained,
+                ]
+            )
+    return text.getvalue()
+
+
+def _ties(pairs: tuple[tuple[int, int], ...], names: tuple[str, ...]) -> list[str]:
+    """Say which features would do as well as the ones kept."""
+    sentences = []
+    for kept in dict.fromkeys(first for first, _ in pairs):
+        others = [names[other] for first, other in pairs if first == kept]
+        more = f" and {len(others) - _MOST_TIES} more" if len(others) > _MOST_TIES else ""
+        sentences.append(f"In place of {names[kept]} as good: {', '.join(others[:_MOST_TIES])}{more}.")
+    return sentences
+
+
+def _messages(result: Result) -> list[str]:
+    """Return the messages of a result, less those that the page gives with names (ties) or in its guide (deflation)."""
+    return [m for m in result.messages if " ties with " not in m and "that deflation=" not in m]
+
+
+def _proof(result: Result) -> str:
+    if result.status is Status.OPTIMAL:
+        return "optimal (rigorous)"
+    if result.status is Status.HEURISTIC:
+        return "nothing proved"
+    return "bound is rigorous" if result.bound_proof == "rigorous" else "bound to the solver's tolerances"
+
+
+def _checked(result: Result) -> tuple[str, str]:
+    """Return "verified", "rejected" or "none" for the certificate of a result, and why."""
+    certificate: Any = result.certificate
+    if certificate is None:
+        return "none", ""
+    verdict = noap.verify(result.problem, certificate)
+    return ("verified", "") if verdict.ok else ("rejected", str(verdict.message))

@@ -1,0 +1,187 @@
+"""What the page shows, gathered once; the page itself is a pure function of it."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path as FilePath
+from typing import Any
+
+import noap
+from noap._preprocess import standardise
+from noap._validate import as_samples, as_sparsity
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+from noap.report.components import Component, components_of
+from noap.report.slider import Frame, frames_of
+
+__all__ = ["Report", "build_report"]
+
+_FAMILIES = {"feature": noap.FeatureWise, "sample": noap.SampleWise}
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """Everything on the page.
+
+    Attributes
+    ----------
+    title : str
+        What the data are called.
+    names : tuple of str
+        Feature names, d of them.
+    adversary : "feature" or "sample"
+    noise : float
+        Where the components of the table were found.
+    unit : float
+        The budget rho of noise 1.
+    center, scale : bool
+        What was done to the data first.
+    path : Path
+        The first component over all noises.
+    components : tuple of Component
+        The rows of the table.
+    frames : tuple of Frame
+        The positions of the slider.
+    """
+
+    title: str
+    names: tuple[str, ...]
+    adversary: str
+    noise: float
+    unit: float
+    center: bool
+    scale: bool
+    path: noap.Path
+    components: tuple[Component, ...]
+    frames: tuple[Frame, ...]
+
+    def html(self) -> str:
+        """Return the page: one HTML document that asks for nothing from outside."""
+        from noap.report.page import render
+
+        return render(self)
+
+    def save(self, path: str | FilePath, force: bool = False) -> FilePath:
+        """Write the page to `path`, which must not exist unless `force` is on; return where it is."""
+        target = FilePath(path)
+        if target.exists() and not force:
+            raise InvalidProblem(f"path {target} exists; choose another name or pass force=True.")
+        target.write_text(self.html(), encoding="utf-8")
+        return target
+
+
+def build_report(
+    X: Any,
+    k: int = 5,
+    *,
+    adversary: str = "feature",
+    noise: float = 0.1,
+    n_components: int | None = None,
+    deflation: str = "projection",
+    method: str = "exact",
+    center: bool = True,
+    scale: bool = True,
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    points: int = 33,
+    progress: bool = False,
+    title: str = "data",
+) -> Report:
+    r"""Gather a report: the path of the first component over all noises, and a table of components at one noise.
+
+    .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(Z + E) v\|_2^2
+
+    with Z the centred and scaled data, for rho from 0 to the budget that leaves nothing.
+
+    Parameters
+    ----------
+    X : array-like or DataFrame of shape (n, d)
+        Column names of a DataFrame are kept.
+    k : int
+        How many features a component may use.
+    adversary : "feature" or "sample"
+    noise : float
+        Where the table of components is made and the slider starts; as for :class:`noap.RobustSparsePCA`.
+    n_components : int, optional
+        Rows of the table; 3 by default, or d if that is less.
+    deflation, method, center, scale, gap, time_limit, random_state
+        As for :class:`noap.RobustSparsePCA`; the time is for each problem solved.
+    n_jobs, points, progress
+        As for :func:`noap.path`.
+    title : str
+        What the page calls the data.
+
+    Returns
+    -------
+    Report
+        `.save("report.html")` writes the page, `.html()` returns it.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from noap.report import build_report
+    >>> report = build_report(load_wine().data, k=3, method="ascent", points=5, n_components=1, title="wine")
+    >>> report.html().startswith("<!doctype html>")
+    True
+    """
+    if adversary not in _FAMILIES:
+        raise InvalidProblem(f"adversary must be one of {tuple(_FAMILIES)}, got {adversary!r}.")
+    if not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
+        raise InvalidProblem(f"noise must be a finite number of at least 0, got {noise!r}.")
+    data, own_names = as_samples(X)
+    n, d = int(data.shape[0]), int(data.shape[1])
+    k = as_sparsity(k, d)
+    names = own_names or tuple(f"x{j}" for j in range(d))
+    Z, _, _ = standardise(data, center=center, scale=scale, names=names)
+    if not Z.any():
+        raise InvalidProblem("X has no variance: every column is constant; pass data that vary.")
+    path = noap.path(
+        _named(Z, names),
+        k,
+        _FAMILIES[adversary],
+        method=method,
+        n_jobs=n_jobs,
+        points=points,
+        gap=gap,
+        time_limit=time_limit,
+        random_state=random_state,
+        progress=progress,
+    )
+    model = noap.RobustSparsePCA(
+        n_components=min(3, d) if n_components is None else n_components,
+        k=k,
+        adversary=adversary,
+        noise=noise,
+        method=method,
+        deflation=deflation,
+        # Centred and scaled already, above.
+        center=False,
+        scale=False,
+        gap=gap,
+        time_limit=time_limit,
+        random_state=random_state,
+    ).fit(Z)
+    unit = math.sqrt(n) if adversary == "feature" else 1.0
+    return Report(
+        title,
+        names,
+        adversary,
+        float(noise),
+        unit,
+        center,
+        scale,
+        path,
+        components_of(model, names),
+        frames_of(path, Z, unit, float(noise)),
+    )
+
+
+def _named(Z: FloatArray, names: tuple[str, ...]) -> Any:
+    """Return the rows as a DataFrame, so that tables and plots of the path know the names."""
+    import polars as pl
+
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidProblem(f"X has several columns called {twice!r}; give every feature its own name.")
+    return pl.DataFrame(Z, schema=list(names))

@@ -1,0 +1,157 @@
+"""The page: a template, a style sheet and a script from `assets`, filled in. User data are escaped here."""
+
+import json
+import re
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import numpy as np
+
+from noap._path.barcode import Row
+from noap._path.barcode import barcode as barcode_of
+from noap._version import __version__
+from noap.report.charts import axis, band, band_note, barcode
+from noap.report.components import Component, as_csv
+from noap.report.numbers import down, percent_up, plain, up
+from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
+
+if TYPE_CHECKING:
+    from noap.report.content import Report
+
+__all__ = ["render"]
+
+# More rows cannot be read; the longest-lived are kept and the page says how many are not shown.
+_MOST_ROWS = 40
+
+
+def render(report: "Report") -> str:
+    """Return the HTML document of a report."""
+    assets = files("noap.report") / "assets"
+    everyone = barcode_of(report.path)
+    rows = everyone[:_MOST_ROWS]
+    shown = [row.feature for row in rows]
+    path_table = report.path.to_frame(loadings=True)
+    path_table.insert_column(2, (path_table["rho"] / report.unit).alias("noise"))
+    path_csv = path_table.drop("features").write_csv()
+    slots = {
+        "title": escape(report.title),
+        "style": assets.joinpath("style.css").read_text(encoding="utf-8"),
+        "script": assets.joinpath("script.js").read_text(encoding="utf-8"),
+        "answer": escape(answer(report, everyone)),
+        "facts": _facts(report),
+        "barcode": barcode(report, rows),
+        "barcode_note": _barcode_note(rows, len(everyone) - len(rows)),
+        "band": band(report),
+        "band_note": escape(band_note(report)),
+        "axis": axis(report),
+        "steps": str(len(report.frames) - 1),
+        "start": str(_start(report)),
+        "k": str(report.path.k),
+        "noise": plain(report.noise),
+        "loadings": "\n".join(
+            f'<li><span class="name" title="{escape(report.names[j])}">{escape(report.names[j])}</span>'
+            '<span class="track signed"><i></i></span><span class="number"></span></li>'
+            for j in shown
+        ),
+        "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
+        "components_csv": _link(as_csv(report.components)),
+        "path_csv": _link(path_csv),
+        "noise_sentence": escape(noise_sentence(report)),
+        "adversary_sentence": escape(adversary_sentence(report)),
+        "method_sentence": escape(method_sentence(report)),
+        "version": __version__,
+        "data": _data(report, shown),
+    }
+    template = assets.joinpath("page.html").read_text(encoding="utf-8")
+    # One pass: what is filled in is not looked at again, whatever it contains.
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: slots[match.group(1)], template)
+
+
+def _barcode_note(rows: tuple[Row, ...], hidden: int) -> str:
+    notes = []
+    if any(bar.tied for row in rows for bar in row.bars):
+        notes.append(
+            "Striped: another feature here would do as well, and the first in the table was kept. On standardised data "
+            "the last feature standing is always such a tie."
+        )
+    if hidden:
+        notes.append(f"{hidden} shorter-lived features are not shown.")
+    return " ".join(notes)
+
+
+def _start(report: "Report") -> int:
+    """Return the frame nearest to the noise of the table."""
+    return int(np.argmin([abs(frame.noise - report.noise) for frame in report.frames]))
+
+
+def _facts(report: "Report") -> str:
+    base = report.path.family.base
+    facts = {
+        "samples": str(base.n_samples),
+        "features": str(base.n_features),
+        "in a component": f"at most {report.path.k}",
+        "adversary": f"moves every {report.adversary}",
+    }
+    return "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(fact)}</dd></div>" for term, fact in facts.items())
+
+
+def _row(number: int, one: Component) -> str:
+    result = one.result
+    features = ", ".join(
+        f"{escape(name)}&nbsp;<small>{_signed(loading)}</small>"
+        for name, loading in zip(one.features, one.loadings, strict=True)
+    )
+    badges = {
+        "verified": '<span class="badge good">✓ verified</span>',
+        "rejected": '<span class="badge bad">✗ rejected</span>',
+        "none": '<span class="badge">not made</span>',
+    }
+    cells = {
+        "features": features + (f'<p class="remark">{escape(one.remark)}</p>' if one.remark else ""),
+        "value": down(result.value),
+        "bound": up(result.bound),
+        "gap": percent_up(result.gap),
+        "proved": escape(one.proof),
+        "certificate": badges[one.certificate],
+        "explains": f"{100 * one.explained:.1f} %",
+    }
+    body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
+    return f'<tr><th scope="row">{number}</th>{body}</tr>'
+
+
+def _signed(loading: float) -> str:
+    return f"{loading:+.2f}".replace("-", "\u2212")
+
+
+def _link(text: str) -> str:
+    return "data:text/csv;charset=utf-8," + quote(text)
+
+
+def _data(report: "Report", shown: list[int]) -> str:
+    """Return what the script draws, as JSON that is safe inside a script element."""
+    last = float(report.path.rhos[-1]) / report.unit
+    frames = [
+        {
+            "at": round(100 * frame.noise / last, 3),
+            "noise": plain(frame.noise),
+            "left": down(frame.left, 4),
+            "bound": up(frame.bound, 4),
+            "plain": plain(frame.plain, 4),
+            "ordinary": plain(frame.ordinary, 4),
+            "bars": _short([frame.plain, frame.left, frame.ordinary]),
+            "loadings": _short(frame.v[shown]),
+            "unseen": int(np.count_nonzero(frame.v) - np.count_nonzero(frame.v[shown])),
+            "before": _short(frame.before),
+            "after": _short(frame.after),
+        }
+        for frame in report.frames
+    ]
+    document = json.dumps({"k": report.path.k, "frames": frames}, separators=(",", ":"))
+    return document.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _short(numbers: object) -> list[float]:
+    """Return the numbers with five digits, which is finer than a pixel; 0 as 0."""
+    return [float(f"{number:.5g}") + 0.0 for number in np.asarray(numbers, dtype=np.float64)]
