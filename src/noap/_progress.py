@@ -7,13 +7,7 @@ from typing import Any
 from noap.metrics import gap
 from noap.result import TracePoint
 
-__all__ = ["SearchLine", "tell"]
-
-
-def tell(sentence: str) -> None:
-    """Write one line to stderr if a person is likely to read it."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"noap: {sentence}\n")
+__all__ = ["SearchLine"]
 
 
 class SearchLine:

@@ -56,7 +56,8 @@ def solve(
         Show progress on a terminal.
     **options
         Those of the method; an unknown one is an error that lists the known ones.
-        exact: node_limit, memory_limit (megabytes), certificate (True: keep the proof). mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
+        exact: node_limit, memory_limit (megabytes), certificate (whether to keep the proof; True unless you say so).
+        mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
         as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
 
@@ -135,9 +136,7 @@ def _run_exact(
     v = _ascended(problem, controls, Funnel())
     from noap.exact.door import prove  # loads Numba, which only this method needs
 
-    outcome = prove(
-        problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, certificate=certificate
-    )
+    outcome = prove(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, certificate=certificate)
     return Result(
         problem,
         "exact",

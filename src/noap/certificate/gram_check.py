@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noap._compiled import is_compiled, tell
 from noap.certificate._kernels_gram_test import test
 from noap.certificate._kernels_gram_tighten import tighten
 from noap.certificate.gram_data import GramData
@@ -88,6 +89,8 @@ def check_gram(data: GramData, k: int, proof: GramProof, levels: FloatArray) -> 
 
     The levels are in the units of `data`.
     """
+    if not is_compiled(test):
+        tell("compiling the checker's kernels, once; later runs start at once.")
     try:
         _Walk(data, k, proof, levels).run()
     except _Refused as reason:

@@ -1,4 +1,7 @@
-"""The application, and how it ends: 0 on success, 2 on bad input, 3 when a limit stopped it early."""
+"""The application, and how it ends.
+
+0 on success, 2 on bad input, 3 when a limit stopped it early, 4 when a certificate is rejected.
+"""
 
 import sys
 import warnings
@@ -16,6 +19,7 @@ from noap.cli.path import path
 from noap.cli.report import report
 from noap.cli.reproduce import reproduce
 from noap.cli.solve import solve
+from noap.cli.verify import verify
 from noap.errors import NoapError
 
 __all__ = ["app", "main"]
@@ -29,6 +33,7 @@ app = typer.Typer(
 )
 app.command()(demo)
 app.command()(solve)
+app.command()(verify)
 app.command()(path)
 app.command()(attack)
 app.command()(report)

@@ -13,6 +13,7 @@ from noap.cli.data import read_table
 from noap.cli.output import refuse_to_overwrite, write_text
 from noap.cli.show import as_json, print_result
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.errors import InvalidProblem
 
 __all__ = ["solve"]
 
@@ -58,7 +59,10 @@ def solve(
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite --out if it exists.")] = False,
+    certificate: Annotated[
+        Path | None, typer.Option(help="exact: write the proof to this file, for noap verify.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite --out and --certificate if they exist.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> int:
     """Find a robust sparse component of a table.
@@ -73,9 +77,14 @@ def solve(
 
     noap solve data.parquet -k 3 --adversary sample --rho 1.5 --out result.json
 
+    noap solve data.csv -k 5 --certificate proof.noap
+
     noap solve 'data/*.parquet' -k 5 --noise 0.2
     """
     refuse_to_overwrite(out, force)
+    refuse_to_overwrite(certificate, force, "--certificate")
+    if certificate is not None and method != "exact":
+        raise InvalidProblem(f"--certificate needs --method exact: {method!r} proves nothing about the whole problem.")
     if wants_stream(file, stream):
         problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale)
     else:
@@ -96,6 +105,8 @@ def solve(
     result = noap.solve(
         problem, method=method, gap=gap, time_limit=time_limit, random_state=seed, progress=not json, **options
     )
+    if certificate is not None:
+        _write_certificate(result, certificate)
     document = as_json(result, names, center=center, scale=scale)
     if out is not None:
         write_text(out, "--out", document + "\n")
@@ -105,5 +116,17 @@ def solve(
         console = Console(highlight=False)
         print_result(result, names, console)
         if out is not None:
-            console.print(f"Written to {out}.")
+            console.print(f"Written to {out}.", markup=False)
+        if certificate is not None:
+            console.print(
+                f"The proof is in {certificate}; check it with: noap verify {certificate} {file}", markup=False
+            )
     return 3 if result.limit is not None else 0
+
+
+def _write_certificate(result: noap.Result, path: Path) -> None:
+    if result.certificate is None:
+        raise InvalidProblem(
+            "--certificate: the search stopped without a proof that could be written; raise its memory limit."
+        )
+    result.certificate.save(path)

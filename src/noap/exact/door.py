@@ -4,13 +4,13 @@ import numbers
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from noap._compiled import is_compiled, tell
 from noap._controls import Controls
-from noap._progress import SearchLine, tell
+from noap._progress import SearchLine
 from noap.adversaries import FeatureWise, SampleWise
 from noap.errors import InvalidProblem
 from noap.exact.outcome import Outcome
@@ -81,9 +81,7 @@ def _search_for(problem: Problem) -> _Search:
 
 def _compile(search: _Search, controls: Controls) -> None:
     """Compile the kernels if this machine has not done so yet; say so, and do not count it against the time limit."""
-    cache = Path(str(search.kernel.stats.cache_path))
-    name = f"{search.kernel.__module__.rsplit('.', 1)[-1]}.{search.kernel.__name__}-*.nbi"
-    if search.kernel.signatures or any(cache.glob(name)):
+    if is_compiled(search.kernel):
         return
     tell("compiling the exact solver's kernels, once; later runs start at once.")
     started = time.perf_counter()

@@ -1,0 +1,142 @@
+"""`noap verify`: whether a certificate proves what it claims about a file."""
+
+import itertools
+import json as json_module
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import noap
+from noap._preprocess import standardise
+from noap.adversaries import Adversary, FeatureWise, NoAdversary, SampleWise
+from noap.certificate.certificate import Claim
+from noap.certificate.fingerprint import fingerprint
+from noap.cli.budget import AdversaryName
+from noap.cli.data import read_table
+from noap.cli.options import Json
+from noap.cli.stream import streamed_problem, wants_stream
+from noap.errors import InvalidProblem
+
+__all__ = ["verify"]
+
+REJECTED = 4
+_ADVERSARIES: dict[str, type[Adversary]] = {
+    "FeatureWise": FeatureWise,
+    "SampleWise": SampleWise,
+    "NoAdversary": NoAdversary,
+}
+_NAMES = {
+    "FeatureWise": AdversaryName.feature,
+    "SampleWise": AdversaryName.sample,
+    "NoAdversary": AdversaryName.none,
+}
+# How data may have been prepared: centred, scaled.
+_PREPARED = {
+    (True, True): "standardised",
+    (True, False): "centred",
+    (False, True): "scaled",
+    (False, False): "as given",
+}
+
+
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="CERT", help="A certificate written by noap solve --certificate.")
+    ],
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="The file it is about: CSV, Parquet, NPY or NPZ, or what was streamed. Whether the data were centred "
+            "and scaled is found out.",
+        ),
+    ],
+    json: Json = False,
+) -> int:
+    """Check a certificate against a file, with no help from the solver.
+
+    Exit code 0: accepted, 4: rejected, 2: unreadable.
+
+    For example:
+
+    noap solve data.csv -k 5 --noise 0.2 --certificate proof.noap
+
+    noap verify proof.noap data.csv
+    """
+    proof = noap.Certificate.load(certificate)
+    claim = proof.claim
+    if claim.adversary not in _ADVERSARIES:
+        raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
+    found, prepared = _named(claim, data)
+    report = noap.verify(found, proof)
+    document = {
+        "ok": report.ok,
+        "message": report.message,
+        "value": report.value,
+        "bound": report.bound if report.ok else None,
+        "gap": report.gap if report.ok else None,
+        "claimed": {"value": proof.value, "bound": proof.bound},
+        "adversary": claim.adversary,
+        "rho": claim.rho,
+        "k": claim.k,
+        "n_samples": claim.n_samples,
+        "n_features": claim.n_features,
+        "data": prepared,
+        "nodes": report.nodes,
+        "seconds": report.seconds,
+    }
+    if json:
+        typer.echo(json_module.dumps(document, indent=2))
+    else:
+        console = Console(highlight=False, markup=False, soft_wrap=True)
+        console.print(report.message)
+        if report.ok:
+            console.print(
+                f"{claim.adversary}, rho = {claim.rho:.6g}, k = {claim.k}; data {prepared}, {claim.n_samples} samples; "
+                f"gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+            )
+    return 0 if report.ok else REJECTED
+
+
+def _named(claim: Claim, data: Path) -> tuple[noap.Problem, str]:
+    """Return the problem that the claim names, if the file holds it, and how its data were prepared."""
+    last = None
+    for problem, prepared in _candidates(claim, data):
+        if fingerprint(problem) == claim.sha256:
+            return problem, prepared
+        last = problem, prepared
+    if last is None:
+        raise InvalidProblem(f"DATA {data} does not have the shape that CERT names; pass the file it was made from.")
+    return last
+
+
+def _candidates(claim: Claim, data: Path) -> Iterator[tuple[noap.Problem, str]]:
+    """Yield what the file may stand for, one preparation after the other."""
+    kind = _ADVERSARIES[claim.adversary]
+    adversary = NoAdversary() if kind is NoAdversary else kind(claim.rho)  # type: ignore[call-arg]
+    if wants_stream(data, False):
+        for center, scale in _PREPARED:
+            problem, _ = streamed_problem(
+                data, claim.k, _NAMES[claim.adversary], None, claim.rho, center=center, scale=scale
+            )
+            yield problem, _PREPARED[center, scale]
+        return
+    table = read_table(data)
+    if claim.k > table.X.shape[1]:
+        return
+    if claim.source == "covariance":
+        if table.X.shape[0] == table.X.shape[1] == claim.n_features:
+            yield (
+                noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, k=claim.k, adversary=adversary),
+                "a covariance",
+            )
+        return
+    for center, scale in itertools.product((True, False), repeat=2):
+        try:
+            Z, _, _ = standardise(table.X, center=center, scale=scale, names=table.names)
+        except InvalidProblem:
+            continue  # a constant column cannot be scaled: then it was not
+        yield noap.Problem(Z, k=claim.k, adversary=adversary), _PREPARED[center, scale]
