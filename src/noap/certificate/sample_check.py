@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noap._compiled import is_compiled, tell
 from noap.certificate import _kernels_sample as kernels
 from noap.certificate._kernels_cones import cones_hold
 from noap.certificate.sample_data import SampleData
@@ -68,6 +69,8 @@ def check_samples(data: SampleData, k: int, proof: SampleProof, T: float) -> str
 
     T is in the units of `data`.
     """
+    if not is_compiled(kernels.closes):
+        tell("compiling the checker's kernels, once; later runs start at once.")
     reason = proof.malformed(data.n, len(data.place_of))
     if reason is not None:
         return reason

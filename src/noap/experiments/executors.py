@@ -1,6 +1,10 @@
 """Three ways to get trials done: here, in processes of this machine, on a Dask cluster. One interface: an iterator."""
 
+import functools
 import importlib
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -39,7 +43,21 @@ def on_cores(jobs: int) -> Executor:
 
 
 def _paired(work: Work, trial: Trial) -> tuple[Trial, Outcome | None]:
+    _follow(os.getpid())
     return trial, work(trial)
+
+
+@functools.cache
+def _follow(process: int) -> None:
+    """Let this worker end when its parent is gone, once per process: kill -9 of a run leaves nobody behind."""
+    parent = os.getppid()
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def on_cluster(address: str, *, timeout: float = 10.0) -> Executor:
