@@ -182,7 +182,7 @@ def test_a_node_never_loses_a_better_pair(seed, rho, k, share):
     free = np.setdiff1d(np.arange(d), inc).astype(np.int64)
     ceil = np.linalg.norm(X[:, free], axis=0)
     w = unit(rng, n)
-    action, argument, n_free, distance = node.look(
+    action, argument, n_free, distance, _, _ = node.look(
         A, rho, k, T, float(np.diag(A).max()), X.T @ w, inc, sign, lo, hi, n_inc, free, ceil, len(free),
         np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((k, d)), np.zeros(d, dtype=bool),
     )  # fmt: skip
