@@ -6,7 +6,10 @@ import multiprocessing
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import pytest
 from experiment_cases import COUNT, SPEC, measured, run_logged
@@ -129,6 +132,44 @@ def test_two_processes_store_the_same(tmp_path, undisturbed):
     with Store(tmp_path / "trials.sqlite") as store:
         assert run([SPEC], store, jobs=2).done == COUNT
         assert measured(store) == undisturbed
+
+
+IN_PARALLEL = """
+import sys, time
+from pathlib import Path
+from experiment_cases import SPEC, logged
+from noap.experiments import Store, run
+import functools
+with Store(Path(sys.argv[1])) as store:
+    run([SPEC], store, jobs=2, work=functools.partial(logged, sys.argv[2], 0.2))
+"""
+
+
+def test_a_killed_run_leaves_no_worker_behind_and_can_go_on(tmp_path, undisturbed):
+    path, log = tmp_path / "trials.sqlite", tmp_path / "log"
+    places = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    child = subprocess.Popen(
+        [sys.executable, "-c", IN_PARALLEL, str(path), str(log)],
+        env=os.environ | {"PYTHONPATH": places},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 60
+    while len(lines(log)) < 6 and child.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    kept = stamps(path)
+    with Store(path) as store:
+        assert run([SPEC], store).done == COUNT - len(kept)
+        assert measured(store) == undisturbed
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(child.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("workers outlive the run")
 
 
 @pytest.mark.parametrize("jobs", [0, -2, 1.5, True])

@@ -2,6 +2,7 @@
 
 import functools
 import importlib
+import multiprocessing
 import os
 import threading
 import time
@@ -50,6 +51,8 @@ def _paired(work: Work, trial: Trial) -> tuple[Trial, Outcome | None]:
 @functools.cache
 def _follow(process: int) -> None:
     """Let this worker end when its parent is gone, once per process: kill -9 of a run leaves nobody behind."""
+    if multiprocessing.parent_process() is None:
+        return  # joblib may well do the work in the run's own process
     parent = os.getppid()
 
     def watch() -> None:

@@ -1,0 +1,104 @@
+"""Other people's sparse PCA, each asked in its own best way.
+
+A peer prepares a job for a covariance matrix; only the job is timed. What the peer needs and a user would have
+anyway (samples, a matrix that passes its checks) is made before.
+"""
+
+import importlib.metadata
+import importlib.util
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.linalg.types import FloatArray
+
+__all__ = ["PEERS", "Peer", "missing_peers"]
+
+Job = Callable[[], FloatArray]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A package that finds sparse components of a covariance matrix.
+
+    Attributes
+    ----------
+    name, package : str
+    prepare : callable
+        Takes S (d x d) and k; returns the job, which returns a vector of length d.
+    """
+
+    name: str
+    package: str
+    prepare: Callable[[FloatArray, int], Job]
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package can be imported."""
+        return importlib.util.find_spec(self.package) is not None
+
+
+def missing_peers() -> list[str]:
+    """Return a sentence for every peer that is not installed."""
+    return [
+        f"{peer.name} is not installed and takes no part (pip install 'noap[bench]')."
+        for peer in PEERS
+        if not peer.installed
+    ]
+
+
+def _abess(S: FloatArray, k: int) -> Job:
+    from abess.decomposition import SparsePCA
+
+    # It refuses a matrix with an eigenvalue below 0, which rounding makes of any singular one.
+    eigenvalues = np.linalg.eigvalsh(S)
+    shift = 2.0 * max(0.0, -float(eigenvalues[0])) + 1e-13 * float(eigenvalues[-1])
+    accepted = S + shift * np.eye(len(S))
+
+    def job() -> FloatArray:
+        return np.asarray(SparsePCA(support_size=k).fit(Sigma=accepted).coef_, dtype=np.float64).ravel()
+
+    return job
+
+
+# Fits of scikit-learn per search for the penalty: bisection has then halved its range a million times.
+_FITS = 20
+
+
+def _scikit_learn(S: FloatArray, k: int) -> Job:
+    from sklearn.decomposition import SparsePCA
+
+    # Samples with exactly this X'X; each comes with its negative, because the class subtracts means.
+    eigenvalues, eigenvectors = np.linalg.eigh(S)
+    kept = eigenvalues > 1e-12 * eigenvalues[-1]
+    half = np.sqrt(eigenvalues[kept] / 2)[:, None] * eigenvectors[:, kept].T
+    X = np.concatenate([half, -half])
+    largest = float(np.linalg.norm(X, axis=0).max())
+
+    def job() -> FloatArray:
+        low, high = 0.0, largest
+        best: FloatArray = np.zeros(len(S))
+        fewest: FloatArray | None = None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # those about convergence: the result is judged as it is
+            for _ in range(_FITS):
+                alpha = (low + high) / 2
+                v = SparsePCA(n_components=1, alpha=alpha, random_state=0).fit(X).components_[0]
+                count = np.count_nonzero(v)
+                if count > k:
+                    low = alpha
+                    fewest = v if fewest is None or count < np.count_nonzero(fewest) else fewest
+                else:
+                    high = alpha
+                    best = v if count > np.count_nonzero(best) else best
+                if count == k:
+                    break
+        # Where no penalty gives 1 to k features, the sparsest vector found: it is cut to k when scored.
+        return best if best.any() or fewest is None else fewest
+
+    return job
+
+
+PEERS = (Peer("abess", "abess", _abess), Peer("scikit-learn", "sklearn", _scikit_learn))
