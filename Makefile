@@ -16,11 +16,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# A subset of the scoreboard, about ten minutes; DATA=folder adds public matrices. A peer that does not install sits out.
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks.ascent
-	$(BIN)/python -m benchmarks.exact grid hard growth
-	$(BIN)/python -m benchmarks.route
-	$(BIN)/python -m benchmarks.path
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	$(BIN)/noap bench --quick $(if $(DATA),--data $(DATA))
 
 # The paper's figures with two trials and one second per program; `noap reproduce all` is the long way.
 reproduce-quick: $(VENV)/.installed-dev

@@ -15,7 +15,7 @@ import numpy as np
 
 import noap
 from benchmarks.common import RESULTS, header, table
-from benchmarks.matrices import read_matrices
+from noap.bench.sources import matrices_in
 
 Instance = tuple[str, noap.Problem, float]  # label, problem, gap asked for
 
@@ -54,7 +54,7 @@ def variants(_: Path | None) -> Iterator[Instance]:
 
 def vanilla(folder: Path | None) -> Iterator[Instance]:
     """Yield the classic matrices at rho = 0, to 1e-6."""
-    for name, key, S in read_matrices(folder) if folder else ():
+    for name, key, S in matrices_in(folder) if folder else ():
         for k in (5, 10, 20, 30, 50):
             if k < len(S) and (k <= 10 or len(S) >= 50):
                 problem = noap.Problem.from_covariance(S, n_samples=1, k=k, adversary=noap.NoAdversary())
@@ -69,7 +69,7 @@ def robust(folder: Path | None) -> Iterator[Instance]:
     digits = load_digits().data
     sets["digits"] = digits[:, digits.std(axis=0) > 0]
     matrices = {name: np.corrcoef(data.T) for name, data in sets.items()}
-    for name, key, S in read_matrices(folder) if folder else ():
+    for name, key, S in matrices_in(folder) if folder else ():
         if (name, key) in (("ionosphere", "corr"), ("communities", "corr"), ("arrhythmia", "corr"), ("colon", None)):
             spread = np.sqrt(np.diag(S))
             matrices[name] = S / np.outer(spread, spread)

@@ -14,7 +14,7 @@ from sklearn.datasets import load_breast_cancer
 
 import noap
 from benchmarks.common import RESULTS, header, table
-from benchmarks.matrices import read_matrices
+from noap.bench.sources import matrices_in
 
 _GAP, _POINTS, _REPEATS = 1e-4, 50, 3
 # UCI Communities and Crime has so many rows; the benchmark matrix is their correlation.
@@ -33,7 +33,7 @@ def strong_weak() -> Callable[[float], noap.Problem]:
 
 
 def communities(folder: Path | None) -> Callable[[float], noap.Problem] | None:
-    found = [S for name, key, S in read_matrices(folder) if (name, key) == ("communities", "corr")] if folder else []
+    found = [S for name, key, S in matrices_in(folder) if (name, key) == ("communities", "corr")] if folder else []
     if not found:
         print("skipped: communities needs a folder of matrices")
         return None

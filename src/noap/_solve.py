@@ -103,7 +103,7 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls)
     return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
 
 
-def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 6, max_steps: int = 60) -> Result:
+def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 12, max_steps: int = 60) -> Result:
     v = _ascended(problem, controls, Funnel(keep, polish, max_steps))
     return _heuristic(problem, "ascent", v, controls)
 

@@ -10,7 +10,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.theory import spiked_wishart
 
-__all__ = ["PUBLISHED", "SETS", "Matrix", "bundled", "from_folder", "matrices", "strong_weak"]
+__all__ = ["PUBLISHED", "SETS", "Matrix", "bundled", "from_folder", "matrices", "matrices_in", "strong_weak"]
 
 # Which array of each set, in a folder laid out as <name>/<name>.{csv,npz}; None for the only one.
 SETS: dict[str, tuple[str | None, ...]] = {
@@ -103,7 +103,7 @@ def bundled() -> list[Matrix]:
     for name, load in loaders.items():
         data = np.asarray(load().data, dtype=np.float64)
         data = data[:, data.std(axis=0) > 0]
-        found.append(Matrix(f"{name} (scikit-learn)", _symmetric(np.corrcoef(data.T)), {}))
+        found.append(Matrix(f"{name} (scikit-learn)", _symmetric(np.asarray(np.corrcoef(data.T))), {}))
     for d in (100, 300):
         X = strong_weak(200, d, 10, 0)
         found.append(Matrix(f"strong/weak d={d} (simulated)", _symmetric(X.T @ X / len(X)), {}))
@@ -118,6 +118,11 @@ def from_folder(folder: Path) -> Iterator[tuple[str, str | None, FloatArray | No
         for key in keys:
             S = _read(folder / name, name, key)
             yield name, key, None if S is None else _symmetric(S)
+
+
+def matrices_in(folder: Path) -> list[tuple[str, str | None, FloatArray]]:
+    """Return the (set, array, matrix) that the folder does hold."""
+    return [(name, key, S) for name, key, S in from_folder(folder) if S is not None]
 
 
 def _symmetric(S: FloatArray) -> FloatArray:

@@ -46,7 +46,7 @@ class Spec:
     patience: float = 1.5
     exact_seconds: float = 60.0
     solver_seconds: tuple[float, ...] = (1.0, 10.0)
-    solver_features: int = 34
+    solver_features: int = 13
     solver_ks: tuple[int, ...] = (5, 10)
     samples: tuple[int, ...] = (100, 500)
     seeds: int = 5
@@ -72,7 +72,6 @@ QUICK = replace(
     repeats=3,
     exact_seconds=10.0,
     solver_seconds=(2.0,),
-    solver_features=13,
     seeds=2,
     budgets=(0.0, 1.0, 2.0),
     sample_budgets=(0.5,),

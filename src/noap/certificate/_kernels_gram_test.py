@@ -14,6 +14,8 @@ from numba import njit
 
 from noap.certificate._kernels_gram_tighten import U, gamma, offset, worth_up
 
+# What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is.
+NOTHING, ALONE, ALL = range(3)
 # Turns of the dominance scaling.
 _TURNS = 60
 # How far nu (ceil - rho) may pass 1 for a feature that leans towards w and is still counted there.
@@ -90,14 +92,15 @@ def columns(
             share = min(math.sqrt(max(r_lo * r_lo - s * s, 0.0)) / off, 1.0) if off > 0.0 else 1.0
             lean = s - share * s
             square = share * share * A[i, i] + 2.0 * share * lean * s + lean * lean
-            # Rounding of the terms, and of 1 - share below, which moves e by an ulp of |a_j|.
+            # Rounding of the terms. None of them is negative, so a smaller share is as good.
             heft = (share * math.sqrt(top) + abs(lean)) * (math.sqrt(top) + abs(lean))
             square += share * share * eps + 2.0 * share * abs(lean) * g_eps + gamma(20) * heft * 1.0001
             if square > r_lo * r_lo * (1.0 - 4.0 * U):
                 fit = r_lo / math.sqrt(square) * (1.0 - 8.0 * U)
                 share *= fit
                 lean *= fit
-            kap[c], dlt[c] = 1.0 - share, -lean
+            # An ulp more of a_j: the share that is taken away must not be rounded up.
+            kap[c], dlt[c] = min(1.0 - share + U, 1.0), -lean
             inside = c < n_inc
         if not inside:
             kap[c] *= grow
@@ -114,14 +117,14 @@ def shrunk(ceil, r_lo):
 
 
 @njit(cache=True)
-def test(
+def schur_test(
     A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
     S, fails,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 
     |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. Returns
-    whether there are none.
+    NOTHING, ALONE if the empty Q does not fail, or ALL if none does.
     """
     n_all, p = n_inc + n_free, k - n_inc
     kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
@@ -132,7 +135,7 @@ def test(
         kap, dlt, alt,
     )  # fmt: skip
     if not t > 0.0:
-        return False
+        return NOTHING
     most_kap, most_dlt = 0.0, 0.0
     if chords:
         g = np.zeros(A.shape[0])
@@ -146,7 +149,8 @@ def test(
     root = math.sqrt(top + eps)
     length = most_kap * root + most_dlt
     off = most_kap * most_kap * eps + 2.0 * most_kap * most_dlt * g_eps + most_dlt * most_dlt * w_eps
-    off += 2.1 * tilt * length * (most_kap * g_eps + most_dlt * w_eps)
+    slip = most_kap * g_eps + most_dlt * w_eps
+    off += tilt * (2.0 * length + slip) * slip * 1.0001
     size = length * length * (1.0 + tilt)
     off += gamma(24) * size
     # A partial elimination that succeeds is exact for a matrix whose entries differ by at most gamma(k + 3) times the
@@ -162,12 +166,12 @@ def test(
                 value -= L[a, c] * L[b, c]
             if a == b:
                 if not value > 0.0:
-                    return False
+                    return NOTHING
                 L[a, a] = math.sqrt(value)
             else:
                 L[a, b] = value / L[b, b]
     if p == 0:
-        return True
+        return ALL
     W = np.empty((n_inc, n_free))
     diagonal = np.empty(n_free)
     column = np.empty(n_inc)
@@ -191,7 +195,7 @@ def test(
         if p >= 3:
             for f in range(n_free):
                 fails[f] = True
-        return n_fails == 0
+        return ALL if n_fails == 0 else ALONE
     for f in range(n_free):
         b = n_inc + f
         for e in range(f):
@@ -202,11 +206,11 @@ def test(
             S[e, f] = value
         S[f, f] = diagonal[f]
     if p == 2:
-        return minors(S, n_free, fails)
+        return ALL if minors(S, n_free, fails) else ALONE
     closed = dominates(S, n_free, p)
     for f in range(n_free):
         fails[f] = not closed
-    return closed
+    return ALL if closed else ALONE
 
 
 @njit(cache=True)
@@ -279,8 +283,9 @@ def dominates(S, m, p):
                 total += best[c]
             sums[f] = total * root[f]
             ratio = sums[f] / d[f]
-            if not ratio <= largest:
-                largest = ratio
+            if not ratio < np.inf:
+                return False
+            largest = max(largest, ratio)
             biggest = max(biggest, sums[f])
         # root and d scale rows and columns; the sums have terms of one sign: p + 12 roundings in all.
         if largest * (1.0 + gamma(p + 16)) < 1.0:

@@ -116,7 +116,8 @@ def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sw
     # Rounding in z moves the vector by at most m + 1 ulps of spread sqrt(top).
     square = max(square, 0.0) + (eps + gamma((n_inc + 2) * (n_inc + 2) + 6) * top) * spread * spread * 1.0001
     length = math.sqrt(square) * (1.0 + 4.0 * U) + gamma(m + 2) * spread * math.sqrt(top) * 1.0001
-    return (length - paid) + (4.0 * U * (length + abs(paid)) + gamma(m + 3) * bulk * 1.0001)
+    most = (length - paid) + (4.0 * U * (length + abs(paid)) + gamma(m + 3) * bulk * 1.0001)
+    return most if most < np.inf else np.inf  # numbers that overflowed, and NaN, say nothing
 
 
 @njit(cache=True)

@@ -10,7 +10,7 @@ from noap.certificate.gram_check import check_gram
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import GramProof
 from noap.certificate.sample_proof import SampleProof
-from noap.linalg.outward import up
+from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 
 __all__ = ["bound_above"]
@@ -39,7 +39,7 @@ def _from_gram(
 ) -> tuple[float, str | None]:
     if not (problem.adversary.gram_suffices or problem.adversary.rho == 0):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
-    if not claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
         return math.inf, "the claimed bound is beyond all that these data could be worth"
     try:
         data = GramData.of(problem)
@@ -52,10 +52,11 @@ def _from_gram(
     for wider in _WIDER:
         # The claim, and every level of the proof below it, raised by a hair.
         T = math.ldexp(claimed, -2 * data.exponent) * (1.0 + wider * relative) + lift
-        levels = np.minimum(np.ldexp(proof.levels, -2 * data.exponent) * (1.0 + wider * relative) + lift, T)
+        with np.errstate(over="ignore", under="ignore"):
+            levels = np.minimum(np.ldexp(proof.levels, -2 * data.exponent) * (1.0 + wider * relative) + lift, T)
         reason = check_gram(data, problem.k, proof, levels)
         if reason is None:
-            return math.ldexp(up(T), 2 * data.exponent), None
+            return scaled_up(up(T), 2 * data.exponent), None
     return math.inf, reason
 
 

@@ -2,6 +2,7 @@
 
 import math
 import os
+import re
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from noap.certificate import container
 from noap.certificate.fingerprint import fingerprint, source_of
-from noap.certificate.gram_proof import AGAIN, ATTACK, INTERVAL, NO_TEST, SPLIT, GramProof
+from noap.certificate.gram_proof import GramProof
 from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
@@ -18,6 +19,11 @@ from noap.problem import Problem
 __all__ = ["Certificate", "Claim", "Proof"]
 
 Proof: TypeAlias = GramProof | SampleProof
+_TEXTS = {
+    "adversary": re.compile("NoAdversary|FeatureWise|SampleWise"),
+    "source": re.compile("samples|covariance"),
+    "sha256": re.compile("[0-9a-f]{64}"),
+}
 _PROOFS: dict[str, type[Proof]] = {"gram": GramProof, "samples": SampleProof}
 # "f4 f8": either.
 _TYPES = {
@@ -146,19 +152,23 @@ class Certificate:
         for name, codes in wanted.items():
             if arrays[name].ndim != 1 or all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
                 raise _unreadable(f"array {name!r} is of the wrong type")
-            if arrays[name].dtype.kind == "f" and not np.isfinite(arrays[name]).all():
-                raise _unreadable(f"array {name!r} has entries that are not finite")
-        places, weights = arrays["v_places"], arrays["v_weights"]
-        if not len(places) == len(weights) or (len(places) and int(places.max()) >= claim.n_features):
-            raise _unreadable("its vector is malformed")
         proof = _PROOFS[kind](**{name: arrays[name] for name in _TYPES[kind]})
-        if isinstance(proof, GramProof):
-            _check_gram_arrays(proof, claim.n_features)
-        else:
-            reason = proof.malformed(claim.n_samples, claim.n_features)
-            if reason is not None:
-                raise _unreadable(reason)
-        return cls(claim, places.astype(np.int64), weights, proof)
+        certificate = cls(claim, arrays["v_places"].astype(np.int64), arrays["v_weights"], proof)
+        reason = certificate.malformed()
+        if reason is not None:
+            raise _unreadable(reason)
+        return certificate
+
+    def malformed(self) -> str | None:
+        """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
+        places, weights = self.places, self.weights
+        if not (places.ndim == weights.ndim == 1 and len(places) == len(weights)) or places.dtype.kind not in "iu":
+            return "its vector is malformed"
+        if len(places) and not 0 <= int(places.min()) <= int(places.max()) < self.claim.n_features:
+            return "its vector is malformed"
+        if not np.isfinite(weights).all():
+            return "its vector has entries that are not finite"
+        return self.proof.malformed(self.claim.n_samples, self.claim.n_features)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, whole or not at all. An existing file is replaced."""
@@ -174,8 +184,8 @@ def _claim(entry: Any) -> Claim:
     if not isinstance(entry, dict) or set(entry) != {field.name for field in fields(Claim)}:
         raise _unreadable("its claim is malformed")
     for name in ("adversary", "source", "sha256"):
-        if not isinstance(entry[name], str):
-            raise _unreadable(f"its {name} is not a text")
+        if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
+            raise _unreadable(f"its {name} is not one that noap knows")
     for name in ("k", "n_samples", "n_features"):
         if not isinstance(entry[name], int) or isinstance(entry[name], bool) or not 1 <= entry[name] < 2**53:
             raise _unreadable(f"its {name} is not a positive integer")
@@ -188,32 +198,6 @@ def _claim(entry: Any) -> Claim:
         if not (math.isfinite(numbers[name]) and numbers[name] >= 0):
             raise _unreadable(f"its {name} is not a finite number of at least 0")
     return Claim(**{**entry, **numbers})
-
-
-def _check_gram_arrays(proof: GramProof, d: int) -> None:
-    """Check that every number in the arrays points at something."""
-    n = len(proof.kind)
-    if n == 0 or any(len(a) != n for a in (proof.test, proof.vector, proof.feature, proof.cut, proof.nu, proof.level)):
-        raise _unreadable("its tree is malformed")
-    if proof.kind.max() > AGAIN or proof.test.max() > ATTACK:
-        raise _unreadable("its tree has nodes of an unknown kind")
-    if (proof.nu < 0).any() or (proof.levels < 0).any():
-        raise _unreadable("its tree has a negative nu or level")
-    if int(proof.level.max()) >= len(proof.levels):
-        raise _unreadable("its tree refers to levels that are not there")
-    starts = proof.starts.astype(np.int64)
-    if len(starts) == 0 or starts[0] != 0 or (np.diff(starts) < 0).any() or starts[-1] != len(proof.places):
-        raise _unreadable("its vectors are malformed")
-    if len(proof.places) != len(proof.weights) or (len(proof.places) and int(proof.places.max()) >= d):
-        raise _unreadable("its vectors are malformed")
-    tested = proof.test != NO_TEST
-    if tested.any() and int(proof.vector[tested].max()) >= len(starts) - 1:
-        raise _unreadable("its tree refers to vectors that are not there")
-    branched = (proof.kind >= SPLIT) & (proof.kind <= INTERVAL)
-    if branched.any() and int(proof.feature[branched].max()) >= d:
-        raise _unreadable("its tree refers to features that are not there")
-    if len(proof.each) and int(proof.each.max()) >= d:
-        raise _unreadable("its tree refers to features that are not there")
 
 
 def _unreadable(reason: str) -> InvalidProblem:

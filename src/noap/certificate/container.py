@@ -32,6 +32,8 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 }
 _MOST_HEADER = 1 << 20
 _MOST_FILE = 1 << 31
+# All arrays together, inflated.
+_MOST_HELD = 1 << 31
 # Deflate shrinks nothing by more than this: a larger declared size is a lie.
 _MOST_RATIO, _SPARE = 1032, 1024
 
@@ -69,13 +71,16 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
         raise _unreadable("its header has no list of arrays")
     arrays: dict[str, np.ndarray] = {}
-    at = _PREFIX.size + length
+    at, held = _PREFIX.size + length, 0
     for entry in header["arrays"]:
         name, dtype, shape, size = _declared(entry)
         if name in arrays:
             raise _unreadable(f"array {name!r} is there twice")
         if size > len(body) - at:
             raise _unreadable(f"array {name!r} is longer than the file")
+        held += math.prod(shape) * dtype.itemsize
+        if held > _MOST_HELD:
+            raise _unreadable("its arrays are larger than 2 GiB, inflated")
         arrays[name] = _inflate(body[at : at + size], name, dtype, shape)
         at += size
     if at != len(body):

@@ -25,7 +25,7 @@ def fingerprint(problem: Problem) -> str:
     --------
     >>> import noap
     >>> fingerprint(noap.Problem([[1.0, 2.0]], k=1, adversary=noap.NoAdversary()))[:8]
-    '3e1f9e55'
+    '71aa74ff'
     """
     digest = hashlib.sha256()
     data = problem.X if problem.X is not None else problem.covariance

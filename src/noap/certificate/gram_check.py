@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap._compiled import is_compiled, tell
-from noap.certificate._kernels_gram_test import test
+from noap.certificate._kernels_gram_test import ALL, NOTHING, schur_test
 from noap.certificate._kernels_gram_tighten import tighten
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, SIGN, SPLIT, GramProof
@@ -89,20 +89,23 @@ def check_gram(data: GramData, k: int, proof: GramProof, levels: FloatArray) -> 
 
     The levels are in the units of `data`.
     """
-    if not is_compiled(test):
+    if not is_compiled(schur_test):
         tell("compiling the checker's kernels, once; later runs start at once.")
     try:
         _Walk(data, k, proof, levels).run()
     except _Refused as reason:
         return str(reason)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return "its numbers leave the range of floating point."
     return None
 
 
 class _Walk:
     def __init__(self, data: GramData, k: int, proof: GramProof, levels: FloatArray) -> None:
         self.data, self.k, self.proof, self.levels = data, k, proof, levels
-        self.cuts = np.ldexp(proof.cut, -data.exponent)
-        self.nus = np.ldexp(proof.nu, data.exponent)
+        with np.errstate(over="ignore", under="ignore"):  # infinity is as good as any other number here
+            self.cuts = np.ldexp(proof.cut, -data.exponent)
+            self.nus = np.ldexp(proof.nu, data.exponent)
         self.each = 0
         self.S = np.empty((0, 0))
         self.responses: dict[int, tuple[FloatArray, float, float]] = {}
@@ -134,7 +137,7 @@ class _Walk:
         kind, feature, cut = int(proof.kind[place]), int(proof.feature[place]), float(self.cuts[place])
         for _ in range(_PATIENCE if kind == CLOSED else 1):
             # Rounding may have left a leaf a hair other than the one the proof was made for: it gets another chance.
-            node = self._proved(place, node)
+            node, settled = self._proved(place, node)
             if node is None:
                 break
         if kind == CLOSED:
@@ -145,8 +148,13 @@ class _Walk:
             if len(listed) != feature:
                 raise _Refused(f"node {place} lists features that are missing.")
             self.each += feature
-            if node is not None and (self.k - len(node.inc) > 1 or not np.isin(node.free, listed).all()):
-                raise _Refused(f"node {place} has more supports than the ones it lists.")
+            if node is not None:
+                if len(np.unique(listed)) < feature:
+                    raise _Refused(f"node {place} lists a feature twice.")
+                if self.k - len(node.inc) > 1 or not np.isin(node.free, listed).all():
+                    raise _Refused(f"node {place} has more supports than the ones it lists.")
+                if not settled:
+                    raise _Refused(f"node {place} lists what may be added, but leaves its own support open.")
             for each in listed:
                 yield None if node is None else node.including(int(each), self.data.r_lo)
         elif kind == AGAIN:
@@ -172,17 +180,21 @@ class _Walk:
             else:
                 raise _Refused(f"node {place} is of an unknown kind.")
 
-    def _proved(self, place: int, node: _Node | None) -> _Node | None:
+    def _proved(self, place: int, node: _Node | None) -> tuple[_Node | None, bool]:
         """Return what the node's own tightening and test leave of it, None if nothing.
 
-        The test is run with shrunk columns for the free features where these have the larger diagonal, and then with
-        the attack's columns for all of them: what either drops is dropped.
+        Also returns whether the pairs whose S has only the included features are shown not to be worth more. The test
+        is run with shrunk columns for the free features where these have the larger diagonal, and then with the
+        attack's columns for all of them: what either drops is dropped.
         """
         node = self._tightened(place, node)
+        settled = node is not None and len(node.inc) == 0
         if self.proof.test[place]:
             for shrink in (True, False):
-                node = node and self._tested(place, node, shrink)
-        return node
+                if node is not None:
+                    node, alone = self._tested(place, node, shrink)
+                    settled = settled or alone
+        return node, settled
 
     def _level(self, place: int) -> float:
         return float(self.levels[self.proof.level[place]])
@@ -200,8 +212,12 @@ class _Walk:
         )  # fmt: skip
         return None if closed else _Node(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free])
 
-    def _tested(self, place: int, node: _Node, shrink: bool) -> _Node | None:
-        """Run the node's test; returns the node with the free features that may still matter, None if closed."""
+    def _tested(self, place: int, node: _Node, shrink: bool) -> tuple[_Node | None, bool]:
+        """Run the node's test.
+
+        Returns the node with the free features that may still matter, None if closed; and whether the included features
+        alone are settled.
+        """
         data, m = self.data, len(node.free)
         chords = self.proof.test[place] == CHORDS
         roots = self._roots(place, node) if chords else np.empty(0)
@@ -209,12 +225,12 @@ class _Walk:
         if len(self.S) < m:
             self.S = np.empty((m, m))
         fails = np.zeros(m, dtype=np.bool_)
-        closed = test(
+        shown = schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, self._level(place), self.k, g, g_eps, w_eps,
             node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
             chords, roots, float(self.nus[place]), shrink, self.S, fails,
         )  # fmt: skip
-        return None if closed else node.only(fails)
+        return None if shown == ALL else node.only(fails), shown != NOTHING
 
     def _roots(self, place: int, node: _Node) -> FloatArray:
         """Return the roots of the slopes of the chords for the included features; 0 where none is given."""

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.certificate.samples import exponent_of, scaled_samples
-from noap.linalg.outward import UNIT, down, gamma, gram_with_error, up
+from noap.linalg.outward import UNIT, down, gamma, gram_with_error, scaled_up, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
@@ -56,14 +56,14 @@ class GramData:
             eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
-        scaled = math.ldexp(rho, -exponent)
-        root = math.sqrt(n)
+        # Nothing is left of any column at 1e300; what underflows is less than 1e-300.
+        share = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
         return cls(
             A,
-            eps + 1e-290,
+            eps + 1e-290 if A.any() else 0.0,
             float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
-            max(down(scaled / root), 0.0),
-            up(scaled / root),
+            max(down(share) - 1e-300, 0.0),
+            up(share) + 1e-300 if rho > 0 else 0.0,
             raised,
             exponent,
         )
@@ -86,6 +86,8 @@ class GramData:
 
         Returns (g, g_eps, w_eps): |g_j - a_j'w| <= g_eps and 1 - w_eps <= |w|^2 <= 1; None if there is no such w.
         """
+        # Only the direction counts: the weights are scaled, so that nothing overflows or vanishes.
+        weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max(initial=0.0))))
         length = float(np.abs(weights).sum())
         block = self.A[:, places]
         pulled = block @ weights
@@ -107,6 +109,8 @@ def _raised(A: FloatArray) -> tuple[FloatArray, float]:
     A factorisation of a d x d matrix that succeeds is exact for one that differs by at most gamma(d + 2) times the
     trace in norm.
     """
+    if not A.any():
+        return A, 0.0
     d = len(A)
     diagonal = np.diag_indices(d)
     trace = float(np.abs(A.diagonal()).sum()) * 1.001

@@ -1,6 +1,7 @@
 """A proof for problems in which X'X suffices: a tree over pairs (direction, support), and what closes its leaves."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -63,9 +64,49 @@ class GramProof:
     def __len__(self) -> int:
         return len(self.kind)
 
+    def malformed(self, n: int, d: int) -> str | None:
+        """Return what is wrong with the arrays for n samples and d features: a number that makes no sense."""
+        for name, kind in _TYPES.items():
+            array = getattr(self, name)
+            if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == kind):
+                return f"array {name!r} is of the wrong type"
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                return f"array {name!r} has entries that are not finite"
+        nodes = (self.kind, self.test, self.vector, self.feature, self.cut, self.nu, self.level)
+        if len(self.kind) == 0 or any(len(array) != len(self.kind) for array in nodes):
+            return "its tree is malformed"
+        if self.kind.max() > AGAIN or self.test.max() > ATTACK:
+            return "its tree has nodes of an unknown kind"
+        if (self.nu < 0).any() or (self.levels < 0).any():
+            return "its tree has a negative nu or level"
+        if int(self.level.max()) >= len(self.levels):
+            return "its tree refers to levels that are not there"
+        branched = (self.kind >= SPLIT) & (self.kind <= INTERVAL)
+        if max(_largest(self.feature[branched]), _largest(self.each)) >= d:
+            return "its tree refers to features that are not there"
+        if _largest(self.vector[self.test != NO_TEST]) >= len(self.starts) - 1:
+            return "its tree refers to vectors that are not there"
+        lengths = np.diff(self.starts.astype(np.int64))
+        if len(self.starts) == 0 or self.starts[0] != 0 or (lengths < 0).any() or self.starts[-1] != len(self.places):
+            return "its vectors are malformed"
+        if len(self.places) != len(self.weights) or _largest(self.places) >= d or _largest(lengths) > d:
+            return "its vectors are malformed"
+        return None
+
     @classmethod
     def trivial(cls, bound: float) -> "GramProof":
         """Return the tree of one node, closed by the worths of single features alone."""
         zero, none = np.zeros(1, dtype=np.uint32), np.empty(0, dtype=np.uint32)
         byte, nil = np.zeros(1, dtype=np.uint8), np.zeros(1)
         return cls(byte, byte, zero, zero, nil, nil, zero, np.array([bound]), none, zero, none, np.empty(0))
+
+
+_TYPES: dict[str, np.dtype[Any]] = {
+    **{name: np.dtype("u1") for name in ("kind", "test")},
+    **{name: np.dtype("<u4") for name in ("vector", "feature", "level", "each", "starts", "places")},
+    **{name: np.dtype("<f8") for name in ("cut", "nu", "levels", "weights")},
+}
+
+
+def _largest(array: npt.NDArray[Any]) -> int:
+    return int(array.max()) if len(array) else -1

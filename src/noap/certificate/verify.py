@@ -103,6 +103,9 @@ def _check(problem: Problem, certificate: Certificate) -> tuple[float, float, st
     reason = _other_problem(problem, certificate.claim)
     if reason is not None:
         return 0.0, math.inf, reason
+    reason = certificate.malformed()
+    if reason is not None:
+        return 0.0, math.inf, reason
     if len(certificate.places) > problem.k or len(set(certificate.places.tolist())) < len(certificate.places):
         return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
     if not certificate.weights.any():
@@ -115,6 +118,8 @@ def _check(problem: Problem, certificate: Certificate) -> tuple[float, float, st
     from noap.certificate.bounds import bound_above
 
     bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE)
+    if reason is None and value > bound:
+        return value, math.inf, "its bound lies below what its own vector is worth"
     return value, bound, reason
 
 

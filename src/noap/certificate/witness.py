@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from noap.certificate.samples import dense, dense_rows, exponent_of
-from noap.linalg.outward import UNIT, down, gamma, up
+from noap.linalg.outward import UNIT, down, gamma, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
@@ -20,9 +20,8 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     places, weights : arrays of shape (m,)
         The non-zero entries of v.
     """
-    weights = weights / float(
-        np.abs(weights).max()
-    )  # another vector of the same direction to an ulp: as good a witness
+    # Another vector of the same direction to an ulp: as good a witness.
+    weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
     length = up(math.sqrt(float(weights @ weights)), len(weights))
     spread = up(float(np.abs(weights).sum()), len(weights))
     rho, n = float(problem.adversary.rho), problem.n_samples
@@ -32,14 +31,15 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
         S = np.ldexp(S, -exponent)
         error = gamma(2 * len(weights) + 4) * float(np.abs(S).max(initial=0.0)) * spread * spread
         energy = n * max(float(weights @ S @ weights) - error, 0.0)
-        distance = down(math.sqrt(down(energy))) - up(math.ldexp(rho, -exponent // 2) * spread)
-        return math.ldexp(_per_sample(distance, length, n), exponent)
-    top = max(float(np.abs(dense(problem.X[:, places], rows)).max(initial=0.0)) for rows in dense_rows(problem.X))
+        distance = down(math.sqrt(down(energy))) - up(scaled_up(rho, -exponent // 2) * spread)
+        return _per_sample(distance, length, n, exponent)
+    columns = problem.X[:, places]
+    top = max(float(np.abs(dense(columns, rows)).max(initial=0.0)) for rows in dense_rows(columns))
     exponent = exponent_of(top)
-    budget = math.ldexp(rho, -exponent)
+    budget = scaled_up(rho, -exponent)
     total = 0.0
-    for rows in dense_rows(problem.X):
-        part = np.ldexp(dense(problem.X[:, places], rows), -exponent)
+    for rows in dense_rows(columns):
+        part = np.ldexp(dense(columns, rows), -exponent)
         scores = np.abs(part @ weights)
         scores -= gamma(len(weights) + 2) * (np.abs(part) @ np.abs(weights)) * 1.001
         if problem.adversary.gram_suffices:
@@ -47,13 +47,17 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
         else:
             scores = np.maximum(scores - up(budget * length), 0.0) * (1.0 - 4.0 * UNIT)
         total += float(scores @ scores) * (1.0 - gamma(len(scores) + 4))
-    total = down(total, n // 1024 + 8)
+    # The entries are at most 1: what underflows is far below 1e-300 for each sample.
+    total = max(down(total, n // 1024 + 8) - n * 1e-300, 0.0)
     distance = down(math.sqrt(total))
     if problem.adversary.gram_suffices:
         distance -= up(budget * spread)
-    return math.ldexp(_per_sample(distance, length, n), 2 * exponent)
+    return _per_sample(distance, length, n, 2 * exponent)
 
 
-def _per_sample(distance: float, length: float, n: int) -> float:
-    """Return (distance/length)^2/n, rounded down; 0 if the adversary cancels the direction."""
-    return down(down(max(distance, 0.0) / length) ** 2 / n) if distance > 0 else 0.0
+def _per_sample(distance: float, length: float, n: int, exponent: int) -> float:
+    """Return 2^exponent (distance/length)^2/n, rounded down; 0 if the adversary cancels the direction."""
+    if not distance > 0.0:
+        return 0.0
+    value = math.ldexp(max(down(down(distance / length) ** 2 / n) - 1e-300, 0.0), exponent)
+    return max(value if value >= 1e-300 else math.nextafter(value, -math.inf), 0.0)

@@ -14,6 +14,7 @@ from rich.markup import escape
 from noap._version import __version__
 from noap.cli.attack import attack
 from noap.cli.backends import backends
+from noap.cli.bench import bench
 from noap.cli.demo import demo
 from noap.cli.path import path
 from noap.cli.report import report
@@ -39,6 +40,7 @@ app.command()(attack)
 app.command()(report)
 app.command()(reproduce)
 app.command()(backends)
+app.command()(bench)
 
 
 def _version(wanted: bool) -> None:

@@ -7,7 +7,7 @@ The robust distance is the maximum of one bilinear form in (u, v), and both half
 
 so no step can go down. All starts advance as the rows of one matrix. The search is a funnel: every start
 takes one step and a few rounds within its support, the best distinct supports run to a fixed point, and the
-best of those try to swap features.
+best of those try to swap features, all of them at once and again until no better ones turn up.
 """
 
 from collections.abc import Iterator
@@ -35,18 +35,20 @@ class Funnel:
     keep : int
         How many distinct supports run to a fixed point.
     polish : int
-        How many fixed points try swaps.
+        How many fixed points try exchanges of features, and how many of the results go on to the next round.
     max_steps : int
         Limit on outer steps; the loop stops on its own when no support changes.
     """
 
     keep: int = 96
-    polish: int = 6
+    polish: int = 12
     max_steps: int = 60
 
 
 # Inner rounds per outer step: enough to rank supports, few enough to stay a small part of the cost.
 _ROUNDS = 4
+# Exchanges per leader that climb on: the best ones; more of them find nothing new.
+_CLIMBERS = 8
 # Rounds for the vector that is returned; the loop inside stops at a fixed point.
 _FINAL_ROUNDS = 2000
 # A support counts as improved when its distance grows by more than rounding.
@@ -74,9 +76,13 @@ def search(oracle: Oracle, k: int, rng: np.random.Generator, funnel: Funnel) -> 
         yield leaders
     leaders = best_distinct(oracle, ascend(oracle, leaders, k, funnel.max_steps), funnel.polish)
     yield leaders
-    for leader in [leaders[i : i + 1] for i in range(len(leaders))]:
-        polished = _swap(oracle, leader, k, funnel.max_steps)
-        leaders = best_distinct(oracle, Batch.join([leaders, polished]), funnel.polish)
+    tried: set[int] = set()
+    for _ in range(k + 8):
+        fresh = [i for i, key in enumerate(leaders.keys().tolist()) if key not in tried]
+        if not fresh:
+            break
+        tried.update(leaders.keys().tolist())
+        leaders = _swap(oracle, leaders, leaders[np.array(fresh)], k, funnel)
         yield leaders
     yield _settle(oracle, leaders[:1], k)
 
@@ -103,15 +109,13 @@ def ascend(oracle: Oracle, batch: Batch, k: int, max_steps: int) -> Batch:
         if len(batch) == 0:
             break
         batch = best_distinct(oracle, batch, len(batch))
-    return oracle.refine(Batch.join([*finished, batch]).alive(), 8 * _ROUNDS)
+    return oracle.refine(Batch.join([*finished, batch]).alive(), 2 * _ROUNDS)
 
 
 def best_distinct(oracle: Oracle, batch: Batch, count: int) -> Batch:
     """Return the `count` best vectors, one per support, best first."""
     order = np.argsort(-oracle.distances(batch), kind="stable")
-    # A position of weight 0 is not part of the support.
-    supports = np.sort(np.where(batch.weights != 0, batch.indices, -1), axis=1)[order]
-    _, first = np.unique(supports, axis=0, return_index=True)
+    _, first = np.unique(batch.keys()[order], return_index=True)
     return batch[order[np.sort(first)[:count]]]
 
 
@@ -119,18 +123,14 @@ def _distance(oracle: Oracle, single: Batch) -> float:
     return float(oracle.distances(single)[0])
 
 
-def _swap(oracle: Oracle, single: Batch, k: int, max_steps: int) -> Batch:
-    """Exchange one feature of the support for another while that helps."""
-    for _ in range(k + 8):
-        candidates = exchanges(oracle, single, _ROUNDS)
-        if len(candidates) == 0:
-            break
-        candidates = best_distinct(oracle, oracle.refine(candidates, _ROUNDS), 2 * k)
-        found = best_distinct(oracle, ascend(oracle, candidates, k, max_steps), 1)
-        if not _distance(oracle, found) > _IMPROVED * _distance(oracle, single):
-            break
-        single = found
-    return single
+def _swap(oracle: Oracle, leaders: Batch, fresh: Batch, k: int, funnel: Funnel) -> Batch:
+    """Exchange one feature of every fresh leader for another, climb from the best of these, and rank all again."""
+    candidates = exchanges(oracle, fresh, _ROUNDS)
+    if len(candidates) == 0:
+        return leaders
+    candidates = best_distinct(oracle, oracle.refine(candidates, _ROUNDS), _CLIMBERS * len(fresh))
+    found = ascend(oracle, candidates, k, funnel.max_steps)
+    return best_distinct(oracle, Batch.join([leaders, found]), funnel.polish)
 
 
 def _settle(oracle: Oracle, single: Batch, k: int) -> Batch:

@@ -8,7 +8,7 @@ from noap.adversaries.base import Adversary
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import top_k_indices, unit
 
-__all__ = ["Batch", "choose", "truncate"]
+__all__ = ["Batch", "choose", "entries", "truncate"]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,18 @@ class Batch:
     def dense(self, d: int) -> FloatArray:
         """Return the m x d array of the vectors."""
         rows = np.zeros((len(self), d), dtype=self.weights.dtype)
-        np.put_along_axis(rows, self.indices, self.weights, axis=1)
+        rows[np.arange(len(self))[:, None], self.indices] = self.weights
         return rows
+
+    def keys(self) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
+        """Return a number per vector that is the same for the same support, and else differs but for a rare accident.
+
+        A position of weight 0 is not part of the support.
+        """
+        codes = _mixed(self.indices)
+        codes[self.weights == 0] = 0
+        total: np.ndarray[tuple[int], np.dtype[np.uint64]] = codes.sum(axis=1, dtype=np.uint64)
+        return total
 
     @staticmethod
     def join(batches: "list[Batch]") -> "Batch":
@@ -50,16 +60,30 @@ class Batch:
         )
 
 
+def _mixed(positions: IntArray) -> "np.ndarray[tuple[int, int], np.dtype[np.uint64]]":
+    """Return well-mixed 64-bit codes of positions (the finaliser of splitmix64): sums of them rarely agree."""
+    code = (positions.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return code ^ (code >> np.uint64(31))
+
+
 def choose(adversary: Adversary, loadings: FloatArray, k: int) -> Batch:
     """Take the exact half-step in v: shrink the loadings, keep the top k of each row, normalise.
 
     Shrinking keeps the order of magnitudes, so it is applied to the k chosen entries alone.
     """
     indices = top_k_indices(loadings, k)
-    return Batch(indices, unit(adversary.shrink(np.take_along_axis(loadings, indices, axis=1))))
+    return Batch(indices, unit(adversary.shrink(entries(loadings, indices))))
 
 
 def truncate(rows: FloatArray, k: int) -> Batch:
     """Project on the k-sparse unit vectors: keep the top k entries of each row, normalise."""
     indices = top_k_indices(rows, k)
-    return Batch(indices, unit(np.take_along_axis(rows, indices, axis=1)))
+    return Batch(indices, unit(entries(rows, indices)))
+
+
+def entries(rows: FloatArray, indices: IntArray) -> FloatArray:
+    """Return the entries of every row at its own positions, an m x k array."""
+    chosen: FloatArray = rows[np.arange(len(rows))[:, None], indices]
+    return chosen

@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from noap.adversaries.base import Adversary, GramAdversary
-from noap.heuristics.batch import Batch
+from noap.heuristics.batch import Batch, entries
 from noap.linalg import products
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.linalg.vectors import unit
@@ -23,6 +23,10 @@ __all__ = ["GramOracle", "Oracle", "SampleOracle", "live_oracle", "oracle_of"]
 _GRAM_FEATURES = 8192
 # Dropping dead rows or columns costs a copy of what is left; worth it when this share or less is left.
 _WORTH_COPYING = 0.7
+# Up to this many features per non-zero entry a dense product beats a sparse one: more work, but no bookkeeping.
+_DENSE = 16
+# Rounds that cost more than the eigenvectors of the blocks.
+_MANY_ROUNDS = 200
 
 
 class Oracle(Protocol):
@@ -60,17 +64,22 @@ class GramOracle:
 
     def loadings(self, batch: Batch) -> FloatArray:
         """Return Sv/e."""
-        from scipy.sparse import csr_array  # loaded on first use: it would double the import time of noap
-
-        m, k = batch.indices.shape
-        rows = csr_array(
-            (batch.weights.ravel(), batch.indices.ravel(), np.arange(0, m * k + 1, k)),
-            shape=(m, len(self.covariance)),
-        )
-        pulled: FloatArray = rows @ self.covariance
-        reached = np.take_along_axis(pulled, batch.indices, axis=1)
+        pulled = self._pulled(batch)
+        reached = entries(pulled, batch.indices)
         pulled /= _divisor(np.einsum("mk,mk->m", reached, batch.weights))[:, None]
         return pulled
+
+    def _pulled(self, batch: Batch) -> FloatArray:
+        m, k = batch.indices.shape
+        d = len(self.covariance)
+        if d <= _DENSE * k:
+            dense: FloatArray = batch.dense(d) @ self.covariance
+            return dense
+        from scipy.sparse import csr_array  # loaded on first use: it would double the import time of noap
+
+        rows = csr_array((batch.weights.ravel(), batch.indices.ravel(), np.arange(0, m * k + 1, k)), shape=(m, d))
+        sparse: FloatArray = rows @ self.covariance
+        return sparse
 
     def coordinate_loadings(self, features: IntArray) -> FloatArray:
         """Return the rows S_j/|a_j|."""
@@ -95,6 +104,11 @@ class GramOracle:
     def refine(self, batch: Batch, rounds: int) -> Batch:
         """Alternate on the k x k blocks of S."""
         blocks, weights = self._blocks(batch), batch.weights
+        if self.adversary.rho == 0 and rounds >= _MANY_ROUNDS:
+            # Without a budget the fixed point is the leading eigenvector of the block; a zero vector stays zero.
+            leading: FloatArray = np.linalg.eigh(blocks)[1][:, :, -1]
+            leading[~np.asarray(weights.any(axis=1))] = 0.0
+            return Batch(batch.indices, leading)
         for _ in range(rounds):
             pulled = np.matmul(blocks, weights[:, :, None])[:, :, 0]
             pulled /= _divisor(np.einsum("mi,mi->m", pulled, weights))[:, None]
@@ -218,6 +232,6 @@ def _live_covariance(problem: Problem, live: IntArray) -> FloatArray:
 
 def _divisor(squares: FloatArray) -> FloatArray:
     """Return the square roots, with infinity for 0 so that dividing by them gives 0."""
-    roots = np.sqrt(np.maximum(squares, 0.0))
-    result: FloatArray = np.where(roots > 0, roots, np.inf)
-    return result
+    roots: FloatArray = np.sqrt(np.maximum(squares, 0.0))
+    roots[roots == 0] = np.inf
+    return roots

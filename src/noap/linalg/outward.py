@@ -11,7 +11,7 @@ import numpy as np
 
 from noap.linalg.types import FloatArray
 
-__all__ = ["UNIT", "down", "gamma", "gram_with_error", "up"]
+__all__ = ["UNIT", "down", "gamma", "gram_with_error", "scaled_up", "up"]
 
 UNIT = 2.0**-53
 # Rows whose products are added in one matrix product; the blocks are then added one by one. Short blocks keep the
@@ -38,6 +38,21 @@ def up(x: float, operations: int = 4) -> float:
 def down(x: float, operations: int = 4) -> float:
     """Return a float at or below it."""
     return x - abs(x) * gamma(operations + 2)
+
+
+def scaled_up(x: float, exponent: int) -> float:
+    """Return at least x 2^exponent, for x >= 0: 0 for 0, infinity where that is too large for a float.
+
+    Examples
+    --------
+    >>> scaled_up(3.0, 4), scaled_up(1.0, 2000), scaled_up(1.0, -2000) > 0
+    (48.0, inf, True)
+    """
+    try:
+        product = math.ldexp(x, exponent)
+    except OverflowError:
+        return math.inf
+    return product if x == 0 or product >= 1e-300 else math.nextafter(product, math.inf)
 
 
 def gram_with_error(Y: FloatArray) -> tuple[FloatArray, float]:

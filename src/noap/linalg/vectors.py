@@ -30,10 +30,11 @@ def unit(rows: FloatArray) -> FloatArray:
     """
     # Dividing by the largest entry first keeps the squares away from under- and overflow.
     largest = np.abs(rows).max(axis=-1, keepdims=True, initial=0.0)
-    scaled: FloatArray = rows / np.where(largest > 0, largest, 1.0)
+    scaled: FloatArray = rows / (largest + (largest == 0))
+    # The largest entry is now 1, or all are 0: the norm is 0 in the second case only.
     length = norms(scaled)[..., None]
-    result: FloatArray = scaled / np.where(length > 0, length, 1.0)
-    return result
+    scaled /= length + (length == 0)
+    return scaled
 
 
 def soft(rows: FloatArray, threshold: float) -> FloatArray:

@@ -1,0 +1,140 @@
+"""Pictures of the boards; pure functions of their tables."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+__all__ = ["PICTURES", "draw"]
+
+_COLOURS = {
+    "noap ascent": "#0b6e4f",
+    "noap exact": "#08a045",
+    "PPM": "#c05746",
+    "abess": "#3d5a98",
+    "scikit-learn": "#e0a030",
+}
+
+
+def draw(tables: dict[str, pl.DataFrame], folder: Path) -> None:
+    """Write `<board>.svg` for every board that has a picture."""
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    # Names inside the file are made from a salt: without a fixed one no two files are the same.
+    with rc_context({"svg.hashsalt": "noap"}):
+        for name, picture in PICTURES.items():
+            if name in tables:
+                figure = Figure(figsize=(8, 3.6), layout="constrained")
+                picture(figure, tables[name])
+                figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+
+
+def _colour(method: str) -> str:
+    return _COLOURS.get(method, "#777777")
+
+
+def _heuristics(figure: Any, frame: pl.DataFrame) -> None:
+    left, right = figure.subplots(1, 2)
+    for (method,), rows in frame.group_by(["method"], maintain_order=True):
+        losses = np.sort(100 * rows["loss_resolved"].to_numpy())
+        left.step(np.arange(1, len(losses) + 1), losses, where="mid", label=method, color=_colour(str(method)))
+        right.scatter(
+            rows["d"].to_numpy(), 1e3 * rows["cpu_s"].to_numpy(), s=9, label=method, color=_colour(str(method))
+        )
+    left.set(xlabel="pairs, sorted", ylabel="loss after re-solving, %", title="Loss against the best value")
+    right.set(xlabel="features d", ylabel="CPU time, ms", xscale="log", yscale="log", title="Time per pair")
+    left.legend(frameon=False)
+
+
+def _exact(figure: Any, frame: pl.DataFrame) -> None:
+    axes = figure.subplots()
+    frame = frame.filter(~pl.col("method").str.starts_with("published"))
+    for (method,), rows in frame.group_by(["method"], maintain_order=True):
+        pairs = rows.select("matrix", "k").n_unique()
+        solved = rows.filter(pl.col("proved")).group_by("matrix", "k").agg(pl.col("seconds").min())
+        times = np.sort(solved["seconds"].to_numpy())
+        reached = 100 * np.arange(1, len(times) + 1) / pairs
+        axes.step([*times, 60.0], [*reached, reached[-1] if len(times) else 0.0], where="post", label=method)
+    axes.set(xscale="log", xlabel="seconds", ylabel="pairs closed, %", ylim=(-2, 102), title="Closed within a time")
+    axes.legend(frameon=False, fontsize=8)
+
+
+def _robust(figure: Any, frame: pl.DataFrame) -> None:
+    panels = figure.subplots(1, 2, sharey=True)
+    frame = frame.filter(pl.col("adversary") == "feature")
+    for axes, column, title in zip(
+        panels, ("loss_returned", "loss_resolved"), ("As returned", "Re-solved on the support"), strict=True
+    ):
+        for (method,), rows in frame.group_by(["method"], maintain_order=True):
+            means = rows.group_by("budget").agg(pl.col(column).mean()).sort("budget")
+            axes.plot(
+                means["budget"],
+                100 * means[column].to_numpy(),
+                marker="o",
+                ms=3,
+                label=method,
+                color=_colour(str(method)),
+            )
+        axes.set(xlabel="normalised budget", title=title)
+    panels[0].set_ylabel("mean loss, %")
+    panels[0].legend(frameon=False, fontsize=8)
+
+
+def _growth(figure: Any, frame: pl.DataFrame) -> None:
+    panels = figure.subplots(1, 4, sharey=True)
+    columns = {"d": "d", "n": "n", "k": "k", "rho-bar": "budget"}
+    for axes, (varied, column) in zip(panels, columns.items(), strict=True):
+        part = frame.filter(pl.col("varied") == varied)
+        for (method,), rows in part.group_by(["method"], maintain_order=True):
+            rows = rows.sort(column)
+            axes.plot(
+                rows[column], 1e3 * rows["cpu_s"].to_numpy(), marker="o", ms=3, label=method, color=_colour(str(method))
+            )
+        axes.set(xlabel=varied, yscale="log", xscale="linear" if varied == "rho-bar" else "log")
+    panels[0].set_ylabel("CPU time, ms")
+    panels[0].legend(frameon=False, fontsize=7)
+
+
+def _certificates(figure: Any, frame: pl.DataFrame) -> None:
+    left, right = figure.subplots(1, 2)
+    for (kind,), rows in frame.group_by(["kind"], maintain_order=True):
+        left.scatter(1e3 * rows["solve_s"].to_numpy(), 1e3 * rows["verify_s"].to_numpy(), s=10, label=kind)
+        right.scatter(rows["nodes"].to_numpy(), rows["bytes"].to_numpy(), s=10, label=kind)
+    ends = [1e3 * frame["solve_s"].to_numpy().min(), 1e3 * frame["solve_s"].to_numpy().max()]
+    left.plot(ends, ends, color="#999999", lw=0.8)
+    left.set(xscale="log", yscale="log", xlabel="solve, ms", ylabel="verify, ms", title="Verification against solving")
+    right.set(xscale="log", yscale="log", xlabel="nodes", ylabel="bytes", title="Size of the file")
+    left.legend(frameon=False, fontsize=8)
+
+
+def _profiles(figure: Any, frame: pl.DataFrame) -> None:
+    axes = figure.subplots()
+    parts = frame["part"].unique(maintain_order=True).to_list()
+    labels = []
+    filled: dict[str, list[float]] = {part: [] for part in parts}
+    for (method, name), rows in frame.group_by(["method", "instance"], maintain_order=True):
+        labels.append(f"{method}: {name}")
+        shares = dict(zip(rows["part"].to_list(), rows["share"].to_list(), strict=True))
+        for part in parts:
+            filled[part].append(100 * shares.get(part, 0.0))
+    starts = np.zeros(len(labels))
+    for part, widths in filled.items():
+        axes.barh(labels, widths, left=starts, label=part)
+        starts += widths
+    axes.invert_yaxis()
+    axes.set(xlabel="share of the time, %")
+    axes.legend(frameon=False, fontsize=7, ncols=2, loc="center left", bbox_to_anchor=(1, 0.5))
+
+
+PICTURES: dict[str, Callable[[Any, pl.DataFrame], None]] = {
+    "heuristics": _heuristics,
+    "exact": _exact,
+    "robust": _robust,
+    "growth": _growth,
+    "certificates": _certificates,
+    "profiles": _profiles,
+}

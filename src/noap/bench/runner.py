@@ -1,0 +1,146 @@
+"""Run the boards and keep what they measured: one CSV file per board, and where it was measured beside them."""
+
+import json
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from noap.bench.board import Setting
+from noap.bench.boards import BOARDS
+from noap.bench.peers import missing_peers
+from noap.bench.sources import matrices
+from noap.bench.spec import Spec
+from noap.bench.timing import single_thread
+from noap.errors import InvalidProblem, NoapWarning, StoreError
+from noap.experiments.environment import environment
+from noap.mip import list_backends
+
+__all__ = ["Results", "read", "run"]
+
+_ABOUT = "run.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Tables by board, and what is known about the run that made them."""
+
+    tables: dict[str, pl.DataFrame]
+    about: dict[str, object]
+
+
+def run(
+    spec: Spec,
+    out: Path,
+    *,
+    folder: Path | None = None,
+    boards: Iterable[str] | None = None,
+    against: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Results:
+    """Run boards side by side with the peers that are there, every library held to one thread.
+
+    Parameters
+    ----------
+    spec : Spec
+    out : Path
+        Folder of the results; a board's file is replaced when the board has finished, the others stay.
+    folder : Path, optional
+        Public benchmark matrices; what is not there is skipped and said.
+    boards : iterable of str, optional
+        Names of boards; all by default.
+    against : Path, optional
+        Folder of sources of another version of noap (it holds ``noap/``), for the board of before and after.
+    say : callable
+        Takes a line about the progress.
+
+    Returns
+    -------
+    Results
+        Everything that `out` holds afterwards.
+    """
+    chosen = list(BOARDS) if boards is None else list(boards)
+    for name in chosen:
+        if name not in BOARDS:
+            raise InvalidProblem(f"board must be one of {', '.join(BOARDS)}, got {name!r}.")
+    if against is not None and not (against / "noap" / "__init__.py").exists():
+        raise InvalidProblem(f"--against {against} must be a folder that holds the sources of noap.")
+    found, missing = matrices(folder)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidProblem(f"--out {out} cannot be made ({error.strerror}); choose another folder.") from None
+    about = _about(out)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoapWarning)  # optima of 0 and the like are rows of the tables
+        for name in chosen:
+            # The limits reach only what is loaded: the peers and solvers are, before the first is timed.
+            _load()
+            with single_thread() as held:
+                setting = Setting(spec, found, folder, say, against)
+                say(f"-- {BOARDS[name].title}")
+                rows = list(BOARDS[name].run(setting))
+            if not rows:
+                say("nothing measured: " + " ".join(setting.skipped))
+                continue
+            skipped = list(dict.fromkeys([*missing, *missing_peers(), *setting.skipped]))
+            about[name] = {
+                "spec": spec.as_dict(),
+                "environment": _environment(),
+                "threads": held,
+                "skipped": skipped,
+            }
+            _keep(out, name, rows, about)
+    return read(out)
+
+
+def read(out: Path) -> Results:
+    """Return the results that a folder holds."""
+    places = {name: out / f"{name}.csv" for name in BOARDS}
+    kept = {name: place for name, place in places.items() if place.exists()}
+    return Results({name: pl.read_csv(place, infer_schema_length=None) for name, place in kept.items()}, _about(out))
+
+
+def _load() -> None:
+    import importlib
+
+    for package in ("sklearn.decomposition", "abess.decomposition", "pyscipopt", "highspy"):
+        try:
+            importlib.import_module(package)
+        except ImportError:
+            continue
+
+
+def _environment() -> dict[str, str]:
+    import importlib.metadata
+
+    known = dict(environment())
+    for package in ("scikit-learn", "abess", "threadpoolctl"):
+        try:
+            known[package] = importlib.metadata.version(package)
+        except importlib.metadata.PackageNotFoundError:
+            known[package] = "not installed"
+    licences = {info.name: info.licence for info in list_backends(licences=True) if info.installed}
+    known["gurobi licence"] = licences.get("gurobi", "none")
+    return known
+
+
+def _about(out: Path) -> dict[str, object]:
+    place = out / _ABOUT
+    if not place.exists():
+        return {}
+    try:
+        loaded: dict[str, object] = json.loads(place.read_text(encoding="utf-8"))
+    except ValueError:
+        raise InvalidProblem(f"{place} is not JSON; remove it or choose another folder.") from None
+    return loaded
+
+
+def _keep(out: Path, name: str, rows: list[dict[str, object]], about: dict[str, object]) -> None:
+    try:
+        pl.DataFrame(rows, infer_schema_length=None).write_csv(out / f"{name}.csv", float_precision=None)
+        (out / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"--out {out} cannot be written ({error.strerror or error}); choose another folder.") from None
