@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noap.exact import _kernels_attack as attack
@@ -152,6 +152,56 @@ def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, t
                     assert all(fails[j - n_inc] for j in q)
     if p <= 2 and level > 1.001:
         assert verdict == schur_kernels.CLOSED
+
+
+@given(seeds, st.integers(1, 60), st.integers(1, 40), st.floats(0, 2), st.sampled_from([1, 3, 12]), st.booleans())
+def test_a_bound_on_the_largest_entries_is_one(seed, m, q, tau, steps, ties):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, 3, m).astype(float) if ties else rng.exponential(size=m)
+    bound, at = schur_kernels.largest_sum(x, m, q, tau, steps)
+    exact = np.sort(x)[::-1][:q].sum()
+    assert bound >= exact * (1 - 1e-14)
+    assert bound == pytest.approx(q * at + np.maximum(x - at, 0).sum())
+    if steps == 12 and not ties:
+        assert bound <= 1.05 * exact
+
+
+@pytest.mark.parametrize("stored", [0, 640])
+@settings(max_examples=40)
+@given(
+    seed=seeds, p=st.sampled_from([3, 4]), level=st.floats(0.9, 1.6), kind=st.sampled_from(["noise", "spike", "ties"])
+)
+def test_dominance_closes_nothing_above_the_threshold(stored, seed, p, level, kind):
+    """With all rows kept, and with only their largest entries (more than 4 (p - 1) + 40 features), from any scaling."""
+    rng = np.random.default_rng(seed)
+    m = 70 if p == 3 else 54
+    X = rng.standard_normal((200, m)) / np.sqrt(200)
+    if kind == "spike":
+        X += 0.5 * np.outer(unit(rng, 200), rng.exponential(size=m))
+    elif kind == "ties":
+        X[:, m // 2 :] = X[:, : m - m // 2]
+    A = X.T @ X
+    blocks = np.array(list(combinations(range(m), p)))
+    top = np.linalg.eigvalsh(A[blocks[:, :, None], blocks[:, None, :]])[:, -1].max()
+    threshold = level * top
+    if threshold <= 1.001 * np.diag(A).max():
+        return
+    ones, none = np.ones(m), np.zeros(m)
+    root = 1 / np.sqrt(threshold - np.diag(A))
+    warm = rng.uniform(1e-3, 1, m)
+    verdict, worst, measure = schur_kernels.dominance(
+        A, np.arange(m), ones, none, none, none, root, 0.0, np.empty((1, m)), 0, m, p, np.empty((m, m)), warm, False,
+        stored,
+    )  # fmt: skip
+    if verdict == schur_kernels.CLOSED:
+        assert top <= threshold
+        # What was left behind is a scaling that proves it.
+        N = np.abs(A) * np.outer(root, root)
+        np.fill_diagonal(N, 0)
+        assert (np.sort(N * warm, axis=1)[:, 1 - p :].sum(axis=1) < warm * (1 + 1e-9)).all()
+    else:
+        assert 0 <= worst < m
+        assert measure > 0.99
 
 
 @given(seeds, st.floats(0, 1.2), st.integers(1, 4), st.floats(0.3, 0.99))

@@ -94,7 +94,7 @@ def _growth(figure: Any, frame: pl.DataFrame) -> None:
             axes.plot(
                 rows[column], 1e3 * rows["cpu_s"].to_numpy(), marker="o", ms=3, label=method, color=_colour(str(method))
             )
-        axes.set(xlabel=varied, yscale="log", xscale="linear" if varied == "rho-bar" else "log")
+        axes.set(xlabel=varied, yscale="log", xscale="log" if varied in ("d", "n") else "linear")
     panels[0].set_ylabel("CPU time, ms")
     panels[0].legend(frameon=False, fontsize=7)
 
@@ -112,6 +112,8 @@ def _certificates(figure: Any, frame: pl.DataFrame) -> None:
 
 
 def _profiles(figure: Any, frame: pl.DataFrame) -> None:
+    from matplotlib import colormaps
+
     axes = figure.subplots()
     parts = frame["part"].unique(maintain_order=True).to_list()
     labels = []
@@ -122,12 +124,13 @@ def _profiles(figure: Any, frame: pl.DataFrame) -> None:
         for part in parts:
             filled[part].append(100 * shares.get(part, 0.0))
     starts = np.zeros(len(labels))
-    for part, widths in filled.items():
-        axes.barh(labels, widths, left=starts, label=part)
+    colours = colormaps["tab20"].colors  # type: ignore[attr-defined]
+    for number, (part, widths) in enumerate(filled.items()):
+        axes.barh(labels, widths, left=starts, label=part, color=colours[number % len(colours)])
         starts += widths
     axes.invert_yaxis()
     axes.set(xlabel="share of the time, %")
-    axes.legend(frameon=False, fontsize=7, ncols=2, loc="center left", bbox_to_anchor=(1, 0.5))
+    figure.legend(frameon=False, fontsize=7, ncols=6, loc="outside lower center")
 
 
 PICTURES: dict[str, Callable[[Any, pl.DataFrame], None]] = {

@@ -9,7 +9,7 @@ from noap._compiled import is_compiled, tell
 from noap.certificate._kernels_gram_test import ALL, NOTHING, schur_test
 from noap.certificate._kernels_gram_tighten import tighten
 from noap.certificate.gram_data import GramData
-from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, SIGN, SPLIT, GramProof
+from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT, GramProof
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["check_gram"]
@@ -135,7 +135,8 @@ class _Walk:
     def _children(self, place: int, node: _Node | None) -> Iterator[_Node | None]:
         proof = self.proof
         kind, feature, cut = int(proof.kind[place]), int(proof.feature[place]), float(self.cuts[place])
-        for _ in range(_PATIENCE if kind == CLOSED else 1):
+        settled = False
+        for _ in range({CLOSED: _PATIENCE, ON: 0}.get(kind, 1)):
             # Rounding may have left a leaf a hair other than the one the proof was made for: it gets another chance.
             node, settled = self._proved(place, node)
             if node is None:
@@ -161,7 +162,7 @@ class _Walk:
             yield node
         elif node is None:
             yield from (None, None)
-        elif kind == SPLIT:
+        elif kind in (SPLIT, ON):
             if feature in node.inc:
                 raise _Refused(f"node {place} splits on feature {feature}, which is included already.")
             yield node.including(feature, max(cut, self.data.r_lo))

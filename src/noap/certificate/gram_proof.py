@@ -8,11 +8,12 @@ import numpy.typing as npt
 
 from noap.linalg.types import FloatArray
 
-__all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "SIGN", "SPLIT", "GramProof"]
+__all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "ON", "SIGN", "SPLIT", "GramProof"]
 
 # What a node is. CLOSED has no children, SPLIT, SIGN and INTERVAL have two, EACH as many as it lists. AGAIN has one:
 # the node itself, to be tightened once more.
-CLOSED, SPLIT, SIGN, INTERVAL, EACH, AGAIN = range(6)
+# ON is SPLIT for a node that is branched on as it is, without tightening: the next of several features of its parent.
+CLOSED, SPLIT, SIGN, INTERVAL, EACH, AGAIN, ON = range(7)
 # The test run at a node before it is closed or branched on.
 NO_TEST, CHORDS, ATTACK = range(3)
 
@@ -26,7 +27,7 @@ class GramProof:
     Attributes
     ----------
     kind : array of uint8, shape (N,)
-        CLOSED, SPLIT, SIGN, INTERVAL, EACH or AGAIN.
+        CLOSED, SPLIT, SIGN, INTERVAL, EACH, AGAIN or ON.
     test : array of uint8, shape (N,)
         NO_TEST, CHORDS or ATTACK.
     vector : array of uint32, shape (N,)
@@ -34,7 +35,7 @@ class GramProof:
     feature : array of uint32, shape (N,)
         The feature branched on; the number of children of EACH; otherwise 0.
     cut : array of float64, shape (N,)
-        SPLIT: the threshold. INTERVAL: where it is cut. Otherwise 0. In units of the columns of X/sqrt(n).
+        SPLIT and ON: the threshold. INTERVAL: where it is cut. Otherwise 0. In units of the columns of X/sqrt(n).
     nu : array of float64, shape (N,)
         ATTACK: how the gain at right angles is counted. Otherwise 0. In one over those units.
     level : array of uint32, shape (N,)
@@ -75,13 +76,13 @@ class GramProof:
         nodes = (self.kind, self.test, self.vector, self.feature, self.cut, self.nu, self.level)
         if len(self.kind) == 0 or any(len(array) != len(self.kind) for array in nodes):
             return "its tree is malformed"
-        if self.kind.max() > AGAIN or self.test.max() > ATTACK:
+        if self.kind.max() > ON or self.test.max() > ATTACK:
             return "its tree has nodes of an unknown kind"
         if (self.nu < 0).any() or (self.levels < 0).any():
             return "its tree has a negative nu or level"
         if int(self.level.max()) >= len(self.levels):
             return "its tree refers to levels that are not there"
-        branched = (self.kind >= SPLIT) & (self.kind <= INTERVAL)
+        branched = ((self.kind >= SPLIT) & (self.kind <= INTERVAL)) | (self.kind == ON)
         if max(_largest(self.feature[branched]), _largest(self.each)) >= d:
             return "its tree refers to features that are not there"
         if _largest(self.vector[self.test != NO_TEST]) >= len(self.starts) - 1:

@@ -11,7 +11,7 @@ from noap.exact._kernels_schur import schur
 from noap.exact._kernels_tighten import chord, worth
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
 
@@ -82,7 +82,7 @@ def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     return best
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     r"""Bound from below what the attack gains at right angles to w.
 
@@ -123,7 +123,7 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     return best * (1.0 - 1e-13), best_nu
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt):
     """Build the columns of the response attack to w: y_j = kap_j a_j + dlt_j w, and alt_j a_j for the free features.
 
@@ -155,9 +155,32 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
             alt[c - n_inc] = grow * (1.0 - rho / ceil[c - n_inc])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def attack_test(
-    A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, at_best, idx, kap, dlt, alt, S, W, fails
+    A,
+    rho,
+    T,
+    p,
+    g,
+    inc,
+    lo,
+    hi,
+    n_inc,
+    free,
+    ceil,
+    n_free,
+    ulps,
+    scale,
+    at_best,
+    idx,
+    kap,
+    dlt,
+    alt,
+    S,
+    W,
+    fails,
+    warm,
+    glance,
 ):
     """Run the Schur test of the response attack to w, with its orthogonal gain. Returns its verdict, and nu."""
     top = 0.0
@@ -171,12 +194,16 @@ def attack_test(
     attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
     # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
     room = ulps * (T + D + (1.0 + rho * nu) * scale)
-    verdict, worst, measure = schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails)
+    verdict, worst, measure = schur(
+        A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails, warm, glance
+    )
     return verdict, worst, measure, nu
 
 
-@njit(cache=True)
-def chord_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, idx, kap, dlt, alt, S, W, fails):
+@njit(cache=True, nogil=True)
+def chord_test(
+    A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, idx, kap, dlt, alt, S, W, fails, warm, glance
+):
     """Run the Schur test of the chords on the included features, and of the free ones shrunk towards their ceilings."""
     betas = 0.0
     for a in range(n_inc):
@@ -189,4 +216,4 @@ def chord_test(A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, sc
         dlt[n_inc + f] = 0.0
         alt[f] = -1.0
     room = ulps * (T - betas + scale)
-    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails)
+    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails, warm, glance)

@@ -19,7 +19,7 @@ from numba import njit
 _ULPS = 4.5e-16
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
     """Return an upper bound on c'u.
 

@@ -20,17 +20,22 @@ from noap.exact._kernels_tighten import chord, eigen_slab, tighten, worth
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
 DONE, BRANCH_FEATURE, BRANCH_SIGN, BRANCH_INTERVAL, BRANCH_EACH = 0, 1, 2, 3, 4
 AGAIN = -2
+# How many features to name for a branch in several ways, and the ratio of the dominance test below which an attack is
+# near to closing a node.
+WAYS, NEAR = 8, 1.3
 # Tests are numbered 0 (chords) to 4; this stands for none.
 NO_TEST = -1
 
 
-@njit(cache=True)
-def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails):
+@njit(cache=True, nogil=True)
+def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm=None):
     """Tighten and test one node; its arrays are narrowed in place.
 
     Returns (action, argument, n_free, distance, test, nu): what to do, on which feature (position in inc or free), how
     many free features are left, the distance of the vector v found on the way, and the test that closed the node or
-    dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try.
+    dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try; for
+    BRANCH_FEATURE with p >= 3 the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm
+    has a row of scalings for each test, for the dominance tests to start from and to leave behind.
     """
     p = k - n_inc
     n = A.shape[0]
@@ -80,33 +85,45 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     best_fails = np.zeros(n_free, dtype=np.bool_)
     # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2) and to
     # this node's own vector (3, 4), each with the gain at its best and at nu = 0.
-    for test in range(1 if rho == 0.0 else 5):
-        if test == 0:
-            verdict, worst, measure = chord_test(
-                A, rho, T, p, g_best, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale,
-                idx, kap, dlt, alt, S, W, fails,
-            )  # fmt: skip
-        else:
-            if test >= 3 and distance < 0.0:
-                break  # the adversary cancels this node's own vector
-            lean = g_best if test < 3 else g
-            verdict, worst, measure, nu = attack_test(
-                A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, test % 2 == 1,
-                idx, kap, dlt, alt, S, W, fails,
-            )  # fmt: skip
-        if verdict == CLOSED:
-            return DONE, -1, n_free, distance, test, nu
-        if verdict == FREE_FAILS and measure < best_measure:
-            best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
-            for f in range(n_free):
-                best_fails[f] = fails[f]
-
     unsigned = -1
     for a in range(n_inc):
         if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
             unsigned = a
-    # Signs matter to attacks and chords alike, so they come first; at rho = 0 the tests do not see them.
-    if unsigned >= 0 and (best_worst < 0 or rho > 0.0):
+    tests = 1 if rho == 0.0 else 5
+    scalings = np.ones((5, n)) if warm is None else warm
+    for turn in range(tests + 1):
+        # Tests that look hopeless are only glanced at. If all that is left to branch by is one of them, it is run after
+        # all.
+        test = turn if turn < tests else best_test
+        if turn == tests:
+            near = best_test > 0 and best_measure <= NEAR
+            if best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and rho > 0.0 and not near):
+                break
+        glance = turn < tests
+        if test == 0:
+            verdict, worst, measure = chord_test(
+                A, rho, T, p, g_best, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale,
+                idx, kap, dlt, alt, S, W, fails, scalings[test], glance,
+            )  # fmt: skip
+        else:
+            if test >= 3 and distance < 0.0:
+                continue  # the adversary cancels this node's own vector
+            lean = g_best if test < 3 else g
+            verdict, worst, measure, nu = attack_test(
+                A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, test % 2 == 1,
+                idx, kap, dlt, alt, S, W, fails, scalings[test], glance,
+            )  # fmt: skip
+        if verdict == CLOSED:
+            return DONE, -1, n_free, distance, test, nu
+        if verdict == FREE_FAILS and (measure < best_measure or turn == tests):
+            best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
+            for f in range(n_free):
+                best_fails[f] = fails[f]
+
+    # Signs come first: without them an included feature narrows nothing. But at rho = 0 the tests do not see them, and
+    # an attack that nearly closes the node needs no narrowing: every sign to split would double the tree.
+    near = best_test > 0 and best_measure <= NEAR
+    if unsigned >= 0 and (best_worst < 0 or (rho > 0.0 and not near)):
         return BRANCH_SIGN, unsigned, n_free, distance, NO_TEST, 0.0
     if best_worst >= 0:
         if p <= 2:
@@ -120,7 +137,8 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
                     kept += 1
             n_free = kept
         if p > 2:
-            best_test = NO_TEST  # it dropped nothing
+            rank(free, ceil, n_free, best_worst, scalings[best_test])
+            best_worst, best_test = 0, NO_TEST  # it dropped nothing
         return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance, best_test, best_nu
     split, widest = -1, 0.0
     for a in range(n_inc):
@@ -140,7 +158,22 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
     return BRANCH_INTERVAL, split, n_free, distance, NO_TEST, 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
+def rank(free, ceil, n_free, first, weight):
+    """Put free feature number `first` in front, and behind it those with the largest weights."""
+    for place in range(min(WAYS, n_free)):
+        top = place
+        if place == 0:
+            top = first
+        else:
+            for f in range(place + 1, n_free):
+                if weight[free[f]] > weight[free[top]]:
+                    top = f
+        free[place], free[top] = free[top], free[place]
+        ceil[place], ceil[top] = ceil[top], ceil[place]
+
+
+@njit(cache=True, nogil=True)
 def examine(
     A,
     rho,
@@ -166,6 +199,7 @@ def examine(
     leaf_tests,
     leaf_nus,
     leaf_weights,
+    warm=None,
 ):
     """Look at a node and, where one feature is missing, at its leaves.
 
@@ -178,7 +212,7 @@ def examine(
     best_v, nodes looked at, test, nu, closed leaves).
     """
     action, argument, n_free, distance, test, nu = look(
-        A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails
+        A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm
     )
     best_v[:] = v
     if action != BRANCH_EACH:
@@ -198,7 +232,7 @@ def examine(
         leaf_sign[n_inc] = 1 if n_inc == 0 else 0
         verdict, again, _, found, leaf_test, leaf_nu = look(
             A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, 0,
-            leaf_v, g, S, W, fails,
+            leaf_v, g, S, W, fails, warm,
         )  # fmt: skip
         if found > distance:
             distance = found

@@ -10,14 +10,14 @@ from numba import njit
 from noap.exact._kernels_caps import cap
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def worth(s, rho):
     """Return f(s) = (s - rho)_+^2."""
     x = s - rho
     return x * x if x > 0.0 else 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, use_w, B, low, high, which):
     """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and of the eigenvector w."""
     m = 0
@@ -45,7 +45,7 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, use_w, B, low, high, which)
     return m, total
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def reach(A, i, direction, inc, sign, w, m, total, B, low, high, which, sweeps, cb, mu, q):
     """Return an upper bound on direction * a_i'u over the slabs."""
     for x in range(m):
@@ -55,7 +55,7 @@ def reach(A, i, direction, inc, sign, w, m, total, B, low, high, which, sweeps, 
     return cap(A[i, i], cb, B, low, high, total, sweeps, mu, q)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, use_w):
     """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
     size = n_inc + 2
@@ -100,7 +100,7 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, 
     return propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free)
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply. Returns (closed, n_free, U)."""
     kept = 0
@@ -146,7 +146,7 @@ def propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
     return False, n_free, U
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def chord(lo, hi, rho):
     """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2."""
     if hi * hi - lo * lo <= 1e-9 * hi * hi:
@@ -159,7 +159,7 @@ def chord(lo, hi, rho):
     return alpha, at_lo - alpha * lo * lo
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 

@@ -21,6 +21,7 @@ class Node:
     free : features that may lie in S
     ceil : if feature j does, s_j is at most this
     place : where the record of the search keeps this node
+    ways : how many features to branch on at once
     """
 
     inc: IntArray
@@ -30,6 +31,7 @@ class Node:
     free: IntArray
     ceil: FloatArray
     place: int = 0
+    ways: int = 1
 
     @classmethod
     def root(cls, norms: FloatArray) -> "Node":
@@ -39,7 +41,9 @@ class Node:
 
     def narrowed(self, n_free: int) -> "Node":
         """Return the node with only its first n_free free features."""
-        return Node(self.inc, self.sign, self.lo, self.hi, self.free[:n_free], self.ceil[:n_free], self.place)
+        return Node(
+            self.inc, self.sign, self.lo, self.hi, self.free[:n_free], self.ceil[:n_free], self.place, self.ways
+        )
 
     def include(self, f: int, rho: float, others: bool = True) -> "Node":
         """Return the child in which free feature number f lies in S; without the other free ones if so asked.

@@ -13,6 +13,7 @@ from noap.certificate.gram_proof import (
     EACH,
     INTERVAL,
     NO_TEST,
+    ON,
     SIGN,
     SPLIT,
     GramProof,
@@ -124,7 +125,7 @@ class Record:
         chosen = np.array(order, dtype=np.int64)
         kinds = np.frombuffer(self.kind, dtype=np.uint8)[chosen]
         feature = np.array(self.feature, dtype=np.uint32)[chosen]
-        named = (kinds == SPLIT) | (kinds == SIGN) | (kinds == INTERVAL)
+        named = (kinds == SPLIT) | (kinds == ON) | (kinds == SIGN) | (kinds == INTERVAL)
         live = instance.live.astype(np.uint32)
         feature[named] = live[feature[named]]
         return GramProof(

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from noap.certificate.gram_proof import AGAIN, INTERVAL, SIGN, SPLIT
+from noap.certificate.gram_proof import AGAIN, INTERVAL, ON, SIGN, SPLIT
 from noap.exact import _kernels_node as kernels
 from noap.exact._kernels_tighten import chord
 from noap.exact.instance import GramInstance, Incumbent
@@ -82,11 +82,13 @@ class Refutation:
         before = (self.incumbent.value, self.incumbent.v)
         if self.record is not None:
             self.record.visit(node.place, self.target)
+        if not self.thresholds:
+            work.warm.fill(1.0)
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
             work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
-            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights,
+            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm,
         )  # fmt: skip
         improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.best_v)
         if action == kernels.DONE and argument == kernels.AGAIN:
@@ -142,6 +144,18 @@ class Refutation:
             for number, child in enumerate(children, start=len(closed)):
                 child.place = first + number
             return
+        if action == kernels.BRANCH_FEATURE:
+            # In a proof, a branch on several features is a chain of branches on one, with no tightening between.
+            place = node.place
+            for child in children[:0:-1]:
+                cut = float(child.lo[-1])
+                # A threshold of 0: the feature lies in S, or it does not.
+                cut = cut if cut > self.instance.rho else 0.0
+                kind = SPLIT if place == node.place else ON
+                child.place = self.record.branch(place, kind, int(child.inc[-1]), cut, 2)
+                place = child.place + 1
+            children[0].place = place
+            return
         kind, feature, cut = self._branched(node, action, argument, children)
         first = self.record.branch(node.place, kind, feature, cut, 2)
         # A proof has the child with the feature, the sign + and the lower interval first.
@@ -151,22 +165,25 @@ class Refutation:
 
     def _branched(self, node: Node, action: int, argument: int, children: list[Node]) -> tuple[int, int, float]:
         """Return kind, feature and cut of a branch as a proof has them."""
-        if action == kernels.BRANCH_FEATURE:
-            # A threshold of 0 in the proof: the feature lies in S, or it does not.
-            cut = float(children[1].lo[-1])
-            return SPLIT, int(node.free[argument]), cut if cut > self.instance.rho else 0.0
         if action == kernels.BRANCH_SIGN:
             return SIGN, int(node.inc[argument]), 0.0
         return INTERVAL, int(node.inc[argument]), float(children[0].hi[argument]) if children else 0.0
 
     def _children(self, node: Node, action: int, argument: int) -> list[Node]:
         """Return the children, the most promising last: it is examined next."""
-        rho = self.instance.rho
+        rho, p = self.instance.rho, self.instance.k - len(node.inc)
         if action == kernels.BRANCH_FEATURE:
-            cut = self._threshold(node, argument)
-            if cut > rho:
-                return [node.lowered(argument, cut), node.include(argument, cut)]
-            return [node.exclude(argument), node.include(argument, rho)]
+            # One feature after the other, best first: it lies in S, or it does not and the next is looked at. What is
+            # left after all of them takes twice as many next time.
+            features = node.free[: node.ways] if node.ways > 1 and p >= 3 else node.free[argument : argument + 1]
+            rest, children = node, []
+            for feature in features:
+                f = int(np.flatnonzero(rest.free == feature)[0])
+                cut = self._threshold(rest, f)
+                children.append(rest.include(f, cut))
+                rest = rest.lowered(f, cut) if cut > rho else rest.exclude(f)
+            rest.ways = min(2 * node.ways, kernels.WAYS) if self.thresholds else 1
+            return [rest, *reversed(children)]
         if action == kernels.BRANCH_EACH:
             return [node.include(f, rho, others=False) for f in range(len(node.free))]
         if action == kernels.BRANCH_SIGN:
@@ -198,6 +215,8 @@ class Workspace:
         self.leaf_nus, self.leaf_weights = np.zeros(m), np.zeros((m, instance.k))
         self.W = np.empty((instance.k, m))
         self.fails = np.zeros(m, dtype=bool)
+        # Scalings of the dominance test, one row for each test of the kernels: each node starts from the last one's.
+        self.warm = np.ones((5, m))
         self._S = np.empty((0, 0))
 
     @property

@@ -31,8 +31,8 @@ def solve_directly(S: FloatArray, k: int, rho: float, *, seconds: float, gap: fl
     .. math:: \max\ e - \rho \sum_j y_j \quad\text{s.t.}\quad e^2 \le v^\top S v,\
               \|v\|_2 = 1,\ |v_j| \le y_j \le z_j,\ \sum_j z_j \le k,\ z \in \{0, 1\}^d
 
-    At rho = 0 the objective is e^2 itself, one linear variable. Of the ways to write it that were tried (products of
-    entries or of eigenvectors, a ball or a sphere) this is the one that SCIP solves fastest.
+    At rho = 0 the objective is e^2 itself, one linear variable. Products of entries are used because SCIP closed a
+    small problem with them that it left open with products of eigenvectors.
 
     Parameters
     ----------
