@@ -328,7 +328,7 @@ def test_the_length_of_a_vector_does_not_matter(tests_of_both_kinds, factor):
 
 # Arrays that are no proof at all: refused on reading, and by the checker when they never were in a file.
 MALFORMED = {
-    "an unknown kind": lambda c: edited(c, kind=put(c.proof.kind, 0, 6)),
+    "an unknown kind": lambda c: edited(c, kind=put(c.proof.kind, 0, 7)),
     "an unknown test": lambda c: edited(c, test=put(c.proof.test, 0, 3)),
     "no nodes": lambda c: nodes(c, slice(0, 0)),
     "nodes of unequal number": lambda c: edited(c, cut=c.proof.cut[:-1]),

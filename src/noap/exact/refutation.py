@@ -82,7 +82,7 @@ class Refutation:
         before = (self.incumbent.value, self.incumbent.v)
         if self.record is not None:
             self.record.visit(node.place, self.target)
-        if not self.thresholds:
+        if not self.thresholds and instance.rho > 0:
             work.warm.fill(1.0)
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
