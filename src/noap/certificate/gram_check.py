@@ -185,13 +185,13 @@ class _Walk:
         """Return what the node's own tightening and test leave of it, None if nothing.
 
         Also returns whether the pairs whose S has only the included features are shown not to be worth more. The test
-        is run with shrunk columns for the free features where these have the larger diagonal, and then with the
-        attack's columns for all of them: what either drops is dropped.
+        is run with shrunk columns for the free features where these have the larger diagonal. A leaf that this leaves
+        open is tested again with the attack's columns for all of them.
         """
         node = self._tightened(place, node)
         settled = node is not None and len(node.inc) == 0
         if self.proof.test[place]:
-            for shrink in (True, False):
+            for shrink in (True, False) if self.proof.kind[place] == CLOSED else (True,):
                 if node is not None:
                     node, alone = self._tested(place, node, shrink)
                     settled = settled or alone
