@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from noap.exact import _kernels_attack as attack
 from noap.exact import _kernels_caps as caps
+from noap.exact import _kernels_dominance as dominance_kernels
 from noap.exact import _kernels_node as node
 from noap.exact import _kernels_schur as schur_kernels
 from noap.exact import _kernels_tighten as tighten
@@ -158,7 +159,7 @@ def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, t
 def test_a_bound_on_the_largest_entries_is_one(seed, m, q, tau, steps, ties):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 3, m).astype(float) if ties else rng.exponential(size=m)
-    bound, at = schur_kernels.largest_sum(x, m, q, tau, steps)
+    bound, at = dominance_kernels.largest_sum(x, m, q, tau, steps)
     exact = np.sort(x)[::-1][:q].sum()
     assert bound >= exact * (1 - 1e-14)
     assert bound == pytest.approx(q * at + np.maximum(x - at, 0).sum())
@@ -189,7 +190,7 @@ def test_dominance_closes_nothing_above_the_threshold(stored, seed, p, level, ki
     ones, none = np.ones(m), np.zeros(m)
     root = 1 / np.sqrt(threshold - np.diag(A))
     warm = rng.uniform(1e-3, 1, m)
-    verdict, worst, measure = schur_kernels.dominance(
+    verdict, worst, measure = dominance_kernels.dominance(
         A, np.arange(m), ones, none, none, none, root, 0.0, np.empty((1, m)), 0, m, p, np.empty((m, m)), warm, False,
         stored,
     )  # fmt: skip
