@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 from noap.exact._kernels_attack import attack_test, chord_test, climb
-from noap.exact._kernels_schur import CLOSED, FREE_FAILS
+from noap.exact._kernels_dominance import CLOSED, FREE_FAILS
 from noap.exact._kernels_tighten import chord, eigen_slab, tighten, worth
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
