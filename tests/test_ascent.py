@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 import noap
 from judge import feature_wise_optimum, sample_wise_optimum, vanilla_optimum
 from noap.heuristics.ascent import Funnel, search
-from noap.heuristics.batch import Batch, choose
-from noap.heuristics.oracle import GramOracle, SampleOracle, oracle_of
-from noap.heuristics.starts import start_batches
+from noap.heuristics.batch import Batch
+from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.oracle import GramOracle
+from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.sample_oracle import SampleOracle
 
 KINDS = [lambda rho: noap.NoAdversary(), noap.FeatureWise, noap.SampleWise]
 everyone = pytest.mark.parametrize("kind", KINDS, ids=["none", "feature", "sample"])
@@ -20,31 +22,73 @@ def solve(X, k, adversary, **options):
     return noap.solve(noap.Problem(X, k=k, adversary=adversary), method="ascent", **options)
 
 
+def climbers(X, k, adversary):
+    """Return every climber that can work on the problem, with the budget in its units."""
+    problem = noap.Problem(X, k=k, adversary=adversary)
+    rescaled = adversary.rescaled(1 / np.sqrt(len(X)))
+    found = [SampleClimber(SampleOracle(problem.X, len(X), rescaled), k)]
+    if adversary.gram_suffices:
+        found.append(GramClimber(problem.covariance, rescaled, k))
+    return problem, found
+
+
+def check(problem, leaders):
+    """The distances are those of the vectors, by the closed form of the adversary, and the vectors are feasible."""
+    for indices, weights, distance in zip(leaders.batch.indices, leaders.batch.weights, leaders.distances, strict=True):
+        assert (np.diff(indices) > 0).all()
+        assert np.linalg.norm(weights) == pytest.approx(1)
+        v = np.zeros(problem.n_features)
+        v[indices] = weights
+        assert distance**2 == pytest.approx(problem.value(v), abs=1e-12)
+
+
 @everyone
 @given(seed=st.integers(0, 10**6), rho=st.floats(0, 3), k=st.integers(1, 6))
 def test_no_step_goes_down(kind, seed, rho, k):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((9, 6))
-    problem = noap.Problem(X, k=k, adversary=kind(rho))
-    for oracle in [oracle_of(problem), SampleOracle(problem.X, 9, problem.adversary.rescaled(1 / 3))]:
-        for batch in start_batches(oracle, k, rng):
-            before = oracle.distances(batch)
-            moved = choose(oracle.adversary, oracle.loadings(batch), k)
-            after = oracle.distances(moved)
-            # A start that the adversary cancels has distance 0 and may stay there; no other may lose.
-            assert (after >= before - 1e-12).all()
-            refined = oracle.refine(moved, 5)
-            assert (oracle.distances(refined) >= after - 1e-12).all()
+    for climber in climbers(X, k, kind(rho))[1]:
+        problem = noap.Problem(X, k=k, adversary=kind(rho))
+        for starts in climber.starts(rng):
+            alive = starts[np.flatnonzero(starts.distances > 0)]
+            check(problem, alive)
+            for i in range(len(alive)):
+                reached = climber.climb(alive[[i]], 1, 1)
+                check(problem, reached)
+                assert (reached.distances >= alive.distances[i] - 1e-12).all()
+                for one in climber.settled(reached[:1]).distances if len(reached) else ():
+                    assert one >= reached.distances[0] - 1e-12
+
+
+@everyone
+def test_no_support_comes_back_twice_and_exchanges_change_one_feature(kind):
+    rng = np.random.default_rng(11)
+    X = rng.standard_normal((40, 12))
+    problem, found = climbers(X, 4, kind(1.0))
+    for climber in found:
+        came = []
+        for starts in climber.starts(rng):
+            reached = climber.climb(starts, 20, 30)
+            check(problem, reached)
+            came += [frozenset(np.flatnonzero(row)) for row in reached.batch.dense(12)]
+        assert len(set(came)) == len(came)
+        leader = reached.best(1)
+        home = set(np.flatnonzero(leader.batch.dense(12)[0]))
+        candidates = climber.exchanges(leader)
+        candidates = candidates[np.flatnonzero(candidates.distances > 0)]
+        assert len(candidates)
+        check(problem, candidates)
+        for row in candidates.batch.dense(12):
+            assert len(set(np.flatnonzero(row)) - home) <= 1
 
 
 @everyone
 def test_stages_never_lose_the_leader(kind):
     rng = np.random.default_rng(5)
-    X = rng.standard_normal((40, 30))
-    oracle = oracle_of(noap.Problem(X, k=4, adversary=kind(1.0)))
-    values = [float(oracle.distances(leaders[:1])[0]) for leaders in search(oracle, 4, rng, Funnel(keep=8, polish=3))]
-    assert len(values) > 4
-    assert (np.diff(values) >= -1e-12).all()
+    for climber in climbers(rng.standard_normal((40, 30)), 4, kind(1.0))[1]:
+        values = [leaders.distances[0] for leaders in search(climber, 4, rng, Funnel(keep=8, polish=3))]
+        assert len(values) > 4
+        assert (np.diff(values) >= -1e-12).all()
 
 
 def test_both_oracles_agree():
@@ -55,9 +99,13 @@ def test_both_oracles_agree():
         a, b = GramOracle(X.T @ X / 20, adversary), SampleOracle(X, 20, adversary)
         np.testing.assert_allclose(a.loadings(batch), b.loadings(batch), atol=1e-12)
         np.testing.assert_allclose(a.distances(batch), b.distances(batch), atol=1e-12)
-        np.testing.assert_allclose(a.refine(batch, 7).weights, b.refine(batch, 7).weights, atol=1e-9)
-        np.testing.assert_allclose(a.coordinate_loadings(np.arange(8)), b.coordinate_loadings(np.arange(8)), atol=1e-12)
-        np.testing.assert_allclose(a.column_norms, b.column_norms)
+
+
+@pytest.mark.parametrize("scale", [1e-140, 1e-60, 1e60, 1e140])
+def test_units_do_not_matter(scale):
+    X = np.random.default_rng(2).standard_normal((30, 10))
+    here, there = solve(X, 3, noap.FeatureWise(1.0)), solve(scale * X, 3, noap.FeatureWise(scale))
+    np.testing.assert_allclose(np.abs(there.v), np.abs(here.v), atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -147,14 +195,14 @@ def test_time_limit_and_interrupt_return_the_best_so_far(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("noap.heuristics.ascent._swap", interrupted)
+    monkeypatch.setattr("noap.heuristics.gram_climber.GramClimber.exchanges", interrupted)
     stopped = solve(X, 4, noap.FeatureWise(1.0))
     assert stopped.limit is noap.Limit.INTERRUPTED
     assert stopped.value >= short.value
 
 
 def test_large_d_without_a_gram_matrix(monkeypatch):
-    monkeypatch.setattr("noap.heuristics.oracle._GRAM_FEATURES", 10)
+    monkeypatch.setattr("noap.heuristics.live.GRAM_FEATURES", 10)
     X = np.random.default_rng(6).standard_normal((30, 40))
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(1.0))
     value = noap.solve(problem, method="ascent").value

@@ -1,10 +1,22 @@
-"""Whether Numba has compiled a kernel already, and a line for the user who has to wait for it."""
+"""Numba's kernels are compiled once per machine: a line for the user who has to wait, and no clock that runs."""
 
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["is_compiled", "tell"]
+__all__ = ["compile_once", "is_compiled", "tell"]
+
+
+def compile_once(kernel: Any, whose: str, trial: Callable[[], object]) -> float:
+    """Run a trial that makes Numba compile, unless it has done so; say so, and return the seconds it took."""
+    if is_compiled(kernel):
+        return 0.0
+    tell(f"compiling the kernels of {whose}, once; later runs start at once.")
+    started = time.perf_counter()
+    trial()
+    return time.perf_counter() - started
 
 
 def tell(sentence: str) -> None:

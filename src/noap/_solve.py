@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from noap._controls import Controls
 from noap.adversaries.base import vector_of
 from noap.errors import InvalidProblem, NoapWarning
-from noap.heuristics.ascent import Funnel, ascent
+from noap.heuristics.ascent import Funnel, ascent, compile_ascent
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
@@ -103,7 +103,7 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls)
     return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
 
 
-def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 12, max_steps: int = 60) -> Result:
+def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 24, max_steps: int = 60) -> Result:
     v = _ascended(problem, controls, Funnel(keep, polish, max_steps))
     return _heuristic(problem, "ascent", v, controls)
 
@@ -111,6 +111,7 @@ def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: in
 def _ascended(problem: Problem, controls: Controls, funnel: Funnel) -> FloatArray:
     """Return the answer of ascent, or the best so far if the time is up or the user interrupts."""
     v = None
+    controls.started += compile_ascent(problem)
     try:
         for better in ascent(problem, controls.rng, funnel):
             v = better

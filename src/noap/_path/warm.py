@@ -9,9 +9,8 @@ import numpy as np
 from noap._controls import Controls
 from noap._solve import solve
 from noap.errors import NoapWarning
-from noap.heuristics.ascent import ascend, best_distinct
 from noap.heuristics.batch import truncate
-from noap.heuristics.oracle import live_oracle
+from noap.heuristics.live import live_climber
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
 from noap.problem import Problem
@@ -20,7 +19,7 @@ from noap.result import Limit, Result
 __all__ = ["Task", "improved", "quietly"]
 
 # A neighbour's vector is close to a fixed point already; a few steps bring it there.
-_STEPS, _ROUNDS = 8, 500
+_STEPS = 8
 # What a search from a neighbour's vector may take before a full set of starts is worth its price: a full set costs
 # as much as several hundred nodes.
 _WARM_NODES = 1024
@@ -36,15 +35,15 @@ def improved(problem: Problem, vectors: FloatArray) -> FloatArray:
     vectors : array of shape (m, d)
         Each with at most k non-zero entries.
     """
-    oracle, live = live_oracle(problem)
+    climber, live = live_climber(problem)
     batch = truncate(vectors[:, live], min(problem.k, len(live))).alive()
     v: FloatArray = np.zeros(problem.n_features)
     # A single feature is the one start that is never cancelled while the optimum is positive.
     v[int(np.argmax(problem.column_norms))] = 1.0
     if len(batch):
-        moved = ascend(oracle, batch, batch.indices.shape[1], _STEPS)
+        moved = climber.climb(climber.measured(batch), len(batch), _STEPS)
         if len(moved):
-            best = oracle.refine(best_distinct(oracle, moved, 1), _ROUNDS)
+            best = climber.settled(moved.best(1)).batch
             candidate = np.zeros(problem.n_features)
             candidate[live[best.indices[0]]] = best.weights[0]
             v = _better(problem, v, unit(candidate))

@@ -1,14 +1,13 @@
 """Which search proves which adversary, and the compilation of its kernels before the clock runs."""
 
 import numbers
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from noap._compiled import is_compiled, tell
+from noap._compiled import compile_once
 from noap._controls import Controls
 from noap._progress import SearchLine
 from noap.adversaries import FeatureWise, SampleWise
@@ -80,16 +79,15 @@ def _search_for(problem: Problem) -> _Search:
 
 
 def _compile(search: _Search, controls: Controls) -> None:
-    """Compile the kernels if this machine has not done so yet; say so, and do not count it against the time limit."""
-    if is_compiled(search.kernel):
-        return
-    tell("compiling the exact solver's kernels, once; later runs start at once.")
-    started = time.perf_counter()
-    try:
-        trial = Controls.checked(1e-2, None, 0, False)
-        search.solve(search.trial, trial, np.array([1.0, 0.0, 0.0]))
-        if trial.limit is Limit.INTERRUPTED:
+    """Compile the kernels if this machine has not done so yet, without counting it against the time limit."""
+
+    def trial() -> None:
+        tried = Controls.checked(1e-2, None, 0, False)
+        search.solve(search.trial, tried, np.array([1.0, 0.0, 0.0]))
+        if tried.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
+
+    try:
+        controls.started += compile_once(search.kernel, "the exact search", trial)
     except KeyboardInterrupt:
         controls.limit = Limit.INTERRUPTED
-    controls.started += time.perf_counter() - started

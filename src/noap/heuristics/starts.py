@@ -9,12 +9,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from noap.adversaries.base import Adversary
 from noap.heuristics.batch import Batch, choose, truncate
-from noap.heuristics.oracle import Oracle, SampleOracle
+from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.products import row_top_k_norms
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["start_batches"]
+__all__ = ["start_batches", "strongest_features"]
 
 # At most this many coordinates and samples are tried, those of largest norm first. Below it every one is.
 _MAX_COORDINATES = 8192
@@ -25,7 +26,13 @@ _RANDOM = 24
 _CHUNK_BYTES = 64 * 2**20
 
 
-def start_batches(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
+def strongest_features(adversary: Adversary, column_norms: FloatArray) -> IntArray:
+    """Return the features to start from: those that the adversary cannot cancel, of largest norm first."""
+    live = np.flatnonzero(adversary.live_features(column_norms))
+    return live[np.argsort(-column_norms[live], kind="stable")][:_MAX_COORDINATES]
+
+
+def start_batches(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
     """Yield starting vectors, one half-step past their seeds, in batches of bounded size; dead ones dropped."""
     for loadings in _start_loadings(oracle, k, rng):
         batch = choose(oracle.adversary, loadings, k).alive()
@@ -33,15 +40,14 @@ def start_batches(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterator[
             yield batch
 
 
-def _start_loadings(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _start_loadings(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     d = len(oracle.column_norms)
     step = max(1, _CHUNK_BYTES // (8 * d))
-    live = np.flatnonzero(oracle.adversary.live_features(oracle.column_norms))
-    strongest = live[np.argsort(-oracle.column_norms[live], kind="stable")][:_MAX_COORDINATES]
+    strongest = strongest_features(oracle.adversary, oracle.column_norms)
     for first in range(0, len(strongest), step):
         yield oracle.coordinate_loadings(strongest[first : first + step])
 
-    if isinstance(oracle, SampleOracle) and not oracle.adversary.gram_suffices:
+    if not oracle.adversary.gram_suffices:
         longest = np.argsort(-row_top_k_norms(oracle.X, k), kind="stable")[:_MAX_SAMPLES]
         for first in range(0, len(longest), step):
             yield oracle.sample_loadings(longest[first : first + step])
@@ -50,7 +56,7 @@ def _start_loadings(oracle: Oracle, k: int, rng: np.random.Generator) -> Iterato
     yield oracle.loadings(truncate(directions, k))
 
 
-def _leading_directions(oracle: Oracle, d: int, rng: np.random.Generator) -> FloatArray:
+def _leading_directions(oracle: SampleOracle, d: int, rng: np.random.Generator) -> FloatArray:
     """Approximate the leading right singular vectors of X by a few rounds of subspace iteration."""
     basis = rng.standard_normal((d, min(_SINGULAR_VECTORS, d)))
     for _ in range(6):

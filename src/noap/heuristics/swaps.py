@@ -3,7 +3,7 @@
 import numpy as np
 
 from noap.heuristics.batch import Batch
-from noap.heuristics.oracle import Oracle
+from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.types import IntArray
 from noap.linalg.vectors import unit
 
@@ -13,12 +13,12 @@ __all__ = ["exchanges"]
 _ADDITIONS = 4
 
 
-def exchanges(oracle: Oracle, batch: Batch, rounds: int) -> Batch:
+def exchanges(oracle: SampleOracle, batch: Batch, rounds: int) -> Batch:
     """Return the vectors that drop one feature (or use an empty slot) and add one that pulls hard.
 
     Parameters
     ----------
-    oracle : Oracle
+    oracle : SampleOracle
     batch : Batch
         Any number of vectors; the exchanges of all of them come back together.
     rounds : int
@@ -39,7 +39,7 @@ def exchanges(oracle: Oracle, batch: Batch, rounds: int) -> Batch:
     return _filled(oracle, held, slots, additions)
 
 
-def _filled(oracle: Oracle, held: Batch, slots: IntArray, additions: int) -> Batch:
+def _filled(oracle: SampleOracle, held: Batch, slots: IntArray, additions: int) -> Batch:
     """Fill the free slot of every row with each of the features that pull hardest."""
     loadings = oracle.loadings(held)
     outside = np.abs(loadings)

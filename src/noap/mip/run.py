@@ -8,7 +8,7 @@ import numpy as np
 
 from noap._controls import Controls
 from noap.errors import InvalidProblem, NoapWarning
-from noap.heuristics.ascent import ascent
+from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
@@ -163,6 +163,7 @@ def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
     v[int(np.argmax(problem.column_norms))] = 1.0
     if problem.optimum_is_zero:
         return v, False
+    controls.started += compile_ascent(problem)
     try:
         for better in ascent(problem, controls.rng):
             v = better

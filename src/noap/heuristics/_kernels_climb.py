@@ -1,0 +1,216 @@
+# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
+# Numba infers the types of these functions; annotations would only repeat its work.
+"""The stages of ascent on S = X'X/n: starts, climbs to fixed points, exchanges of one feature.
+
+Vectors are rows of `positions` and `weights`; `distances` says what the adversary leaves of each, 0 for one that is
+dead. Each stage works through its rows one after another: a row stays in the cache of the processor, and a climb can
+stop where an earlier one has been.
+"""
+
+import math
+
+import numpy as np
+from numba import njit
+
+from noap.heuristics._kernels_steps import (
+    alternate,
+    distance,
+    gather,
+    largest,
+    pull,
+    shrink_to_unit,
+    sort_by_position,
+)
+
+
+@njit(cache=True, nogil=True)
+def code_of(positions, weights):
+    """Return a number that is the same for the same support and differs otherwise but for a rare accident.
+
+    The sum of well-mixed 64-bit codes (the finaliser of splitmix64). A position of weight 0 is not in the support.
+    """
+    total = np.uint64(0)
+    for i in range(positions.shape[0]):
+        if weights[i] != 0.0:
+            code = np.uint64(positions[i] + 1) * np.uint64(0x9E3779B97F4A7C15)
+            code = (code ^ (code >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            code = (code ^ (code >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            total += code ^ (code >> np.uint64(31))
+    return total
+
+
+@njit(cache=True, nogil=True)
+def is_new(seen, code):
+    """Return whether a support has not been seen, and remember it.
+
+    `seen` is a hash table with a power of two of places. Where it is crowded a support may be forgotten: it is then
+    climbed from again, which costs time and nothing else.
+    """
+    mask = np.uint64(seen.shape[0] - 1)
+    place = code & mask
+    for _ in range(64):
+        if seen[place] == code:
+            return False
+        if seen[place] == 0:
+            seen[place] = code
+            return True
+        place = (place + np.uint64(1)) & mask
+    return True
+
+
+@njit(cache=True, nogil=True)
+def follow(loadings, rho, taken, positions, weights, magnitudes):
+    """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
+    largest(loadings, positions.shape[0], taken, positions, magnitudes)
+    positions.sort()
+    for i in range(positions.shape[0]):
+        weights[i] = loadings[positions[i]]
+    return shrink_to_unit(weights, rho)
+
+
+@njit(cache=True, nogil=True)
+def refine(S, rho, rounds, positions, weights, distances):
+    """Alternate within the support of every row, in place, and measure it."""
+    k = positions.shape[1]
+    block, product = np.empty((k, k)), np.empty(k)
+    for m in range(positions.shape[0]):
+        gather(S, positions[m], block)
+        alternate(block, rho, weights[m], -1, rounds, product)
+        distances[m] = distance(block, rho, weights[m], product)
+
+
+@njit(cache=True, nogil=True)
+def orthonormalise(rows):
+    """Make the rows orthonormal in place (modified Gram-Schmidt); one that depends on those before it becomes 0."""
+    for i in range(rows.shape[0]):
+        for h in range(i):
+            rows[i] -= np.dot(rows[h], rows[i]) * rows[h]
+        shrink_to_unit(rows[i], 0.0)
+
+
+@njit(cache=True, nogil=True)
+def start_at_features(S, rho, features, rounds, positions, weights, distances):
+    """Start from each feature j: the pull of e_j is row j of S over |a_j|."""
+    k, d = positions.shape[1], S.shape[0]
+    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    for m in range(features.shape[0]):
+        row = S[features[m]]
+        loadings[:] = row / math.sqrt(row[features[m]])
+        distances[m] = 0.0
+        if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
+            gather(S, positions[m], block)
+            alternate(block, rho, weights[m], -1, rounds, product)
+            distances[m] = distance(block, rho, weights[m], product)
+
+
+@njit(cache=True, nogil=True)
+def start_at_directions(S, rho, directions, rounds, positions, weights, distances):
+    """Start from the k largest entries of each direction."""
+    k, d = positions.shape[1], S.shape[0]
+    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    for m in range(directions.shape[0]):
+        distances[m] = 0.0
+        if (
+            follow(directions[m], 0.0, taken, positions[m], weights[m], magnitudes) > 0.0
+            and pull(S, positions[m], weights[m], loadings) > 0.0
+            and follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0
+        ):
+            gather(S, positions[m], block)
+            alternate(block, rho, weights[m], -1, rounds, product)
+            distances[m] = distance(block, rho, weights[m], product)
+
+
+@njit(cache=True, nogil=True)
+def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds, seen):
+    """Bring the first `count` rows with supports not seen before to fixed points, in place; returns which arrived.
+
+    A row that comes to a support where a climb has been is given up: that climb has found, or will find, the same.
+    """
+    k, d = positions.shape[1], S.shape[0]
+    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    next_positions, next_weights = np.empty(k, dtype=np.int64), np.empty(k)
+    arrived = np.zeros(positions.shape[0], dtype=np.bool_)
+    for m in order:
+        code = code_of(positions[m], weights[m])
+        if distances[m] <= 0.0 or not is_new(seen, code):
+            continue
+        arrived[m] = True
+        for _ in range(max_steps):
+            e = pull(S, positions[m], weights[m], loadings)
+            if e == 0.0 or follow(loadings, rho, taken, next_positions, next_weights, magnitudes) == 0.0:
+                break  # nothing to improve in: a fixed point of its own
+            positions[m], weights[m] = next_positions, next_weights
+            gather(S, positions[m], block)
+            alternate(block, rho, weights[m], -1, rounds, product)
+            before, code = code, code_of(positions[m], weights[m])
+            if code == before:
+                break
+            arrived[m] = is_new(seen, code)
+            if not arrived[m]:
+                break
+        if arrived[m]:
+            gather(S, positions[m], block)
+            alternate(block, rho, weights[m], -1, 2 * rounds, product)
+            distances[m] = distance(block, rho, weights[m], product)
+            before, code = code, code_of(positions[m], weights[m])
+            arrived[m] = code == before or is_new(seen, code)  # a weight may have become 0
+        count -= 1
+        if count == 0:
+            break
+    return arrived
+
+
+@njit(cache=True, nogil=True)
+def exchange(S, rho, positions, weights, additions, rounds, best):
+    """Return the `best` most promising exchanges of one feature of every row.
+
+    Each feature in turn (and the first empty place, if there is one) makes room; the others alternate without it; and
+    each of the `additions` features that then pull hardest may take the place. What the half-step onto such a support
+    reaches is a lower bound on its distance, and ranks it.
+    """
+    m, k = positions.shape
+    d = S.shape[0]
+    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(additions)
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    held, added = np.empty(k), np.empty(additions, dtype=np.int64)
+    tried_positions, tried = np.empty(k, dtype=np.int64), np.empty(k)
+    new_positions, new_weights = np.zeros((m * best, k), dtype=np.int64), np.zeros((m * best, k))
+    distances = np.zeros(m * best)
+    for row in range(m):
+        gather(S, positions[row], block)
+        taken[positions[row]] = True
+        first, has_empty = row * best, False
+        for place in range(k):
+            if weights[row, place] == 0.0:
+                if has_empty:
+                    continue
+                has_empty = True
+            held[:] = weights[row]
+            held[place] = 0.0
+            if shrink_to_unit(held, 0.0) == 0.0:
+                continue
+            alternate(block, rho, held, place, rounds, product)
+            if pull(S, positions[row], held, loadings) == 0.0:
+                continue
+            largest(loadings, additions, taken, added, magnitudes)
+            for feature in added:
+                tried_positions[:] = positions[row]
+                tried_positions[place] = feature
+                for i in range(k):
+                    tried[i] = loadings[tried_positions[i]]
+                reached = shrink_to_unit(tried, rho)
+                worst = first + np.argmin(distances[first : first + best])
+                if reached > distances[worst]:
+                    distances[worst] = reached
+                    new_positions[worst], new_weights[worst] = tried_positions, tried
+        taken[positions[row]] = False
+    for c in range(m * best):
+        if distances[c] > 0.0:
+            sort_by_position(new_positions[c], new_weights[c])
+            gather(S, new_positions[c], block)
+            alternate(block, rho, new_weights[c], -1, rounds, product)
+            distances[c] = distance(block, rho, new_weights[c], product)
+    return new_positions, new_weights, distances

@@ -1,0 +1,119 @@
+"""Ascent on S = X'X/n in compiled loops: many small steps, where calls into NumPy would cost more than the work."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from noap.adversaries.base import GramAdversary
+from noap.heuristics.batch import Batch
+from noap.heuristics.leaders import Leaders
+from noap.heuristics.starts import strongest_features
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["GramClimber"]
+
+# Rounds within a support per step: enough to rank supports, few enough to stay a small part of the cost.
+_ROUNDS = 6
+# Rounds for the vector that is returned; they end at a fixed point.
+_FINAL_ROUNDS = 2000
+# Directions to start from: leading singular vectors of X, after so many multiplications by X'X, and random ones.
+_LEADING, _POWERS, _RANDOM = 8, 3, 24
+# Features tried in each place that is made free, the ones that pull hardest; and exchanges per leader that climb on.
+_ADDITIONS = 4
+_CLIMBERS = 8
+# Places in the table of supports that have been seen.
+_SEEN = 2**14
+# A support counts as improved when its distance grows by more than rounding.
+_IMPROVED = 1 + 1e-10
+# Beyond these the squares of loadings leave the range of a float: work in other units.
+_SMALL, _LARGE = 1e-100, 1e100
+
+
+class GramClimber:
+    """Climbs on the covariance, for adversaries that see X only through |Xv|: the budget is a threshold rho."""
+
+    def __init__(self, covariance: FloatArray, adversary: GramAdversary, k: int) -> None:
+        from noap.heuristics import _kernels_climb  # loads Numba, which `import noap` should not
+
+        self._kernels = _kernels_climb
+        self.k = k
+        largest = float(np.diag(covariance).max())
+        if largest > 0 and not _SMALL < largest < _LARGE:
+            covariance = covariance / largest
+            adversary = adversary.rescaled(1 / math.sqrt(largest))
+        self.adversary = adversary
+        self._rho = float(adversary.rho)
+        self.column_norms: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        # Numba compiles for writeable and for read-only arrays apart; all are passed as read-only.
+        self._covariance = np.ascontiguousarray(covariance, dtype=np.float64).view()
+        self._covariance.flags.writeable = False
+        self._seen = np.zeros(_SEEN, dtype=np.uint64)
+
+    def _refined(self, indices: IntArray, weights: FloatArray, rounds: int) -> Leaders:
+        indices, weights, distances = indices.astype(np.int64), weights.astype(np.float64), np.empty(len(indices))
+        self._kernels.refine(self._covariance, self._rho, rounds, indices, weights, distances)
+        return Leaders(Batch(indices, weights), distances)
+
+    def measured(self, batch: Batch) -> Leaders:
+        """Return the vectors with their distances."""
+        return self._refined(batch.indices, batch.weights, 0)
+
+    def starts(self, rng: np.random.Generator) -> Iterator[Leaders]:
+        """Yield starts from single features, then from leading and random directions."""
+        features = strongest_features(self.adversary, self.column_norms)
+        yield self._started(self._kernels.start_at_features, features)
+        directions = rng.standard_normal((_LEADING + _RANDOM, len(self.column_norms)))
+        leading = directions[:_LEADING]
+        for _ in range(_POWERS):  # subspace iteration
+            leading[:] = leading @ self._covariance
+            self._kernels.orthonormalise(leading)
+        yield self._started(self._kernels.start_at_directions, directions)
+
+    def _started(self, start: object, seeds: IntArray | FloatArray) -> Leaders:
+        m = len(seeds)
+        indices, weights, distances = np.zeros((m, self.k), dtype=np.int64), np.zeros((m, self.k)), np.empty(m)
+        start(self._covariance, self._rho, seeds, _ROUNDS, indices, weights, distances)  # type: ignore[operator]
+        return Leaders(Batch(indices, weights), distances)
+
+    def climb(self, candidates: Leaders, count: int, max_steps: int) -> Leaders:
+        """Return the fixed points above the best candidates whose supports are new."""
+        indices, weights = candidates.batch.indices.copy(), candidates.batch.weights.copy()
+        distances, order = candidates.distances.copy(), np.argsort(-candidates.distances, kind="stable")
+        arrived = self._kernels.climb(
+            self._covariance, self._rho, indices, weights, distances, order, count, max_steps, _ROUNDS, self._seen
+        )
+        return Leaders(Batch(indices, weights), distances)[np.flatnonzero(arrived)]
+
+    def exchanges(self, leaders: Leaders) -> Leaders:
+        """Return the most promising exchanges of one feature of every leader."""
+        additions = min(_ADDITIONS, len(self.column_norms) - self.k)
+        if additions == 0:
+            return leaders[:0]
+        batch = leaders.batch
+        indices, weights, distances = self._kernels.exchange(
+            self._covariance, self._rho, batch.indices, batch.weights, additions, _ROUNDS, _CLIMBERS
+        )
+        return Leaders(Batch(indices, weights), distances)
+
+    def settled(self, leader: Leaders) -> Leaders:
+        """Run one vector to the fixed point of both half-steps, to rounding."""
+        for _ in range(8):
+            if leader.distances[0] <= 0:
+                break
+            leader = self._at_rest(leader)
+            self._seen[:] = 0  # climbs once more from where it has been
+            moved = self.climb(leader, 1, 1)
+            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * leader.distances[0]:
+                break
+            leader = moved
+        return leader
+
+    def _at_rest(self, leader: Leaders) -> Leaders:
+        """Return the best vector near this one on its own support."""
+        indices = leader.batch.indices
+        if self._rho > 0:
+            return self._refined(indices, leader.batch.weights, _FINAL_ROUNDS)
+        # Without a budget it is the leading eigenvector of the block.
+        block = self._covariance[np.ix_(indices[0], indices[0])]
+        return self._refined(indices, np.linalg.eigh(block)[1][None, :, -1], 0)

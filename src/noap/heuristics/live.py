@@ -1,0 +1,54 @@
+"""Ascent looks only at the features, and samples, that screening leaves."""
+
+import math
+
+import numpy as np
+
+from noap.adversaries.base import GramAdversary
+from noap.heuristics.climber import Climber
+from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.oracle import GRAM_FEATURES
+from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.sample_oracle import SampleOracle
+from noap.linalg import products
+from noap.linalg.types import FloatArray, IntArray
+from noap.problem import Problem
+
+__all__ = ["live_climber"]
+
+# Dropping dead rows or columns costs a copy of what is left; worth it when this share or less is left.
+_WORTH_COPYING = 0.7
+
+
+def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
+    """Return a climber over what screening leaves of the problem, and the features it is about."""
+    d = problem.n_features
+    live = np.flatnonzero(problem.live_features)
+    if not problem.k <= len(live) <= _WORTH_COPYING * d:
+        live = np.arange(d)
+    k = min(problem.k, len(live))
+    adversary = problem.adversary.rescaled(1.0 / math.sqrt(problem.n_samples))
+    if isinstance(adversary, GramAdversary) and (problem.X is None or len(live) <= GRAM_FEATURES):
+        return GramClimber(_live_covariance(problem, live), adversary, k), live
+    X = problem.samples("a problem of this size")
+    rows = _live_rows(problem)
+    X = X if rows is None else X[rows]
+    oracle = SampleOracle(X[:, live] if len(live) < d else X, problem.n_samples, adversary)
+    return SampleClimber(oracle, k), live
+
+
+def _live_rows(problem: Problem) -> IntArray | None:
+    """Return the samples that matter, None if (nearly) all of them do."""
+    if problem.adversary.gram_suffices:
+        return None
+    rows = np.flatnonzero(problem.adversary.live_samples(problem.row_top_k_norms))
+    return rows if len(rows) <= _WORTH_COPYING * problem.n_samples else None
+
+
+def _live_covariance(problem: Problem, live: IntArray) -> FloatArray:
+    if len(live) == problem.n_features:
+        return problem.covariance
+    if "covariance" in problem.__dict__:  # known already: cut it out instead of forming a smaller product
+        cut: FloatArray = problem.covariance[np.ix_(live, live)]
+        return cut
+    return products.gram(problem.samples("covariance")[:, live]) / problem.n_samples
