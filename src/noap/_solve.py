@@ -3,6 +3,7 @@
 import inspect
 import warnings
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def solve(
     if not isinstance(method, str) or method not in _METHODS:
         raise InvalidProblem(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
     runner = _METHODS[method]()
-    known = [name for name in inspect.signature(runner).parameters if name not in ("problem", "controls")]
+    known = _options_of(runner)
     for name in options:
         if name not in known:
             raise InvalidProblem(
@@ -97,6 +98,11 @@ def solve(
         )
         return zero_result(problem, method, controls.gap)
     return runner(problem, controls, **options)
+
+
+@cache
+def _options_of(runner: Callable[..., Result]) -> list[str]:
+    return [name for name in inspect.signature(runner).parameters if name not in ("problem", "controls")]
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls) -> Result:

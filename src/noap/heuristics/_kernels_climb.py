@@ -22,6 +22,9 @@ from noap.heuristics._kernels_steps import (
     sort_by_position,
 )
 
+# Weights that move less than this between two rounds are near enough to their fixed point to rank supports.
+STILL = 1e-4
+
 
 @njit(cache=True, nogil=True)
 def code_of(positions, weights):
@@ -59,12 +62,24 @@ def is_new(seen, code):
 
 
 @njit(cache=True, nogil=True)
+def was_seen(seen, code):
+    """Return whether a support is remembered."""
+    mask = np.uint64(seen.shape[0] - 1)
+    place = code & mask
+    for _ in range(64):
+        if seen[place] == code or seen[place] == 0:
+            return seen[place] == code
+        place = (place + np.uint64(1)) & mask
+    return False
+
+
+@njit(cache=True, nogil=True)
 def follow(loadings, rho, taken, positions, weights, magnitudes):
     """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
     largest(loadings, positions.shape[0], taken, positions, magnitudes)
-    positions.sort()
     for i in range(positions.shape[0]):
         weights[i] = loadings[positions[i]]
+    sort_by_position(positions, weights)
     return shrink_to_unit(weights, rho)
 
 
@@ -75,7 +90,7 @@ def refine(S, rho, rounds, positions, weights, distances):
     block, product = np.empty((k, k)), np.empty(k)
     for m in range(positions.shape[0]):
         gather(S, positions[m], block)
-        alternate(block, rho, weights[m], -1, rounds, product)
+        alternate(block, rho, weights[m], -1, rounds, 1e-15, product)
         distances[m] = distance(block, rho, weights[m], product)
 
 
@@ -100,7 +115,7 @@ def start_at_features(S, rho, features, rounds, positions, weights, distances):
         distances[m] = 0.0
         if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, rounds, product)
+            alternate(block, rho, weights[m], -1, rounds, STILL, product)
             distances[m] = distance(block, rho, weights[m], product)
 
 
@@ -118,7 +133,7 @@ def start_at_directions(S, rho, directions, rounds, positions, weights, distance
             and follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0
         ):
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, rounds, product)
+            alternate(block, rho, weights[m], -1, rounds, STILL, product)
             distances[m] = distance(block, rho, weights[m], product)
 
 
@@ -144,7 +159,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
                 break  # nothing to improve in: a fixed point of its own
             positions[m], weights[m] = next_positions, next_weights
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, rounds, product)
+            alternate(block, rho, weights[m], -1, rounds, STILL, product)
             before, code = code, code_of(positions[m], weights[m])
             if code == before:
                 break
@@ -153,7 +168,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
                 break
         if arrived[m]:
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, 2 * rounds, product)
+            alternate(block, rho, weights[m], -1, 2 * rounds, STILL, product)
             distances[m] = distance(block, rho, weights[m], product)
             before, code = code, code_of(positions[m], weights[m])
             arrived[m] = code == before or is_new(seen, code)  # a weight may have become 0
@@ -164,8 +179,8 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
 
 
 @njit(cache=True, nogil=True)
-def exchange(S, rho, positions, weights, additions, rounds, best):
-    """Return the `best` most promising exchanges of one feature of every row.
+def exchange(S, rho, positions, weights, additions, rounds, best, seen):
+    """Return the `best` most promising exchanges of one feature of every row that lead to supports not seen before.
 
     Each feature in turn (and the first empty place, if there is one) makes room; the others alternate without it; and
     each of the `additions` features that then pull hardest may take the place. What the half-step onto such a support
@@ -192,7 +207,7 @@ def exchange(S, rho, positions, weights, additions, rounds, best):
             held[place] = 0.0
             if shrink_to_unit(held, 0.0) == 0.0:
                 continue
-            alternate(block, rho, held, place, rounds, product)
+            alternate(block, rho, held, place, rounds, STILL, product)
             if pull(S, positions[row], held, loadings) == 0.0:
                 continue
             largest(loadings, additions, taken, added, magnitudes)
@@ -203,7 +218,7 @@ def exchange(S, rho, positions, weights, additions, rounds, best):
                     tried[i] = loadings[tried_positions[i]]
                 reached = shrink_to_unit(tried, rho)
                 worst = first + np.argmin(distances[first : first + best])
-                if reached > distances[worst]:
+                if reached > distances[worst] and not was_seen(seen, code_of(tried_positions, tried)):
                     distances[worst] = reached
                     new_positions[worst], new_weights[worst] = tried_positions, tried
         taken[positions[row]] = False
@@ -211,6 +226,6 @@ def exchange(S, rho, positions, weights, additions, rounds, best):
         if distances[c] > 0.0:
             sort_by_position(new_positions[c], new_weights[c])
             gather(S, new_positions[c], block)
-            alternate(block, rho, new_weights[c], -1, rounds, product)
+            alternate(block, rho, new_weights[c], -1, rounds, STILL, product)
             distances[c] = distance(block, rho, new_weights[c], product)
     return new_positions, new_weights, distances

@@ -55,13 +55,14 @@ def shrink_to_unit(x, rho):
         top = max(top, size)
     if top <= 0.0:
         return 0.0
-    squares = 0.0
+    squares, scale = 0.0, 1.0 / top
     for i in range(x.shape[0]):
-        x[i] /= top  # first the largest entry, so that no square under- or overflows
+        x[i] *= scale  # first the largest entry, so that no square under- or overflows
         squares += x[i] * x[i]
     length = math.sqrt(squares)
+    scale = 1.0 / length
     for i in range(x.shape[0]):
-        x[i] /= length
+        x[i] *= scale
     return length * top
 
 
@@ -78,7 +79,8 @@ def gather(S, positions, block):
 def energy(block, weights, product):
     """Return v'Sv; `product` becomes Sv on the support."""
     k = weights.shape[0]
-    product[:] = 0.0
+    for i in range(k):
+        product[i] = 0.0
     for j in range(k):
         weight = weights[j]
         if weight != 0.0:
@@ -97,13 +99,18 @@ def distance(block, rho, weights, product):
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
-def alternate(block, rho, weights, closed, rounds, product):
-    """Alternate within the support, in place, until nothing moves; position `closed` (-1 for none) stays empty."""
+def alternate(block, rho, weights, closed, rounds, still, product):
+    """Alternate within the support, in place, until no weight moves by more than `still`.
+
+    Position `closed` (-1 for none) stays empty.
+    """
     for _ in range(rounds):
         e = math.sqrt(energy(block, weights, product))
         if e == 0.0:
             return
-        product /= e
+        scale = 1.0 / e
+        for i in range(weights.shape[0]):
+            product[i] *= scale
         if closed >= 0:
             product[closed] = 0.0
         if shrink_to_unit(product, rho) == 0.0:
@@ -112,7 +119,7 @@ def alternate(block, rho, weights, closed, rounds, product):
         for i in range(weights.shape[0]):
             moved = max(moved, abs(product[i] - weights[i]))
             weights[i] = product[i]
-        if moved <= 1e-15:
+        if moved <= still:
             return
 
 
@@ -132,5 +139,7 @@ def pull(S, positions, weights, loadings):
     if total <= 0.0:
         return 0.0
     e = math.sqrt(total)
-    loadings /= e
+    scale = 1.0 / e
+    for j in range(loadings.shape[0]):
+        loadings[j] *= scale
     return e

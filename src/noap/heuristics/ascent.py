@@ -64,8 +64,12 @@ def compile_ascent(problem: Problem) -> float:
         return 0.0
     from noap.heuristics._kernels_climb import exchange  # loads Numba, which `import noap` should not
 
-    tiny = Problem(np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]]), k=2, adversary=FeatureWise(0.1))
-    return compile_once(exchange, "ascent", lambda: list(ascent(tiny, np.random.default_rng(0))))
+    def trial() -> None:
+        X = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]])
+        for _ in ascent(Problem(X, k=2, adversary=FeatureWise(0.1)), np.random.default_rng(0)):
+            pass
+
+    return compile_once(exchange, "ascent", trial)
 
 
 def search(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[Leaders]:

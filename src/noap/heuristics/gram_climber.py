@@ -92,7 +92,7 @@ class GramClimber:
             return leaders[:0]
         batch = leaders.batch
         indices, weights, distances = self._kernels.exchange(
-            self._covariance, self._rho, batch.indices, batch.weights, additions, _ROUNDS, _CLIMBERS
+            self._covariance, self._rho, batch.indices, batch.weights, additions, _ROUNDS, _CLIMBERS, self._seen
         )
         return Leaders(Batch(indices, weights), distances)
 
