@@ -324,3 +324,16 @@ def test_every_help_has_examples_and_json(verb):
     assert shown.returncode == 0
     assert f"noap {verb}" in shown.stdout.replace("Usage: noap", "")
     assert "--json" in shown.stdout
+
+
+def test_verify_accepts_a_proof_and_refuses_what_takes_too_long(table):
+    assert noap("solve", "data.csv", "-k", 2, "--noise", 0.2, "--certificate", "proof.noap", cwd=table).returncode == 0
+    assert "Accepted: " in noap("verify", "proof.noap", "data.csv", "--time-limit", 600, cwd=table).stdout
+    refused = noap("verify", "proof.noap", "data.csv", "--time-limit", 1e-9, "--json", cwd=table)
+    assert refused.returncode == 4
+    document = json.loads(refused.stdout)
+    assert document["message"] == "Rejected: it could not be proved within 1e-09 seconds."
+    assert (document["ok"], document["bound"]) == (False, None)
+    wrong = noap("verify", "proof.noap", "data.csv", "--time-limit", 0, cwd=table)
+    assert wrong.returncode == 2
+    assert "time_limit must be a positive number of seconds" in wrong.stderr

@@ -57,7 +57,7 @@ def imports(path):
 
 # Layers from the bottom up: a module may import its own layer's package and anything below it.
 LAYERS = [
-    ["errors", "_version", "linalg", "_compiled"],
+    ["errors", "_version", "linalg", "_compiled", "_files"],
     ["adversaries"],
     ["_validate", "_preprocess", "_moments", "problem", "metrics", "theory"],
     ["certificate"],

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from noap._validate import as_seconds
 from noap.errors import InvalidProblem
 from noap.result import Limit
 
@@ -43,12 +44,7 @@ class Controls:
             wanted = math.nan
         if not (wanted >= 0 and math.isfinite(wanted)):
             raise InvalidProblem(f"gap must be a finite number of at least 0, got {gap!r}.")
-        try:
-            seconds = None if time_limit is None else float(time_limit)
-        except (TypeError, ValueError):
-            seconds = math.nan
-        if seconds is not None and not seconds > 0:
-            raise InvalidProblem(f"time_limit must be a positive number of seconds or None, got {time_limit!r}.")
+        seconds = as_seconds(time_limit)
         try:
             # None means 0, not entropy: the same call gives the same answer unless asked otherwise.
             rng = np.random.default_rng(0 if random_state is None else random_state)

@@ -1,5 +1,6 @@
 """Turn what users have into what noap works on, once, with one clear sentence when it cannot be done."""
 
+import math
 import operator
 from typing import Any
 
@@ -9,7 +10,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["as_covariance", "as_samples", "as_sparsity", "names_of"]
+__all__ = ["as_covariance", "as_samples", "as_seconds", "as_sparsity", "names_of"]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -28,6 +29,17 @@ def as_sparsity(k: Any, d: int) -> int:
     if sparsity > d:
         raise InvalidProblem(f"k must be at most the number of features, {d}, got {sparsity}.")
     return sparsity
+
+
+def as_seconds(time_limit: Any) -> float | None:
+    """Return a time limit as a positive float, or None for none."""
+    try:
+        seconds = None if time_limit is None else float(time_limit)
+    except (TypeError, ValueError):
+        seconds = math.nan
+    if seconds is not None and not seconds > 0:
+        raise InvalidProblem(f"time_limit must be a positive number of seconds or None, got {time_limit!r}.")
+    return seconds
 
 
 def as_samples(X: Any) -> tuple[Data, tuple[str, ...] | None]:

@@ -149,7 +149,8 @@ def test_a_tree_that_holds_too_much_is_refused(honest, monkeypatch):
 
     # Intervals cut in two, again and again: an open sibling at every level.
     cuts = 0.4 + 0.1 * 0.9 ** np.arange(300)
-    lie = replaced(honest.certificate, [SPLIT] + [INTERVAL] * 299, [0] * 300, cut=put(cuts, 0, 0.0))
+    kinds, cuts = [SPLIT] + [INTERVAL] * 299 + [CLOSED] * 301, np.append(put(cuts, 0, 0.0), np.zeros(301))
+    lie = replaced(honest.certificate, kinds, [0] * 601, cut=cuts)
     monkeypatch.setattr(gram_check, "_MOST_HELD", 500)
     report = honest.judge(lie)
     assert not report.ok

@@ -20,6 +20,9 @@ NOTHING, ALONE, ALL = range(3)
 _TURNS = 60
 # How far nu (ceil - rho) may pass 1 for a feature that leans towards w and is still counted there.
 _OVER = 1e-5
+# How far |a_j'w| may stay below rho, relatively, for a feature that is counted as leaning towards w. Any may be, and
+# where a_j'w = rho the search and the checker would otherwise decide by their last digits, and not alike.
+_TIED = 1e-12
 
 
 @njit(cache=True)
@@ -65,14 +68,15 @@ def columns(
             dlt[n_inc + f] = 0.0
             alt[f] = -1.0
         return threshold - gamma(n_inc + 2) * bulk, 0.0
+    edge = r_lo * (1.0 - _TIED)
     leans = np.empty(n_inc, dtype=np.bool_)
     for a in range(n_inc):
-        leans[a] = abs(g[inc[a]]) >= r_lo
+        leans[a] = abs(g[inc[a]]) >= edge
     # x - nu x^2 >= -x (nu x - 1) for x = s - rho: nothing is owed while nu x <= 1, and where that is passed by no more
     # than rounding, little. Otherwise the feature counts as outside.
     owed = 0.0
     for f in range(n_free):
-        if abs(g[free[f]]) >= r_lo:
+        if abs(g[free[f]]) >= edge:
             x = (ceil[f] - r_lo) * (1.0 + 4.0 * U)
             over = nu * x * (1.0 + 4.0 * U) - 1.0
             if 0.0 < over <= 2.0 * _OVER:
@@ -82,7 +86,7 @@ def columns(
     for c in range(n_inc + n_free):
         i = inc[c] if c < n_inc else free[c - n_inc]
         s = g[i]
-        if abs(s) >= r_lo:
+        if abs(s) >= edge:
             # e = -+rho w, within the budget because |w| <= 1.
             kap[c], dlt[c] = 1.0, -r_lo if s > 0.0 else r_lo
             inside = c < n_inc or nu * (ceil[c - n_inc] - r_lo) * (1.0 + 12.0 * U) <= 1.0 + _OVER

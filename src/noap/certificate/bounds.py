@@ -6,6 +6,7 @@ import numpy as np
 
 from noap.adversaries import SampleWise
 from noap.certificate.certificate import Proof
+from noap.certificate.deadline import Deadline
 from noap.certificate.gram_check import check_gram
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import GramProof
@@ -17,8 +18,8 @@ __all__ = ["bound_above"]
 
 # A covariance that has to be raised by more than this, relative to the claim, cannot be checked to useful accuracy.
 _MOST_RAISED = 1e-6
-# Nearly dependent columns make a proof sensitive to rounding: one that fails is tried again with hairs so many times
-# wider.
+# Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with hairs so many
+# times wider.
 _WIDER = (1.0, 10.0, 100.0)
 # No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
 # of that is refused, so that no number in the checker overflows.
@@ -26,16 +27,19 @@ _MOST_CLAIMED = 1e6
 
 
 def bound_above(
-    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float
+    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, deadline: Deadline
 ) -> tuple[float, str | None]:
-    """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold."""
+    """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold.
+
+    Raises OutOfTime if the deadline passes before.
+    """
     if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, relative, absolute)
-    return _from_gram(problem, proof, claimed, relative, absolute)
+        return _from_samples(problem, proof, claimed, relative, absolute, deadline)
+    return _from_gram(problem, proof, claimed, relative, absolute, deadline)
 
 
 def _from_gram(
-    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float
+    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, deadline: Deadline
 ) -> tuple[float, str | None]:
     if not (problem.adversary.gram_suffices or problem.adversary.rho == 0):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
@@ -48,20 +52,17 @@ def _from_gram(
     if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
     lift = absolute * data.scale + 2.0 * data.raised
-    reason = None
-    for wider in _WIDER:
-        # The claim, and every level of the proof below it, raised by a hair.
-        T = math.ldexp(claimed, -2 * data.exponent) * (1.0 + wider * relative) + lift
-        with np.errstate(over="ignore", under="ignore"):
-            levels = np.minimum(np.ldexp(proof.levels, -2 * data.exponent) * (1.0 + wider * relative) + lift, T)
-        reason = check_gram(data, problem.k, proof, levels)
-        if reason is None:
-            return scaled_up(up(T), 2 * data.exponent), None
-    return math.inf, reason
+    # The claim, and every level of the proof below it, raised by a hair; and by wider ones.
+    raised = 1.0 + relative * np.array(_WIDER)
+    claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
+    with np.errstate(over="ignore", under="ignore"):
+        levels = np.minimum(np.outer(raised, np.ldexp(proof.levels, -2 * data.exponent)) + lift, claims[:, None])
+    T, reason = check_gram(data, problem.k, proof, levels, claims, deadline)
+    return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
 
 
 def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float
+    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, deadline: Deadline
 ) -> tuple[float, str | None]:
     if problem.X is None or not isinstance(problem.adversary, SampleWise):
         return math.inf, "a proof by moves of single samples says nothing about this adversary"
@@ -73,5 +74,5 @@ def _from_samples(
     if not claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
         return math.inf, "the claimed bound is beyond all that these data could be worth"
     T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
-    reason = check_samples(data, problem.k, proof, T)
+    reason = check_samples(data, problem.k, proof, T, deadline)
     return (math.inf, reason) if reason else (data.value(up(T)), None)

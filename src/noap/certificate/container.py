@@ -9,13 +9,13 @@ import json
 import math
 import os
 import struct
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from noap._files import write_whole
 from noap.errors import InvalidProblem
 
 __all__ = ["pack", "read_bytes", "unpack", "write_bytes"]
@@ -135,27 +135,12 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write the whole file or nothing."""
-    target = Path(path)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        write_whole(Path(path), lambda draft: draft.write_bytes(data))
     except OSError as error:
         raise InvalidProblem(
             f"The certificate cannot be written to {os.fspath(path)!r}: {error.strerror or error}."
         ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _unreadable(reason: str) -> InvalidProblem:

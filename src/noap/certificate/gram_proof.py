@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from noap.certificate.preorder import missing_or_spare
 from noap.linalg.types import FloatArray
 
 __all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "ON", "SIGN", "SPLIT", "GramProof"]
@@ -93,6 +94,19 @@ class GramProof:
         if len(self.places) != len(self.weights) or _largest(self.places) >= d or _largest(lengths) > d:
             return "its vectors are malformed"
         return None
+
+    def broken_tree(self) -> str | None:
+        """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""
+        count = np.full(len(self), 2, dtype=np.int64)
+        count[self.kind == CLOSED], count[self.kind == AGAIN] = 0, 1
+        each = self.kind == EACH
+        count[each] = self.feature[each]
+        listed = int(count[each].sum())
+        if listed > len(self.each):
+            return "nodes list features that are missing"
+        if listed < len(self.each):
+            return "features are listed that belong to no node"
+        return missing_or_spare(count)
 
     @classmethod
     def trivial(cls, bound: float) -> "GramProof":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from noap.certificate.preorder import missing_or_spare
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["CLOSED", "CONES", "LENGTHS", "SPLIT", "SampleProof"]
@@ -103,6 +104,10 @@ class SampleProof:
         if not np.isfinite(self.values).all():
             return "its attacks have entries that are not finite"
         return None
+
+    def broken_tree(self) -> str | None:
+        """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""
+        return missing_or_spare(np.where(self.kind == SPLIT, 2, 0))
 
 
 _TYPES: dict[str, tuple[np.dtype[Any], ...]] = {

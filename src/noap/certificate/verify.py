@@ -8,7 +8,9 @@ import math
 import time
 from dataclasses import dataclass
 
+from noap._validate import as_seconds
 from noap.certificate.certificate import Certificate, Claim
+from noap.certificate.deadline import Deadline, OutOfTime
 from noap.certificate.witness import value_below
 from noap.errors import CertificateRejected, InvalidProblem
 from noap.problem import Problem
@@ -58,13 +60,19 @@ class Verification:
         return self
 
 
-def verify(problem: Problem, certificate: Certificate) -> Verification:
+def verify(problem: Problem, certificate: Certificate, *, time_limit: float | None = None) -> Verification:
     """Check a certificate against a problem, with no help from the solver.
+
+    Every node of the proof is looked at once, and a node's work is bounded by the size of the problem, so the time is
+    bounded by the two together. A hostile file may still have millions of nodes: give a limit for files of strangers.
 
     Parameters
     ----------
     problem : Problem
     certificate : Certificate
+    time_limit : float, optional
+        Seconds after which the certificate is rejected as not proved within them. Looked at between nodes, so what
+        one node takes comes on top.
 
     Returns
     -------
@@ -89,8 +97,9 @@ def verify(problem: Problem, certificate: Certificate) -> Verification:
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
         )
+    deadline = Deadline(as_seconds(time_limit))
     started = time.perf_counter()
-    value, bound, reason = _check(problem, certificate)
+    value, bound, reason = _check(problem, certificate, deadline)
     if reason is None:
         message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
     else:
@@ -98,7 +107,7 @@ def verify(problem: Problem, certificate: Certificate) -> Verification:
     return Verification(reason is None, value, bound, message, certificate.nodes, time.perf_counter() - started)
 
 
-def _check(problem: Problem, certificate: Certificate) -> tuple[float, float, str | None]:
+def _check(problem: Problem, certificate: Certificate, deadline: Deadline) -> tuple[float, float, str | None]:
     """Return the proved value and bound, and the reason for a rejection."""
     reason = _other_problem(problem, certificate.claim)
     if reason is not None:
@@ -117,7 +126,10 @@ def _check(problem: Problem, certificate: Certificate) -> tuple[float, float, st
     # Only here are the kernels loaded.
     from noap.certificate.bounds import bound_above
 
-    bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE)
+    try:
+        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, deadline)
+    except OutOfTime as late:
+        return value, math.inf, str(late)
     if reason is None and value > bound:
         return value, math.inf, "its bound lies below what its own vector is worth"
     return value, bound, reason

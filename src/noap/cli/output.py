@@ -1,10 +1,9 @@
 """Write files so that nothing is lost: never over another one unasked, and whole or not at all."""
 
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from noap._files import write_whole
 from noap.errors import InvalidProblem
 
 __all__ = ["check_suffix", "refuse_to_overwrite", "write_file", "write_text"]
@@ -30,22 +29,9 @@ def check_suffix(path: Path | None, option: str, known: tuple[str, ...]) -> None
 
 
 def write_file(path: Path, option: str, write: Callable[[Path], object]) -> None:
-    """Have `write` make a file beside `path`, and put it in place when it is complete.
-
-    Parameters
-    ----------
-    path : Path
-        Where the file goes; what was there stays until the new one is whole.
-    option : str
-        Named in the message when the file cannot be written.
-    write : callable
-        Takes the path to write to, which has the suffix of `path`.
-    """
+    """Have `write` make the file, whole or not at all; `option` is named in the message if it cannot be written."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".noap-", dir=path.parent) as folder:
-            draft = Path(folder) / path.name
-            write(draft)
-            os.replace(draft, path)
+        write_whole(path, write)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InvalidProblem(f"{option} {path} cannot be written ({reason}); choose another place.") from None

@@ -54,6 +54,9 @@ def verify(
             "and scaled is found out.",
         ),
     ],
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds; a certificate that is not proved within them is rejected.")
+    ] = None,
     json: Json = False,
 ) -> int:
     """Check a certificate against a file, with no help from the solver.
@@ -65,13 +68,15 @@ def verify(
     noap solve data.csv -k 5 --noise 0.2 --certificate proof.noap
 
     noap verify proof.noap data.csv
+
+    noap verify from-a-stranger.noap data.csv --time-limit 60
     """
     proof = noap.Certificate.load(certificate)
     claim = proof.claim
     if claim.adversary not in _ADVERSARIES:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
     found, prepared = _named(claim, data)
-    report = noap.verify(found, proof)
+    report = noap.verify(found, proof, time_limit=time_limit)
     document = {
         "ok": report.ok,
         "message": report.message,

@@ -1,0 +1,164 @@
+"""What a check may cost: every node once, nothing at all for a broken tree, and an honest refusal when time is up."""
+
+import itertools
+from collections import Counter
+
+import numpy as np
+import pytest
+from liar import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced
+
+import noap
+from noap.certificate import deadline, gram_prover, sample_check
+from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, SPLIT
+from noap.certificate.gram_prover import GramProver
+from noap.certificate.sample_proof import CONES
+
+pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """How often each node is looked at, and how many pieces are."""
+    seen = Counter()
+
+    def counted(name, key):
+        original = getattr(GramProver, name)
+
+        def call(self, place, *rest, **options):
+            seen[key(place)] += 1
+            return original(self, place, *rest, **options)
+
+        monkeypatch.setattr(GramProver, name, call)
+
+    counted("narrowed", int)
+    counted("_sharply", lambda place: "pieces")
+    return seen
+
+
+@pytest.fixture
+def ticking(monkeypatch):
+    """A clock that moves on by a second whenever someone looks at it."""
+    ticks = itertools.count()
+    monkeypatch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+
+
+@pytest.fixture(scope="module")
+def by_samples():
+    """A problem whose proof has several nodes, and its certificate."""
+    X = np.random.default_rng(0).standard_normal((12, 8))
+    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.8))
+    certificate = noap.solve(problem).certificate
+    assert certificate.nodes > 4
+    return problem, certificate
+
+
+def test_an_honest_proof_looks_at_every_node_at_most_once(honest, looks):
+    assert honest.judge(honest.certificate).ok
+    assert max(looks.values()) == 1
+    assert set(looks) <= set(range(honest.certificate.nodes))
+
+
+BROKEN = {
+    "too few nodes": lambda c: nodes(c, slice(0, -1)),
+    "too many nodes": lambda c: nodes(c, [*range(len(c.proof)), len(c.proof) - 1]),
+    "too many listed features": lambda c: edited(c, each=np.append(c.proof.each, c.proof.each[:1])),
+    "too few listed features": lambda c: edited(c, each=c.proof.each[:-1]),
+    "a list beyond the file": lambda c: edited(c, feature=put(c.proof.feature, first(c.proof, EACH), 2**32 - 1)),
+    "a chain without an end": lambda c: replaced(c, [AGAIN] * 100_000, [0] * 100_000),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_tree_is_refused_before_anything_is_proved(honest, looks, name):
+    assert not honest.judge(BROKEN[name](honest.certificate)).ok
+    assert not looks
+
+
+def test_a_broken_tree_of_samples_is_refused_before_anything_is_proved(by_samples, monkeypatch):
+    problem, certificate = by_samples
+    monkeypatch.setattr(sample_check, "_Walk", None)
+    for order in (slice(0, -1), [*range(certificate.nodes), 0]):
+        lie = edited(certificate, **{name: getattr(certificate.proof, name)[order] for name in SAMPLE_NODES})
+        assert not noap.verify(problem, lie).ok
+
+
+SAMPLE_NODES = ("kind", "attack", "feature")
+
+
+def test_a_branch_that_makes_no_sense_ends_the_check_where_it_stands(honest, looks):
+    # Feature 0 is split on, then again where it is included: node 1 is the last that is looked at.
+    kinds, features = [SPLIT, SPLIT, CLOSED, CLOSED, CLOSED], [0, 0, 0, 0, 0]
+    report = honest.judge(replaced(honest.certificate, kinds, features))
+    assert "included already" in report.message
+    assert looks == {0: 1, 1: 1}
+
+
+@pytest.mark.parametrize("share", [1 - 1e-6, 0.9])
+def test_a_false_claim_costs_one_walk_and_a_few_pieces(honest, looks, share):
+    lie = claiming(honest.certificate, bound=share * honest.certificate.value, value=0.0)
+    assert not honest.judge(lie).ok
+    pieces = looks.pop("pieces")
+    assert max(looks.values()) == 1
+    # At the claim and at two wider ones.
+    assert pieces <= 3 * gram_prover._MOST_PIECES
+
+
+def test_a_leaf_is_cut_into_pieces_where_that_closes_it(honest, looks, monkeypatch):
+    # The last cut of an interval is taken out of the proof: its leaf stays open until it is cut again.
+    proof = honest.certificate.proof
+    cuts = [at for at in np.flatnonzero(proof.kind == INTERVAL) if end_of_subtree(proof, int(at)) == at + 3]
+    shorter = closed_at(honest.certificate, int(cuts[0]))
+    shorter = edited(shorter, test=put(shorter.proof.test, int(cuts[0]), CHORDS))
+    assert honest.judge(shorter).ok
+    assert 1 < looks["pieces"] < 50
+    for name, few in (("_MOST_PIECES", 1), ("_DEEPEST", 0), ("_MOST_ENTRIES", 1)):
+        with monkeypatch.context() as context:
+            context.setattr(gram_prover, name, few)
+            looks.clear()
+            assert "stays open" in honest.judge(shorter).message
+            assert looks["pieces"] == 3
+
+
+def test_a_proof_that_takes_too_long_is_refused(honest, looks, ticking):
+    report = noap.verify(honest.problem, honest.certificate, time_limit=5)
+    assert not report.ok
+    assert report.bound == np.inf
+    assert report.message == "Rejected: it could not be proved within 5 seconds."
+    # One second per node: the start of the check, and its own clock, take some.
+    assert 0 < sum(looks.values()) <= 5
+    assert noap.verify(honest.problem, honest.certificate, time_limit=1000).ok
+
+
+def test_pieces_are_no_way_round_the_time_limit(honest, looks, ticking):
+    lie = claiming(honest.certificate, bound=(1 - 1e-6) * honest.certificate.value, value=0.0)
+    assert not honest.judge(lie).ok
+    spent = sum(looks.values())
+    report = noap.verify(honest.problem, lie, time_limit=spent - 5)
+    assert "could not be proved within" in report.message
+
+
+def test_a_proof_by_samples_that_takes_too_long_is_refused(by_samples, ticking):
+    problem, certificate = by_samples
+    assert noap.verify(problem, certificate, time_limit=1000).ok
+    report = noap.verify(problem, certificate, time_limit=2)
+    assert not report.ok
+    assert report.message == "Rejected: it could not be proved within 2 seconds."
+
+
+def test_cones_have_a_limit_of_work(monkeypatch):
+    X = np.random.default_rng(3).standard_normal((6, 2))
+    problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.3))
+    certificate = noap.solve(problem).certificate
+    one = edited(
+        certificate, kind=np.array([CONES], dtype=np.uint8),
+        attack=np.zeros(1, dtype=np.uint32), feature=np.zeros(1, dtype=np.uint32),
+    )  # fmt: skip
+    assert noap.verify(problem, one).ok
+    monkeypatch.setattr(sample_check, "_CONE_WORK", 100.0)
+    assert "cones do not fall below" in noap.verify(problem, one).message
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "soon"])
+def test_time_limits_that_make_no_sense(honest, limit):
+    with pytest.raises(noap.errors.InvalidProblem, match="time_limit must be a positive number of seconds"):
+        noap.verify(honest.problem, honest.certificate, time_limit=limit)
