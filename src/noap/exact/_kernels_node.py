@@ -106,8 +106,8 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
                 idx, kap, dlt, alt, S, W, fails, scalings[test], glance,
             )  # fmt: skip
         else:
-            if test >= 3 and distance < 0.0:
-                continue  # the adversary cancels this node's own vector
+            if test >= 3 and (distance < 0.0 or n_inc == 0):
+                continue  # the adversary cancels this node's own vector, or it is the incumbent again
             lean = g_best if test < 3 else g
             verdict, worst, measure, nu = attack_test(
                 A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, test % 2 == 1,
