@@ -23,6 +23,8 @@ class Spec:
         Limit of the exact method.
     solver_seconds : tuple of float
         Limits of the general solvers; each is a run of its own.
+    solver_long_seconds : float
+        A further limit, on the matrices that others have published times for.
     solver_features : int
         General solvers are tried on matrices up to this many features.
     solver_ks : tuple of int
@@ -38,6 +40,8 @@ class Spec:
     growth_d, growth_n, growth_k, growth_budgets
         Growth, one at a time around n = 500, d = 200, k = 5, rho-bar 1.
     memory_d : tuple of int
+    change_seconds : float
+        Limit of the exact method where two versions are compared.
     """
 
     name: str
@@ -46,6 +50,7 @@ class Spec:
     patience: float = 1.5
     exact_seconds: float = 60.0
     solver_seconds: tuple[float, ...] = (1.0, 10.0)
+    solver_long_seconds: float = 60.0
     solver_features: int = 13
     solver_ks: tuple[int, ...] = (5, 10)
     samples: tuple[int, ...] = (100, 500)
@@ -59,6 +64,7 @@ class Spec:
     growth_k: tuple[int, ...] = (3, 5, 10, 20)
     growth_budgets: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
     memory_d: tuple[int, ...] = (200, 1000, 2000)
+    change_seconds: float = 5.0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain values, for the file that travels with the results."""
@@ -72,6 +78,7 @@ QUICK = replace(
     repeats=3,
     exact_seconds=10.0,
     solver_seconds=(2.0,),
+    solver_long_seconds=10.0,
     seeds=2,
     budgets=(0.0, 1.0, 2.0),
     sample_budgets=(0.5,),

@@ -1,10 +1,8 @@
 """Proofs at rho = 0: time to a proved optimum, and the gap where the time ran out."""
 
-import csv
 import math
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -12,6 +10,7 @@ import polars as pl
 import noap
 from noap.bench.board import Board, Row, Setting, markdown, percent, seconds, share
 from noap.bench.boards.heuristics import vanilla
+from noap.bench.published import SOURCE, published_runs
 from noap.bench.scoring import TOLERANCE, score
 from noap.bench.sources import Matrix
 from noap.experiments.methods import find
@@ -43,11 +42,14 @@ def _run(setting: Setting) -> Iterator[Row]:
             yield _row(matrix, k, OURS, result.value, result.bound, result.seconds, result.nodes, result)
             if matrix.d <= setting.spec.solver_features and k in setting.spec.solver_ks:
                 yield from _solvers(setting, matrix, problem, solvers)
-    yield from _published(setting.folder)
+    yield from _published(setting)
 
 
 def _solvers(setting: Setting, matrix: Matrix, problem: Problem, solvers: list[str]) -> Iterator[Row]:
-    for limit in setting.spec.solver_seconds:
+    limits = setting.spec.solver_seconds
+    if any(run.matrix == matrix.name for run in published_runs(setting.folder)):
+        limits = (*limits, setting.spec.solver_long_seconds)  # here, at least, as long as ours may take
+    for limit in limits:
         direct = solve_directly(matrix.S, problem.k, 0.0, seconds=limit, gap=_GAP)
         value = 0.0 if direct.v is None or not direct.v.any() else score(problem, direct.v).resolved
         yield _row(matrix, problem.k, DIRECT, value, direct.bound, direct.seconds, direct.nodes, None, limit)
@@ -108,31 +110,26 @@ def _gap_at(result: Result, mark: float) -> float:
     return relative_gap(result.value, min(bounds)) if bounds else math.inf
 
 
-def _published(folder: Path | None) -> Iterator[Row]:
-    """Yield published times of another exact method, if its tables are in the folder; context, not measured here."""
-    place = None if folder is None else folder / "informsjoc_results" / "table2.csv"
-    if place is None or not place.exists():
-        return
-    with place.open(newline="", encoding="utf-8") as file:
-        lines = list(csv.reader(file))
-    for position in range(3, len(lines[0]), 2):
-        for line in lines[1:]:
-            if line[1]:
-                yield {
-                    "matrix": "pitprops",
-                    "d": int(float(line[1])),
-                    "k": int(float(line[2])),
-                    "method": f"published: {lines[0][position + 1].removesuffix('time')}",
-                    "value": float(line[position]),
-                    "bound": None,
-                    "gap": None,
-                    "proved": True,
-                    "rigorous": False,
-                    "seconds": float(line[position + 1]),
-                    "nodes": None,
-                    "limit": None,
-                    **{f"gap_{mark:g}s": None for mark in _MARKS},
-                }
+def _published(setting: Setting) -> Iterator[Row]:
+    """Yield what another exact method published of itself, on the matrices that are here."""
+    here = {matrix.name for matrix in setting.matrices}
+    for run in published_runs(setting.folder):
+        if run.matrix in here and run.k in setting.spec.ks:
+            yield {
+                "matrix": run.matrix,
+                "d": run.d,
+                "k": run.k,
+                "method": f"published: {run.method}",
+                "value": None,
+                "bound": None,
+                "gap": run.gap,
+                "proved": run.gap == 0,
+                "rigorous": False,
+                "seconds": run.seconds,
+                "nodes": None,
+                "limit": None,
+                **{f"gap_{mark:g}s": None for mark in _MARKS},
+            }
 
 
 def _show(frame: pl.DataFrame) -> str:
@@ -162,9 +159,7 @@ def _show(frame: pl.DataFrame) -> str:
         + [f"median gap after {mark:g} s" for mark in _MARKS],
         summary,
     )
-    published = frame.filter(pl.col("method").str.starts_with("published")).join(
-        ours.select("matrix", "k"), on=["matrix", "k"], how="semi"
-    )
+    published = frame.filter(pl.col("method").str.starts_with("published"))
     if published.height:
         text += _context(published, ours)
     text += "\n### The same pairs\n\nSeconds where closed, otherwise the gap of the bound at the longest limit.\n\n"
@@ -198,12 +193,16 @@ def _context(published: pl.DataFrame, ours: pl.DataFrame) -> str:
     body = []
     for (name, k), rows in published.group_by(["matrix", "k"], maintain_order=True):
         here = ours.filter((pl.col("matrix") == name) & (pl.col("k") == k))
-        body.append([name, k, seconds(here["seconds"][0]), *(f"{amount:.0f} s" for amount in rows["seconds"])])
-    names = published["method"].unique(maintain_order=True).str.strip_prefix("published: ").to_list()
+        runs = ", ".join(
+            f"{row['method'].removeprefix('published: ')} {row['seconds']:.0f} s"
+            + ("" if row["gap"] == 0 else " (no bound)" if row["gap"] is None else f" ({percent(row['gap'])} left)")
+            for row in rows.iter_rows(named=True)
+        )
+        body.append([name, rows["d"][0], k, _cell(_against_best(here)), runs])
     return (
-        "\nPublished times of other exact methods (Li and Xie, INFORMS Journal on Computing, repository 2022.0372), "
-        "measured by their authors on their machines: context, not a comparison.\n\n"
-        + markdown(["matrix", "k", "noap here", *names], body)
+        f"\nPublished times of other exact methods and relaxations ({SOURCE}), measured by their authors on their "
+        "machines with a limit of 3600 s: context, not a comparison.\n\n"
+        + markdown(["matrix", "d", "k", "noap here", "published: time (and gap left)"], body)
     )
 
 

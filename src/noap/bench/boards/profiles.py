@@ -20,11 +20,11 @@ _PARTS = {
     ("noap/problem.py", "*"): "data",
     ("noap/linalg/products.py", "*"): "data",
     ("noap/_validate.py", "*"): "data",
-    ("heuristics/starts.py", "*"): "starts",
-    ("heuristics/swaps.py", "*"): "swaps",
-    ("heuristics/oracle.py", "refine"): "steps within supports",
-    ("heuristics/oracle.py", "loadings"): "loadings",
-    ("heuristics/ascent.py", "best_distinct"): "ranking",
+    ("heuristics/gram_climber.py", "starts"): "starts",
+    ("heuristics/gram_climber.py", "climb"): "climbs",
+    ("heuristics/gram_climber.py", "exchanges"): "exchanges",
+    ("heuristics/gram_climber.py", "settled"): "last rounds",
+    ("heuristics/leaders.py", "*"): "ranking",
 }
 _EXACT_PARTS = {
     ("noap/problem.py", "*"): "data",
@@ -38,7 +38,7 @@ _EXACT_PARTS = {
 }
 _TRACES = 9  # traced runs per job; their shares are averaged, so that they add up
 # Of ascent: inner rounds, supports kept, typical steps, supports polished.
-_ROUNDS, _KEEP, _STEPS, _POLISH = 4, 96, 3, 12
+_ROUNDS, _KEEP, _STEPS, _POLISH = 6, 96, 3, 24
 
 
 def _instances(matrices: list[Matrix]) -> list[tuple[str, int, Problem]]:
