@@ -101,8 +101,8 @@ def _show(frame: pl.DataFrame) -> str:
     if published.height:
         text += f"\nPublished values reached or exceeded (to their last digit): {_published(published)}.\n"
     text += (
-        "\n### By size\n\nMedian CPU time. Ascent starts from every feature and tries exchanges at the best two dozen of "
-        "the fixed points that it finds, where abess follows one path.\n\n" + _sizes(frame)
+        "\n### By size\n\nMedian CPU time. Ascent starts from every feature and tries exchanges at the best two dozen "
+        "of the fixed points that it finds, where abess follows one path.\n\n" + _sizes(frame)
     )
     text += "\n### Every pair\n\n"
     columns = ["matrix", "d", "k", "best", "proved"]
