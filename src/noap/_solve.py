@@ -141,21 +141,16 @@ def _run_exact(
     certificate: bool = True,
 ) -> Result:
     v = _ascended(problem, controls, Funnel())
-    from noap.exact.door import prove  # loads Numba, which only this method needs
+    from noap.exact.door import proved_result  # loads Numba
 
-    outcome = prove(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, certificate=certificate)
-    return Result(
+    return proved_result(
         problem,
-        "exact",
-        outcome.v,
-        bound=outcome.bound,
-        bound_proof="rigorous",
-        limit=outcome.limit,
-        nodes=outcome.nodes,
-        seconds=controls.seconds,
+        controls,
+        v,
         asked_gap=controls.gap,
-        trace=outcome.trace,
-        proof=outcome.proof,
+        node_limit=node_limit,
+        memory_limit=memory_limit,
+        certificate=certificate,
     )
 
 

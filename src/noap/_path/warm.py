@@ -109,29 +109,17 @@ class Task:
         return quietly(self.problem, "ascent", **shared).v
 
     def _proved(self, v: FloatArray, gap: float, node_limit: int | None) -> Result:
-        from noap.exact.door import prove  # loads Numba, which only this method needs
+        from noap.exact.door import proved_result  # loads Numba
 
         controls = Controls.checked(
             gap, self.options["time_limit"], self.options["random_state"], self.options["progress"]
         )
-        outcome = prove(
+        return proved_result(
             self.problem,
             controls,
             v,
+            asked_gap=float(self.options["gap"]),
             node_limit=node_limit,
             memory_limit=self.options.get("memory_limit"),
             certificate=self.options.get("certificate", True),
-        )
-        return Result(
-            self.problem,
-            "exact",
-            outcome.v,
-            bound=outcome.bound,
-            bound_proof="rigorous",
-            limit=outcome.limit,
-            nodes=outcome.nodes,
-            seconds=controls.seconds,
-            asked_gap=float(self.options["gap"]),
-            trace=outcome.trace,
-            proof=outcome.proof,
         )

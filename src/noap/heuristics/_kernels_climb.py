@@ -84,14 +84,20 @@ def follow(loadings, rho, taken, positions, weights, magnitudes):
 
 
 @njit(cache=True, nogil=True)
+def improve(S, rho, rounds, still, positions, weights, block, product):
+    """Alternate within the support of one vector, in place; returns its distance."""
+    gather(S, positions, block)
+    alternate(block, rho, weights, -1, rounds, still, product)
+    return distance(block, rho, weights, product)
+
+
+@njit(cache=True, nogil=True)
 def refine(S, rho, rounds, positions, weights, distances):
     """Alternate within the support of every row, in place, and measure it."""
     k = positions.shape[1]
     block, product = np.empty((k, k)), np.empty(k)
     for m in range(positions.shape[0]):
-        gather(S, positions[m], block)
-        alternate(block, rho, weights[m], -1, rounds, 1e-15, product)
-        distances[m] = distance(block, rho, weights[m], product)
+        distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product)
 
 
 @njit(cache=True, nogil=True)
@@ -114,9 +120,7 @@ def start_at_features(S, rho, features, rounds, positions, weights, distances):
         loadings[:] = row / math.sqrt(row[features[m]])
         distances[m] = 0.0
         if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
-            gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, rounds, STILL, product)
-            distances[m] = distance(block, rho, weights[m], product)
+            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
 @njit(cache=True, nogil=True)
@@ -132,9 +136,7 @@ def start_at_directions(S, rho, directions, rounds, positions, weights, distance
             and pull(S, positions[m], weights[m], loadings) > 0.0
             and follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0
         ):
-            gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, rounds, STILL, product)
-            distances[m] = distance(block, rho, weights[m], product)
+            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
 @njit(cache=True, nogil=True)
@@ -167,9 +169,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
             if not arrived[m]:
                 break
         if arrived[m]:
-            gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, 2 * rounds, STILL, product)
-            distances[m] = distance(block, rho, weights[m], product)
+            distances[m] = improve(S, rho, 2 * rounds, STILL, positions[m], weights[m], block, product)
             before, code = code, code_of(positions[m], weights[m])
             arrived[m] = code == before or is_new(seen, code)  # a weight may have become 0
         count -= 1
@@ -225,7 +225,5 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     for c in range(m * best):
         if distances[c] > 0.0:
             sort_by_position(new_positions[c], new_weights[c])
-            gather(S, new_positions[c], block)
-            alternate(block, rho, new_weights[c], -1, rounds, STILL, product)
-            distances[c] = distance(block, rho, new_weights[c], product)
+            distances[c] = improve(S, rho, rounds, STILL, new_positions[c], new_weights[c], block, product)
     return new_positions, new_weights, distances
