@@ -386,6 +386,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
             inc, _, lo, hi, free, ceil = pair.node(rng)
             alone = sum((worth_of(pair.s[j], pair.rho) for j in inc), Fraction(0)) > Fraction(pair.T)
             S, fails = np.empty((len(free), len(free))), np.zeros(len(free), dtype=np.bool_)
+            scaling = np.exp(rng.standard_normal(pair.d))
             chords = np.array([kernels.chord(x, y, data.r_lo)[0] for x, y in zip(lo, hi, strict=True)])
             tests = [(True, roots, (np.zeros(0), 0.0, 0.0), 0.0) for roots in (chords, 1.01 * chords, -1e3 * chords)]
             tests += [(False, np.empty(0), w, nu) for w in (own, other) if w for nu in nus(rng, pair, lo, hi, ceil)]
@@ -393,7 +394,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
                 for T in (pair.T, 1.2 * pair.T + 1e-9):
                     verdict = test_kernels.schur_test(
                         data.A, data.eps, data.top, data.r_lo, data.r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
-                        free, ceil, len(free), is_chords, roots, float(nu), number % 2 == 0, S, fails,
+                        free, ceil, len(free), is_chords, roots, float(nu), number % 2 == 0, S, fails, scaling,
                     )  # fmt: skip
                     if T == pair.T:
                         assert verdict != test_kernels.ALL
@@ -486,7 +487,8 @@ def test_minors_and_dominance_are_right_to_the_last_digit():
         d = 2.0 ** rng.integers(-400, 400) * 2.0 ** rng.integers(-9, 9, m).astype(float)
         S = S * np.outer(d, d) / 2.0 ** rng.choice([0, 60])
         fails = np.zeros(m, dtype=np.bool_)
-        good = test_kernels.minors(S, m, fails) if p == 2 else test_kernels.dominates(S, m, p)
+        start = np.exp(rng.choice([0.0, 0.1, 1.0]) * rng.standard_normal(m))
+        good = test_kernels.minors(S, m, fails) if p == 2 else test_kernels.dominates(S, m, p, start)
         if good:
             yes[p > 2] += 1
             assert exactly_definite(exact(S), p)
@@ -494,5 +496,5 @@ def test_minors_and_dominance_are_right_to_the_last_digit():
     assert (yes > 30).all()
     S = np.eye(3)
     S[0, 1] = S[1, 0] = np.nan
-    assert not test_kernels.dominates(S, 3, 3)
+    assert not test_kernels.dominates(S, 3, 3, np.ones(3))
     assert not test_kernels.minors(S, 3, np.zeros(3, dtype=np.bool_))

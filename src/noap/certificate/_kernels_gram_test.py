@@ -123,12 +123,13 @@ def shrunk(ceil, r_lo):
 @njit(cache=True)
 def schur_test(
     A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
-    S, fails,
+    S, fails, scaling,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 
-    |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. Returns
-    NOTHING, ALONE if the empty Q does not fail, or ALL if none does.
+    |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. `scaling`,
+    positive, has an entry for every feature of the problem: where to begin looking for a d that dominates, and left
+    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, or ALL if none does.
     """
     n_all, p = n_inc + n_free, k - n_inc
     kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
@@ -201,19 +202,29 @@ def schur_test(
                 fails[f] = True
         return ALL if n_fails == 0 else ALONE
     for f in range(n_free):
-        b = n_inc + f
+        row = S[f]
         for e in range(f):
-            value = -product(A, g, kap, dlt, tilt, b, free[f], n_inc + e, free[e])
-            for c in range(n_inc):
-                value -= W[c, f] * W[c, e]
-            S[f, e] = value
-            S[e, f] = value
-        S[f, f] = diagonal[f]
+            row[e] = -product(A, g, kap, dlt, tilt, n_inc + f, free[f], n_inc + e, free[e])
+        for c in range(n_inc):
+            share, others = W[c, f], W[c]
+            for e in range(f):
+                row[e] -= share * others[e]
+        for e in range(f):
+            S[e, f] = row[e]
+        row[f] = diagonal[f]
     if p == 2:
         return ALL if minors(S, n_free, fails) else ALONE
-    closed = dominates(S, n_free, p)
+    d = np.empty(n_free)
+    for f in range(n_free):
+        d[f] = scaling[free[f]]
+    closed = dominates(S, n_free, p, d)
+    if not closed:
+        d[:] = 1.0
+        closed = dominates(S, n_free, p, d)
     for f in range(n_free):
         fails[f] = not closed
+        if closed:
+            scaling[free[f]] = d[f]
     return ALL if closed else ALONE
 
 
@@ -257,20 +268,25 @@ def minors(S, m, fails):
 
 
 @njit(cache=True)
-def dominates(S, m, p):
-    """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i."""
-    root, d, sums = np.empty(m), np.ones(m), np.empty(m)
+def dominates(S, m, p, d):
+    """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i.
+
+    Looks for it from the given d on; the last one stays there.
+    """
+    root, reach, sums = np.empty(m), np.empty(m), np.empty(m)
     best = np.empty(p - 1)
     for f in range(m):
         root[f] = 1.0 / math.sqrt(S[f, f])
     for turn in range(_TURNS):
         largest, biggest = 0.0, 0.0
+        for e in range(m):
+            reach[e] = root[e] * d[e]
         for f in range(m):
             held = 0
             for e in range(m):
                 if e == f:
                     continue
-                value = abs(S[f, e]) * root[e] * d[e]
+                value = abs(S[f, e]) * reach[e]
                 if held < p - 1:
                     place = held
                     held += 1
@@ -297,5 +313,5 @@ def dominates(S, m, p):
         if biggest == 0.0 or (turn >= 12 and largest > 2.0):
             return False
         for f in range(m):
-            d[f] = math.sqrt(d[f] * max(sums[f], 1e-2 * biggest))
+            d[f] = math.sqrt(d[f] * max(sums[f] / biggest, 1e-2))
     return False

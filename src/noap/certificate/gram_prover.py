@@ -32,6 +32,8 @@ class GramProver:
         with np.errstate(over="ignore", under="ignore"):  # infinity is as good as any other number here
             self._nus = np.ldexp(proof.nu, data.exponent)
         self._S = np.empty((0, 0))
+        # What made the last test hold: neighbouring nodes need much the same.
+        self._scaling = np.ones(len(data.norms))
         self._responses: dict[int, tuple[FloatArray, float, float]] = {}
 
     def narrowed(self, place: int, node: GramNode, T: float) -> tuple[GramNode | None, bool]:
@@ -122,7 +124,7 @@ class GramProver:
         shown = schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k, g, g_eps, w_eps,
             node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
-            chords, roots, nu, shrink, self._S, fails,
+            chords, roots, nu, shrink, self._S, fails, self._scaling,
         )  # fmt: skip
         return None if shown == ALL else node.only(fails), shown != NOTHING
 
