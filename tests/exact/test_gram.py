@@ -9,6 +9,7 @@ import noap
 from cases import SHAPES, budget, small_data
 from judge import feature_wise_optimum, vanilla_optimum
 from noap import Limit, Status
+from noap.exact.refutation import HIGH
 
 
 def check(problem, optimum, gap=1e-4, **options):
@@ -40,11 +41,14 @@ def test_feature_wise_agrees_with_brute_force(shape, seed):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(12, 20))
 def test_thresholds_agree_with_brute_force(shape, seed, monkeypatch):
-    # Small problems end before thresholds are used; here they are used from the first node, and the ladder as well.
-    monkeypatch.setattr("noap.exact.search._PLAIN", 0)
-    monkeypatch.setattr("noap.exact.search._HEAD_START", 0)
-    monkeypatch.setattr("noap.exact.search._TURN", 2)
-    monkeypatch.setattr("noap.exact.search._LADDER_TURN", 3)
+    # Small problems end before thresholds are used; here they are used from the first node, and the ladder as well,
+    # with the first rung to decide between the cuts.
+    for name, value in {"_PLAIN": 0, "_HEAD_START": 0, "TURN": 2}.items():
+        monkeypatch.setattr(f"noap.exact.search.{name}", value)
+    for name, value in {"_TURN": 3, "_TURN_FAR": 3, "_TELLING": 0}.items():
+        monkeypatch.setattr(f"noap.exact.ladder.{name}", value)
+    if seed % 2:
+        monkeypatch.setattr("noap.exact.search.LOW", HIGH)
     test_feature_wise_agrees_with_brute_force(shape, seed)
 
 
@@ -56,6 +60,24 @@ def test_vanilla_agrees_with_brute_force(shape, seed):
     k = int(rng.choice([1, d, rng.integers(1, d + 1)]))
     X = small_data(rng, shape, d)
     check(noap.Problem(X, k=k, adversary=noap.NoAdversary()), vanilla_optimum(X.T @ X / len(X), k), gap=1e-8)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(6, 12))
+def test_the_semidefinite_search_agrees_with_brute_force(shape, seed, monkeypatch):
+    # Small problems end before it starts; here it starts at once.
+    for name, value in {"_PLAIN": 0, "_HEAD_START": 0, "TURN": 4, "_PATIENCE": 0}.items():
+        monkeypatch.setattr(f"noap.exact.search.{name}", value)
+    test_vanilla_agrees_with_brute_force(shape, seed)
+
+
+def test_the_semidefinite_search_closes_noise_that_dominance_does_not(monkeypatch):
+    problem = noap.Problem(np.random.default_rng(1).standard_normal((200, 60)), k=20, adversary=noap.NoAdversary())
+    result = noap.solve(problem, certificate=True)
+    assert result.status is Status.OPTIMAL
+    assert noap.verify(problem, result.certificate).ok
+    monkeypatch.setattr("noap.exact.search.MOST", 0)
+    assert noap.solve(problem, node_limit=2 * result.nodes).status is not Status.OPTIMAL
 
 
 @pytest.mark.parametrize("seed", range(4))

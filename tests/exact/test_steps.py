@@ -12,6 +12,7 @@ from noap.exact import _kernels_caps as caps
 from noap.exact import _kernels_dominance as dominance_kernels
 from noap.exact import _kernels_node as node
 from noap.exact import _kernels_schur as schur_kernels
+from noap.exact import _kernels_semidefinite as semidefinite_kernels
 from noap.exact import _kernels_tighten as tighten
 
 seeds = st.integers(0, 10**6)
@@ -203,6 +204,37 @@ def test_dominance_closes_nothing_above_the_threshold(stored, seed, p, level, ki
     else:
         assert 0 <= worst < m
         assert measure > 0.99
+
+
+def extreme_blocks(N, p):
+    blocks = np.array(list(combinations(range(len(N)), p)))
+    return np.linalg.eigvalsh(N[blocks[:, :, None], blocks[:, None, :]])[:, 0].min()
+
+
+@settings(max_examples=60)
+@given(seeds, st.sampled_from([3, 4, 5]), st.floats(0.85, 1.6))
+def test_the_semidefinite_test_closes_only_what_is_positive_definite(seed, p, level):
+    rng = np.random.default_rng(seed)
+    m = 11
+    X = rng.standard_normal((30, m))
+    A = X.T @ X
+    np.fill_diagonal(A, 0)
+    # Scaled so that the smallest eigenvalue of all blocks is 1 - 1 / level: open below 1, and near it hard to close.
+    N = np.eye(m) + A / (-extreme_blocks(A, p) * level)
+    weight = np.empty(m)
+    if semidefinite_kernels.semidefinite(N, m, p, weight):
+        assert level > 1
+    assert weight.sum() == pytest.approx(1)
+    assert (weight >= -1e-12).all()
+
+
+def test_the_semidefinite_test_sees_signs_where_dominance_does_not():
+    # Equicorrelated features: N has entries of one sign, is positive definite, and far from dominated.
+    m, p = 12, 6
+    N = np.full((m, m), 0.9) + 0.1 * np.eye(m)
+    assert semidefinite_kernels.semidefinite(N, m, p, np.empty(m))
+    assert not semidefinite_kernels.semidefinite(2.0 * np.eye(m) - N, m, p, np.empty(m))
+    assert semidefinite_kernels.semidefinite(np.eye(m), m, m + 5, np.empty(m))
 
 
 @given(seeds, st.floats(0, 1.2), st.integers(1, 4), st.floats(0.3, 0.99))

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from noap.certificate._kernels_gram_semidefinite import definite
 from noap.certificate._kernels_gram_tighten import U, gamma, offset, worth_up
 
 # What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is.
@@ -221,10 +222,13 @@ def schur_test(
     if not closed:
         d[:] = 1.0
         closed = dominates(S, n_free, p, d)
+    if closed:
+        for f in range(n_free):
+            scaling[free[f]] = d[f]
+    else:
+        closed = definite(S, n_free, p)
     for f in range(n_free):
         fails[f] = not closed
-        if closed:
-            scaling[free[f]] = d[f]
     return ALL if closed else ALONE
 
 

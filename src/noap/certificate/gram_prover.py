@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from noap.certificate._kernels_gram_semidefinite import MOST_FEATURES
 from noap.certificate._kernels_gram_test import ALL, NOTHING, schur_test
 from noap.certificate._kernels_gram_tighten import chord, tighten
 from noap.certificate.deadline import Deadline
@@ -14,8 +15,9 @@ __all__ = ["GramProver", "NoLength"]
 
 # Pieces into which a leaf that stays open may be cut, and cuts one within the other. Rounding leaves a leaf open by a
 # hair: a few cuts will do, and where they do not the claim is false or the proof is poor. All pieces together may have
-# so many entries of Schur complements before no more cuts are made: seconds on the largest problems.
-_MOST_PIECES, _DEEPEST, _MOST_ENTRIES = 256, 16, 1e7
+# so many entries of Schur complements before no more cuts are made: seconds on the largest problems. An entry counts
+# for more where the semidefinite test may be taken.
+_MOST_PIECES, _DEEPEST, _MOST_ENTRIES, _SEMIDEFINITE_PRICE = 256, 16, 1e7, 75
 # Responses kept at hand: neighbouring nodes share theirs.
 _RESPONSES = 8
 
@@ -58,7 +60,7 @@ class GramProver:
         pieces, entries = [(node, 0)], 0
         for _ in range(_MOST_PIECES):
             piece, cuts = pieces.pop()
-            entries += (len(piece.inc) + len(piece.free)) ** 2
+            entries += (len(piece.inc) + len(piece.free)) ** 2 * self._price(piece)
             self.deadline.check()
             left = self._sharply(place, piece, T)
             if left is not None:
@@ -69,6 +71,10 @@ class GramProver:
             if not pieces:
                 return True
         return False
+
+    def _price(self, node: GramNode) -> int:
+        semidefinite = self.k - len(node.inc) >= 3 and len(node.free) <= MOST_FEATURES
+        return _SEMIDEFINITE_PRICE if semidefinite else 1
 
     def _sharply(self, place: int, node: GramNode, T: float) -> GramNode | None:
         """Return what is left of a piece: chords are its own, and attacks are tried with either kind of column."""

@@ -202,7 +202,30 @@ def attack_test(
 
 @njit(cache=True, nogil=True)
 def chord_test(
-    A, rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, idx, kap, dlt, alt, S, W, fails, warm, glance
+    A,
+    rho,
+    T,
+    p,
+    g,
+    inc,
+    lo,
+    hi,
+    n_inc,
+    free,
+    ceil,
+    n_free,
+    ulps,
+    scale,
+    idx,
+    kap,
+    dlt,
+    alt,
+    S,
+    W,
+    fails,
+    warm,
+    glance,
+    strong=False,
 ):
     """Run the Schur test of the chords on the included features, and of the free ones shrunk towards their ceilings."""
     betas = 0.0
@@ -216,4 +239,4 @@ def chord_test(
         dlt[n_inc + f] = 0.0
         alt[f] = -1.0
     room = ulps * (T - betas + scale)
-    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails, warm, glance)
+    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails, warm, glance, strong)

@@ -28,14 +28,37 @@ NO_TEST = -1
 
 
 @njit(cache=True, nogil=True)
-def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm=None):
+def look(
+    A,
+    rho,
+    k,
+    T,
+    scale,
+    g_best,
+    inc,
+    sign,
+    lo,
+    hi,
+    n_inc,
+    free,
+    ceil,
+    n_free,
+    v,
+    g,
+    S,
+    W,
+    fails,
+    warm=None,
+    strong=False,
+):
     """Tighten and test one node; its arrays are narrowed in place.
 
     Returns (action, argument, n_free, distance, test, nu): what to do, on which feature (position in inc or free), how
     many free features are left, the distance of the vector v found on the way, and the test that closed the node or
     dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try; for
     BRANCH_FEATURE with p >= 3 the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm
-    has a row of scalings for each test, for the dominance tests to start from and to leave behind.
+    has a row of scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, the
+    chords take the semidefinite test where dominance fails.
     """
     p = k - n_inc
     n = A.shape[0]
@@ -103,7 +126,7 @@ def look(A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_fr
         if test == 0:
             verdict, worst, measure = chord_test(
                 A, rho, T, p, g_best, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale,
-                idx, kap, dlt, alt, S, W, fails, scalings[test], glance,
+                idx, kap, dlt, alt, S, W, fails, scalings[test], glance, strong,
             )  # fmt: skip
         else:
             if test >= 3 and (distance < 0.0 or n_inc == 0):
@@ -200,6 +223,7 @@ def examine(
     leaf_nus,
     leaf_weights,
     warm=None,
+    strong=False,
 ):
     """Look at a node and, where one feature is missing, at its leaves.
 
@@ -212,7 +236,7 @@ def examine(
     best_v, nodes looked at, test, nu, closed leaves).
     """
     action, argument, n_free, distance, test, nu = look(
-        A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm
+        A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm, strong
     )
     best_v[:] = v
     if action != BRANCH_EACH:

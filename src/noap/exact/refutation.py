@@ -1,23 +1,52 @@
 """Depth-first refutation: show that no pair (u, S) is worth more than a target, or find one that is."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from noap.certificate.gram_proof import AGAIN, INTERVAL, ON, SIGN, SPLIT
 from noap.exact import _kernels_node as kernels
+from noap.exact._kernels_semidefinite import MOST
 from noap.exact._kernels_tighten import chord
 from noap.exact.instance import GramInstance, Incumbent
 from noap.exact.node import Node
 from noap.exact.record import Record
 from noap.linalg.types import FloatArray
 
-__all__ = ["Refutation"]
+__all__ = ["HIGH", "LOW", "PLAIN", "THOROUGH", "Manner", "Refutation", "Workspace"]
+
+# A ceiling that is nearer to rho than this, relatively, gets no threshold.
+_NARROW = 0.15
+# What the semidefinite test costs where the dominance test costs 1, and what more with each feature: some 15 steps of
+# one eigendecomposition each.
+_STRONG_PRICE, _STRONG_PRICE_EACH = 40.0, 0.4
 
 
-# Measured on strong/weak, noise and real data: a threshold at 0.4 of the way from rho to the ceiling, while that way is
-# longer than 0.15 rho.
-_CUT, _NARROW = 0.4, 0.15
+@dataclass(frozen=True)
+class Manner:
+    """How a refutation branches and tests.
+
+    Attributes
+    ----------
+    cut : float
+        Where the threshold m goes between rho (0) and the ceiling (1); 0 for plain branching.
+    strong : bool
+        Whether nodes that dominance leaves open take the semidefinite test, which is far stronger and far dearer.
+    """
+
+    cut: float = 0.0
+    strong: bool = False
+
+    def price(self, m: int, p: int) -> float:
+        """Return what a node with m free features and p places costs, in entries of the dominance test."""
+        strong = self.strong and m <= MOST and p >= 3
+        return m**2 * (_STRONG_PRICE + _STRONG_PRICE_EACH * m if strong else 1.0)
+
+
+# Measured on strong/weak, noise and real data: a low cut is nearly always better, a high one by far where many features
+# reach close to their ceilings together.
+PLAIN, LOW, HIGH, THOROUGH = Manner(), Manner(cut=0.4), Manner(cut=0.9), Manner(strong=True)
 
 
 class Refutation:
@@ -40,14 +69,14 @@ class Refutation:
         incumbent: Incumbent,
         gap: float,
         workspace: "Workspace",
-        thresholds: bool,
+        manner: Manner,
         record: Record | None,
     ) -> None:
         self.instance = instance
         self.incumbent = incumbent
         self.gap = gap
         self.workspace = workspace
-        self.thresholds = thresholds
+        self.manner = manner
         self.record = record
         self.stack = [Node.root(instance.norms)]
         self.work = 0.0
@@ -77,18 +106,18 @@ class Refutation:
     def advance(self) -> int:
         """Examine the node on top of the stack and replace it by its children; return how many nodes were looked at."""
         node = self.stack.pop()
-        self.work += len(node.free) ** 2
+        self.work += self.manner.price(len(node.free), self.instance.k - len(node.inc))
         work, instance = self.workspace, self.instance
         before = (self.incumbent.value, self.incumbent.v)
         if self.record is not None:
             self.record.visit(node.place, self.target)
-        if not self.thresholds and instance.rho > 0:
+        if self.manner.cut == 0 and instance.rho > 0:
             work.warm.fill(1.0)
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
             work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
-            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm,
+            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm, self.manner.strong,
         )  # fmt: skip
         improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.best_v)
         if action == kernels.DONE and argument == kernels.AGAIN:
@@ -182,7 +211,7 @@ class Refutation:
                 cut = self._threshold(rest, f)
                 children.append(rest.include(f, cut))
                 rest = rest.lowered(f, cut) if cut > rho else rest.exclude(f)
-            rest.ways = min(2 * node.ways, kernels.WAYS) if self.thresholds else 1
+            rest.ways = min(2 * node.ways, kernels.WAYS) if self.manner.cut > 0 else 1
             return [rest, *reversed(children)]
         if action == kernels.BRANCH_EACH:
             return [node.include(f, rho, others=False) for f in range(len(node.free))]
@@ -200,9 +229,9 @@ class Refutation:
     def _threshold(self, node: Node, f: int) -> float:
         """Return m for the branch on free feature number f; rho means plain branching."""
         rho, ceil = self.instance.rho, float(node.ceil[f])
-        if not self.thresholds or ceil - rho <= _NARROW * rho:
+        if self.manner.cut == 0 or ceil - rho <= _NARROW * rho:
             return rho
-        return rho + _CUT * (ceil - rho)
+        return rho + self.manner.cut * (ceil - rho)
 
 
 class Workspace:

@@ -11,10 +11,12 @@ import numpy as np
 
 from noap._controls import Controls
 from noap.certificate.gram_proof import GramProof
+from noap.exact._kernels_semidefinite import MOST
 from noap.exact.instance import GramInstance, Incumbent
+from noap.exact.ladder import Ladder
 from noap.exact.outcome import Outcome, TracePoint
 from noap.exact.record import Record
-from noap.exact.refutation import Refutation, Workspace
+from noap.exact.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit
@@ -24,13 +26,11 @@ __all__ = ["solve_gram"]
 # Nodes that plain branching gets before the search starts again with thresholds; problems with a clear signal end
 # there.
 _PLAIN, _PLAIN_WORK = 128, 1e9
-# Nodes before the ladder starts (or this share of the time limit, if sooner), and how the two take turns.
+# Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
-_TURN, _LADDER_TURN, _LADDER_TURN_FAR, _TURN_WORK = 128, 64, 192, 1e8
-# A rung is far from the goal while its gap is more than this many times the asked one: then the ladder gets more turns.
-_FAR = 5.0
-# Every rung asks for this fraction of the gap of the one before.
-_RUNG = 0.6
+TURN, TURN_WORK = 128, 1e8
+# How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
+_PATIENCE = 12
 
 
 def solve_gram(
@@ -61,10 +61,12 @@ def solve_gram(
     report : callable, optional
         Told now and then where the search stands, and how many features it still considers.
     """
-    return _Search(problem, controls, v, node_limit, memory_limit, certificate, report).run()
+    return Search(problem, controls, v, node_limit, memory_limit, certificate, report).run()
 
 
-class _Search:
+class Search:
+    """The race for the asked gap, the ladder beside it, and what is proved so far."""
+
     def __init__(
         self,
         problem: Problem,
@@ -75,13 +77,14 @@ class _Search:
         certificate: bool,
         report: Callable[[TracePoint, int], None] | None,
     ) -> None:
-        self.problem, self.controls = problem, controls
+        self.problem, self.controls, self.asked_gap = problem, controls, controls.gap
         self.node_limit, self.memory_limit, self.report = node_limit, memory_limit, report
         self.certificate = certificate
         self.record: Record | None = None  # of the refutation that proved the bound
         self.instance = GramInstance.of(problem)
         self.incumbent = Incumbent(self.instance, v[self.instance.live])
         self.workspace = Workspace(self.instance)
+        self.root_price = PLAIN.price(len(self.instance.norms), self.instance.k)
         # What needs no search: the k largest f(|a_j|).
         worths = np.maximum(self.instance.norms - self.instance.rho, 0.0) ** 2
         self.bound = float(np.sort(worths)[-self.instance.k :].sum()) * (1 + 1e-13)
@@ -89,6 +92,7 @@ class _Search:
         self.trace: list[TracePoint] = []
 
     def run(self) -> Outcome:
+        """Prove as much as the limits allow."""
         try:
             self._note()
             self._prove()
@@ -114,39 +118,51 @@ class _Search:
         return self.record.proof(self.instance)
 
     def _prove(self) -> None:
-        final = self._refutation(self.controls.gap, thresholds=False)
-        self._advance(final, _PLAIN, _PLAIN_WORK)
-        if not final.done and self.instance.rho > 0:
-            # Plain branching is not enough: start again with thresholds, which cope with many near-tied features.
-            final = self._refutation(self.controls.gap)
-        rung: Refutation | None = None
-        while not (final.done or self._stopped()):
-            self._advance(final, _TURN)
-            if final.done or (final.stack and not self._late()):
-                continue
-            rung = rung or self._first_rung()
-            self._advance(rung, _LADDER_TURN_FAR if rung.gap > _FAR * self.controls.gap else _LADDER_TURN)
-            if rung.done:
-                before = self.bound
-                self._proved(rung)
-                if rung.gap <= self.controls.gap or (self.bound >= before and not final.stack):
+        plain = self.refutation(self.asked_gap, PLAIN)
+        self.advance(plain, _PLAIN, _PLAIN_WORK)
+        if plain.done:
+            self.proved(plain)
+            return
+        # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
+        # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
+        racers = [plain if self.instance.rho == 0 else self.refutation(self.asked_gap, LOW)]
+        ladder = Ladder(self)
+        while not self.stopped():
+            self._join(racers, ladder)
+            running = [one for one in racers if one.stack]
+            racer = min(running, key=lambda one: one.work, default=None)
+            if racer is not None:
+                self.advance(racer, TURN)
+                if racer.done:
+                    self.proved(racer)
                     return
-                rung = self._next_rung()
-            elif not rung.stack and not final.stack:
-                return  # rounding keeps a node open in both: what is proved so far is all there is
-        if final.done:
-            self._proved(final)
+                if racer is not running[-1] or not self._late():
+                    continue
+            if ladder.turn(racers[-1].manner, last_hope=racer is None):
+                return
 
-    def _refutation(self, gap: float, thresholds: bool = True) -> Refutation:
-        # At rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
-        thresholds = thresholds and self.instance.rho > 0
+    def _join(self, racers: list[Refutation], ladder: Ladder) -> None:
+        """Let another manner race for the asked gap where it is, or may be, the better one."""
+        if len(racers) > 1:
+            return
+        d, k = len(self.instance.norms), self.instance.k
+        if ladder.favourite is not None and ladder.favourite != racers[0].manner:
+            racers[0] = self.refutation(self.asked_gap, ladder.favourite)
+        elif self.instance.rho == 0 and d <= MOST and racers[0].work > _PATIENCE * THOROUGH.price(d, k):
+            # Without an attack, the dominance test is all that can be weak. The two share the work evenly, so that the
+            # worse one costs no more than the better one takes.
+            racers.append(self.refutation(self.asked_gap, THOROUGH))
+
+    def refutation(self, gap: float, manner: Manner) -> Refutation:
+        """Return a refutation of the gap that has not begun."""
         record = Record() if self.certificate else None
-        return Refutation(self.instance, self.incumbent, gap, self.workspace, thresholds, record)
+        return Refutation(self.instance, self.incumbent, gap, self.workspace, manner, record)
 
-    def _advance(self, refutation: Refutation, turn: int, work: float = _TURN_WORK) -> None:
+    def advance(self, refutation: Refutation, nodes: int, work: float = TURN_WORK) -> None:
+        """Give a refutation a turn of so many nodes, or so much work."""
         goal = refutation.work + work
-        for _ in range(turn):
-            if not refutation.stack or refutation.work >= goal or self._stopped():
+        for _ in range(nodes):
+            if not refutation.stack or refutation.work >= goal or self.stopped():
                 break
             before = self.incumbent.value
             self.nodes += refutation.advance()
@@ -157,34 +173,23 @@ class _Search:
         if self.report is not None:
             self.report(self._point(), refutation.features_left)
 
-    def _first_rung(self) -> Refutation:
-        """Halve the gap for as long as the root alone closes it; the ladder goes on from there."""
-        gap = self._gap()
-        while gap > self.controls.gap and not self._stopped():
-            attempt = self._refutation(gap / 2)
-            self._advance(attempt, 1)
-            if not attempt.done:
-                break
-            self._proved(attempt)
-            gap /= 2
-        return self._next_rung()
-
-    def _next_rung(self) -> Refutation:
-        return self._refutation(max(_RUNG * self._gap(), self.controls.gap))
-
-    def _proved(self, refutation: Refutation) -> None:
+    def proved(self, refutation: Refutation) -> None:
+        """Take the target of a refutation that is done as the bound, if it is the best so far."""
         if refutation.target < self.bound:
             self.bound, self.record = refutation.target, refutation.record
         self._note()
 
-    def _gap(self) -> float:
+    @property
+    def gap(self) -> float:
+        """The relative gap that is proved so far."""
         return self.bound / self.incumbent.value - 1 if self.incumbent.value > 0 else 1.0
 
     def _late(self) -> bool:
         limit = self.controls.time_limit
         return self.nodes >= _HEAD_START or (limit is not None and self.controls.seconds > _HEAD_START_SHARE * limit)
 
-    def _stopped(self) -> bool:
+    def stopped(self) -> bool:
+        """Whether a limit is reached."""
         if self.controls.expired():
             return True
         if self.node_limit is not None and self.nodes >= self.node_limit:
