@@ -50,7 +50,7 @@ class Ladder:
     def __init__(self, search: Prover) -> None:
         self.search = search
         self.favourite: Manner | None = None
-        self._rungs: list[Refutation] = []
+        self.rungs: list[Refutation] = []  # of the same gap
 
     def turn(self, manner: Manner, last_hope: bool) -> bool:
         """Climb for a turn; returns whether the search is over: nothing more can be proved, or all is.
@@ -62,11 +62,11 @@ class Ladder:
         last_hope : bool
             Whether nothing is left of the race: rounding keeps a node open in every racer.
         """
-        if not self._rungs:
-            self._rungs = self._first(manner)
-        elif manner.strong and not self._rungs[0].manner.strong:
-            self._rungs = [self._next(manner)]
-        rung = min((one for one in self._rungs if one.stack), key=lambda one: one.work, default=self._rungs[0])
+        if not self.rungs:
+            self.rungs = self._first(manner)
+        elif manner.strong and not self.rungs[0].manner.strong:
+            self.rungs = [self._next(manner)]
+        rung = min((one for one in self.rungs if one.stack), key=lambda one: one.work, default=self.rungs[0])
         if rung.manner.strong:
             self.search.advance(rung, _TURN_STRONG, _WORK_STRONG)
         else:
@@ -75,17 +75,17 @@ class Ladder:
         if rung.done:
             return self._reached(rung, last_hope)
         # Where rounding keeps a node open in all of them, what is proved so far is all there is.
-        return last_hope and not any(one.stack for one in self._rungs)
+        return last_hope and not any(one.stack for one in self.rungs)
 
     def _reached(self, rung: Refutation, last_hope: bool) -> bool:
         before = self.search.gap
         self.search.proved(rung)
         if rung.gap <= self.search.asked_gap or (self.search.gap >= before and last_hope):
             return True
-        manners = [one.manner for one in self._rungs]
+        manners = [one.manner for one in self.rungs]
         if len(manners) > 1 and rung.work > _TELLING * self.search.root_price:
             self.favourite, manners = rung.manner, [rung.manner]
-        self._rungs = [self._next(one) for one in manners]
+        self.rungs = [self._next(one) for one in manners]
         return False
 
     def _first(self, manner: Manner) -> list[Refutation]:

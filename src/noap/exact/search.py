@@ -90,6 +90,8 @@ class Search:
         self.bound = float(np.sort(worths)[-self.instance.k :].sum()) * (1 + 1e-13)
         self.nodes = 0
         self.trace: list[TracePoint] = []
+        self.racers: list[Refutation] = []  # for the asked gap
+        self.ladder = Ladder(self)
 
     def run(self) -> Outcome:
         """Prove as much as the limits allow."""
@@ -119,17 +121,18 @@ class Search:
 
     def _prove(self) -> None:
         plain = self.refutation(self.asked_gap, PLAIN)
+        self.racers = [plain]
         self.advance(plain, _PLAIN, _PLAIN_WORK)
         if plain.done:
             self.proved(plain)
             return
-        # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
-        # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
-        racers = [plain if self.instance.rho == 0 else self.refutation(self.asked_gap, LOW)]
-        ladder = Ladder(self)
+        if self.instance.rho > 0:
+            # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
+            # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
+            self.racers = [self.refutation(self.asked_gap, LOW)]
         while not self.stopped():
-            self._join(racers, ladder)
-            running = [one for one in racers if one.stack]
+            self._join()
+            running = [one for one in self.racers if one.stack]
             racer = min(running, key=lambda one: one.work, default=None)
             if racer is not None:
                 self.advance(racer, TURN)
@@ -138,20 +141,20 @@ class Search:
                     return
                 if racer is not running[-1] or not self._late():
                     continue
-            if ladder.turn(racers[-1].manner, last_hope=racer is None):
+            if self.ladder.turn(self.racers[-1].manner, last_hope=racer is None):
                 return
 
-    def _join(self, racers: list[Refutation], ladder: Ladder) -> None:
+    def _join(self) -> None:
         """Let another manner race for the asked gap where it is, or may be, the better one."""
-        if len(racers) > 1:
+        if len(self.racers) > 1:
             return
-        d, k = len(self.instance.norms), self.instance.k
-        if ladder.favourite is not None and ladder.favourite != racers[0].manner:
-            racers[0] = self.refutation(self.asked_gap, ladder.favourite)
-        elif self.instance.rho == 0 and d <= MOST and racers[0].work > _PATIENCE * THOROUGH.price(d, k):
+        (racer,), favourite, d, k = self.racers, self.ladder.favourite, len(self.instance.norms), self.instance.k
+        if favourite is not None and favourite != racer.manner:
+            self.racers = [self.refutation(self.asked_gap, favourite)]
+        elif self.instance.rho == 0 and d <= MOST and racer.work > _PATIENCE * THOROUGH.price(d, k):
             # Without an attack, the dominance test is all that can be weak. The two share the work evenly, so that the
             # worse one costs no more than the better one takes.
-            racers.append(self.refutation(self.asked_gap, THOROUGH))
+            self.racers.append(self.refutation(self.asked_gap, THOROUGH))
 
     def refutation(self, gap: float, manner: Manner) -> Refutation:
         """Return a refutation of the gap that has not begun."""
@@ -168,10 +171,14 @@ class Search:
             self.nodes += refutation.advance()
             if self.incumbent.value > before:
                 self._note()
-        if self.memory_limit is not None and self.workspace.bytes + refutation.bytes > 1e6 * self.memory_limit:
+        if self.memory_limit is not None and self._bytes() > 1e6 * self.memory_limit:
             self.controls.limit = Limit.MEMORY
         if self.report is not None:
             self.report(self._point(), refutation.features_left)
+
+    def _bytes(self) -> int:
+        """Return the memory of the work space and of everything that was begun and may go on."""
+        return self.workspace.bytes + sum(one.bytes for one in (*self.racers, *self.ladder.rungs))
 
     def proved(self, refutation: Refutation) -> None:
         """Take the target of a refutation that is done as the bound, if it is the best so far."""
