@@ -195,7 +195,7 @@ def attack_test(
     # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
     room = ulps * (T + D + (1.0 + rho * nu) * scale)
     verdict, worst, measure = schur(
-        A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails, warm, glance
+        A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails, warm, glance, False
     )
     return verdict, worst, measure, nu
 
