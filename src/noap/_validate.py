@@ -37,6 +37,10 @@ def as_seconds(time_limit: Any) -> float | None:
         seconds = None if time_limit is None else float(time_limit)
     except (TypeError, ValueError):
         seconds = math.nan
+    except OverflowError:
+        raise InvalidProblem(
+            "time_limit must be a positive number of seconds or None, got one beyond the range of float64."
+        ) from None
     if seconds is not None and not seconds > 0:
         raise InvalidProblem(f"time_limit must be a positive number of seconds or None, got {time_limit!r}.")
     return seconds

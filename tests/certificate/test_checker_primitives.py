@@ -287,7 +287,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
             for T in (pair.T, 0.9 * pair.T):
                 mine = sign.copy(), lo.copy(), hi.copy(), free.copy(), ceil.copy()
                 shut, n_free = kernels.tighten(
-                    data.A, data.eps, data.top, data.r_lo, data.r_hi, T, pair.k - len(inc),
+                    data.A, data.eps, data.top, data.r_lo, T, pair.k - len(inc),
                     inc, mine[0], mine[1], mine[2], len(inc), mine[3], mine[4], len(free),
                 )  # fmt: skip
                 assert not shut
@@ -299,7 +299,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                     assert left[j] >= pair.s[j]
             # It is not just timid: a little above what the node can be worth, nodes close.
             shut, _ = kernels.tighten(
-                data.A, data.eps, data.top, data.r_lo, data.r_hi, 1.01 * pair.T + 1e-9, pair.k - len(inc),
+                data.A, data.eps, data.top, data.r_lo, 1.01 * pair.T + 1e-9, pair.k - len(inc),
                 inc, sign, lo, hi, len(inc), free, ceil, len(free),
             )  # fmt: skip
             closed += shut
@@ -336,9 +336,7 @@ def test_wedges_hold_every_pair_that_is_worth_more():
         if len(inc) < 2:
             continue
         sign = np.array([1 if pair.along[j] > 0 else -1 for j in inc])
-        _, _, rest = kernels.propagate(
-            data.r_lo, data.r_hi, pair.T, pair.k - len(inc), lo, hi, len(inc), free, ceil, len(free)
-        )
+        _, _, rest = kernels.propagate(data.r_lo, pair.T, pair.k - len(inc), lo, hi, len(inc), free, ceil, len(free))
         wedge = np.empty(len(inc))
         tau = kernels.wedge_of(
             data.A, data.eps, data.top, data.r_lo, pair.T, inc, sign, lo, hi, len(inc), rest, wedge

@@ -5,11 +5,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from liar import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced
+from liar import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced, sentence
 
 import noap
 from noap.certificate import deadline, gram_prover, sample_check
-from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, SPLIT
+from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT
 from noap.certificate.gram_prover import GramProver
 from noap.certificate.sample_proof import CONES
 
@@ -129,6 +129,32 @@ def test_a_proof_that_takes_too_long_is_refused(honest, looks, ticking):
     assert noap.verify(honest.problem, honest.certificate, time_limit=1000).ok
 
 
+def test_a_proof_that_ends_too_late_is_refused(honest, ticking):
+    # One node, which the claim closes: the clock shows 2 before it and 3 after it.
+    easy = claiming(replaced(honest.certificate, [CLOSED], [0]), bound=1e3 * honest.certificate.bound)
+    assert noap.verify(honest.problem, easy, time_limit=3).ok
+    report = noap.verify(honest.problem, easy, time_limit=2)
+    assert report.bound == np.inf
+    assert report.message == "Rejected: it could not be proved within 2 seconds."
+
+
+def test_pieces_are_charged_for_their_tightening(looks, monkeypatch):
+    # A leaf with every feature included and every sign known: no Schur complement is left to pay for.
+    k = 40
+    problem = noap.Problem(np.eye(k) + 0.01, k=k, adversary=noap.NoAdversary())
+    certificate = noap.solve(problem, method="exact").certificate
+    kinds, features = [ON] * k + [SIGN] * (k - 1) + [CLOSED] * 2 * k, [*range(k), *range(1, k), *[0] * 2 * k]
+    lie = claiming(replaced(certificate, kinds, features), value=0.0, bound=0.9 * certificate.value)
+    counts = []
+    for most in (1e7, 5e4, 1e4):
+        monkeypatch.setattr(gram_prover, "_MOST_ENTRIES", most)
+        looks.clear()
+        assert "stays open" in noap.verify(problem, lie).message
+        counts.append(looks["pieces"])
+    # A piece has 40^2 entries, and 40^3/4 for its tightening; at the claim and at two wider ones.
+    assert counts[0] > counts[1] == 3 * 3 > counts[2] == 3
+
+
 def test_pieces_are_no_way_round_the_time_limit(honest, looks, ticking):
     lie = claiming(honest.certificate, bound=(1 - 1e-6) * honest.certificate.value, value=0.0)
     assert not honest.judge(lie).ok
@@ -158,7 +184,9 @@ def test_cones_have_a_limit_of_work(monkeypatch):
     assert "cones do not fall below" in noap.verify(problem, one).message
 
 
-@pytest.mark.parametrize("limit", [0, -1, float("nan"), "soon"])
+# 10^5000 has more digits than Python will write.
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), "soon", 10**5000], ids=["0", "-1", "nan", "soon", "10^5000"])
 def test_time_limits_that_make_no_sense(honest, limit):
-    with pytest.raises(noap.errors.InvalidProblem, match="time_limit must be a positive number of seconds"):
+    with pytest.raises(noap.errors.InvalidProblem) as refusal:
         noap.verify(honest.problem, honest.certificate, time_limit=limit)
+    sentence(str(refusal.value), "time_limit must be a positive number of seconds")

@@ -34,6 +34,7 @@ from noap.certificate.gram_proof import (
     EACH,
     INTERVAL,
     NO_TEST,
+    ON,
     SIGN,
     SPLIT,
 )
@@ -268,6 +269,34 @@ def test_negative_places_are_no_way_round_the_support(honest):
     # In memory only: -5 and 0 are the same feature, which would count its weight twice.
     lie = dataclasses.replace(honest.certificate, places=np.array([0, -5, 1]), weights=np.ones(3))
     assert not honest.judge(lie).ok
+
+
+@pytest.mark.parametrize(
+    ("kind", "weights"), [("f2", [1.0, 0.0215]), ("f4", [1.0, 2.4e-4]), ("i1", [64, 3]), ("i2", [2048, 100])]
+)
+def test_an_answer_in_another_type_is_refused(kind, weights):
+    # In memory only. One sample along the answer, whose length such a type rounds down, or lets wrap.
+    weights = np.array(weights, dtype=kind)
+    problem = noap.Problem(weights.astype(float)[None, :], k=2, adversary=noap.NoAdversary())
+    honest = noap.solve(problem).certificate
+    lie = dataclasses.replace(honest, places=np.arange(2), weights=weights)
+    assert "wrong type" in noap.verify(problem, lie).message
+    assert noap.verify(problem, dataclasses.replace(lie, weights=weights.astype(np.float64))).ok
+    assert not noap.verify(problem, dataclasses.replace(lie, weights=weights.tolist())).ok
+
+
+@pytest.mark.parametrize("test", [NO_TEST, CHORDS, ATTACK])
+@pytest.mark.parametrize("rho", [0.0, 0.2])
+def test_no_support_has_more_than_k_features(test, rho):
+    # ON branches without tightening, which would have dropped the free features: the second one includes nothing.
+    made = Honest(np.eye(3), 1, rho)
+    proof = tree(
+        [ON, ON, CLOSED, CLOSED, CLOSED], [0, 1, 0, 0, 0], tests=[0, 0, test, 0, 0], vector=((0, 1.0), (1, 1.0))
+    )
+    for share in (0.9, 1.5):
+        lie = claiming(dataclasses.replace(made.certificate, proof=proof), value=0.0, bound=share * made.optimum)
+        assert made.judge(lie).ok == (share > 1)
+        assert made.judge(Certificate.from_bytes(lie.to_bytes())).ok == (share > 1)
 
 
 def test_certificates_of_other_problems_are_rejected(honest):

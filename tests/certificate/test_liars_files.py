@@ -62,7 +62,7 @@ def setting(*path, to):
     return header_with(change)
 
 
-def inflating(size, declared):
+def inflating(size, *declared):
     """The first array as so many zeros, declared with another shape."""
 
     def made(data):
@@ -70,7 +70,7 @@ def inflating(size, declared):
         entry = header["arrays"][0]
         block = zlib.compress(bytes(size), 9)
         rest = blocks[entry["bytes"] :]
-        entry["bytes"], entry["shape"] = len(block), [declared]
+        entry["bytes"], entry["shape"] = len(block), list(declared)
         return file_of(header, block + rest)
 
     return made
@@ -112,6 +112,8 @@ HEADERS = {
     "a negative shape": setting("arrays", 0, "shape", to=[-1]),
     "a huge shape": setting("arrays", 0, "shape", to=[2**39]),
     "a shape beyond all memory": setting("arrays", 0, "shape", to=[2**39, 2**39, 2**39]),
+    "nothing in a shape beyond all memory": inflating(0, 0, 2**39, 2**39),
+    "nothing in two dimensions": inflating(0, 0, 1),
     "a shape of a fraction": setting("arrays", 0, "shape", to=[2.5]),
     "a shape that is true": setting("arrays", 0, "shape", to=[True]),
     "a shape in two dimensions": setting("arrays", 0, "shape", to=[3, 1]),

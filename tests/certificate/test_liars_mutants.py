@@ -16,6 +16,7 @@ from noap.certificate.gram_proof import (
     EACH,
     INTERVAL,
     NO_TEST,
+    ON,
     SIGN,
     SPLIT,
     GramProof,
@@ -74,7 +75,8 @@ def grown(rng, d, budget, best):
     kinds, features, cuts, tests, vectors, marks, each = [], [], [], [], [], [], []
     pending = 1
     while pending and len(kinds) < budget:
-        kind = int(rng.choice([CLOSED, SPLIT, SIGN, INTERVAL, EACH, AGAIN], p=[0.45, 0.2, 0.05, 0.05, 0.2, 0.05]))
+        kinds_of = [CLOSED, SPLIT, SIGN, INTERVAL, EACH, AGAIN, ON]
+        kind = int(rng.choice(kinds_of, p=[0.45, 0.1, 0.05, 0.05, 0.2, 0.05, 0.1]))
         feature = int(rng.integers(d))
         if kind == EACH:
             listed = rng.permutation(d)[: int(rng.choice([0, 0, 1, d - 1, d]))].tolist()

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import tracemalloc
 from fractions import Fraction
 from itertools import combinations
 
@@ -14,10 +15,12 @@ import noap
 from cases import SHAPES, budget, small_data
 from noap.certificate import _kernels_cones as cone_kernels
 from noap.certificate import _kernels_sample as kernels
-from noap.certificate.certificate import Certificate
+from noap.certificate.certificate import Certificate, Claim
 from noap.certificate.sample_proof import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+
+NODES = ("kind", "attack", "feature")
 
 
 def solved(problem, **options):
@@ -72,6 +75,35 @@ def test_units_types_and_sparse_data_do_not_matter():
         problem = noap.Problem(data, k=3, adversary=noap.SampleWise(1.0 * unit))
         _, certificate = solved(problem)
         assert noap.verify(problem, certificate).ok
+
+
+@pytest.mark.parametrize(("size", "rho"), [(1e-150, 1e200), (1e-100, 1e300), (0.0, 1e300)])
+def test_a_budget_beyond_all_numbers_in_units_of_the_data(size, rho):
+    problem = noap.Problem(np.full((2, 2), size), k=1, adversary=noap.SampleWise(rho))
+    report = noap.verify(problem, trivially(problem, 0.0))
+    assert report.ok
+    assert report.value == 0.0 <= report.bound <= 1e-11 * size**2
+
+
+def test_a_bound_among_the_smallest_numbers_is_rounded_up():
+    # One sample of 1e5, an optimum of 1e-315 and a claim that is true by less than its last digit.
+    rng, n = np.random.default_rng(0), 100_000
+    accepted = 0
+    for _ in range(60):
+        x, b = 1e-150 * float(rng.uniform(1, 1.5)), 1e-315 * float(rng.uniform(1, 9))
+        T = n * Fraction(b) * (1 + Fraction(1e-9)) + Fraction(1e-12) * Fraction(x) ** 2
+        rho = x - 1e-155 * math.sqrt(float(T * 10**310)) * (1 - 10.0 ** -rng.uniform(9.2, 10.8))
+        X = csr_array(([x], ([0], [0])), shape=(n, 1))
+        problem = noap.Problem(X, k=1, adversary=noap.SampleWise(rho))
+        report = noap.verify(problem, trivially(problem, b))
+        accepted += report.ok
+        assert not report.ok or Fraction(report.bound) >= (Fraction(x) - Fraction(rho)) ** 2 / n
+    assert accepted > 10
+
+
+def trivially(problem, bound):
+    """A certificate of one node, with a vector that claims to be worth nothing."""
+    return Certificate(Claim.about(problem, 0.0, bound), np.arange(1), np.ones(1), SampleProof.trivial())
 
 
 def test_no_budget_and_more_budget_than_data():
@@ -197,7 +229,7 @@ def put(array, at, value):
 
 
 def dropped(proof, at):
-    return {name: np.delete(getattr(proof, name), at) for name in ("kind", "attack", "feature")}
+    return {name: np.delete(getattr(proof, name), at) for name in NODES}
 
 
 def lower_claim(certificate, factor):
@@ -210,7 +242,7 @@ LIES = {
     "a leaf dropped": lambda c: edited(c, **dropped(c.proof, len(c.proof) - 1)),
     "an inner leaf dropped": lambda c: edited(c, **dropped(c.proof, np.flatnonzero(c.proof.kind == CLOSED)[3])),
     "a node twice": lambda c: edited(
-        c, **{n: np.append(getattr(c.proof, n), getattr(c.proof, n)[-1]) for n in ("kind", "attack", "feature")}
+        c, **{n: np.append(getattr(c.proof, n), getattr(c.proof, n)[-1]) for n in NODES}
     ),
     "a subtree closed": lambda c: edited(c, **{n: getattr(c.proof, n)[:1] for n in ("attack", "feature")},
                                          kind=np.zeros(1, dtype=np.uint8)),
@@ -235,11 +267,25 @@ LIES = {
     "a sample beyond the data": lambda c: edited(c, rows=put(c.proof.rows, 0, 12)),
     "a column beyond the data": lambda c: edited(c, columns=put(c.proof.columns, 0, 8)),
     "rows that run backwards": lambda c: edited(c, row_starts=put(c.proof.row_starts, 1, 2**32 - 1)),
+    "more attacks than nodes": lambda c: edited(
+        c, **{n: np.append(getattr(c.proof, n), [getattr(c.proof, n)[-1]] * len(c.proof)).astype(np.uint32)
+              for n in ("row_starts", "column_starts")}
+    ),
+    "an attack with more rows than samples": lambda c: edited(
+        c, row_starts=np.append(c.proof.row_starts, c.proof.row_starts[-1] + 13).astype(np.uint32),
+        rows=np.append(c.proof.rows, [0] * 13).astype(np.uint32),
+        column_starts=np.append(c.proof.column_starts, c.proof.column_starts[-1]).astype(np.uint32),
+    ),
+    "an attack larger than all entries": lambda c: edited(
+        c, row_starts=np.array([0, 12], dtype=np.uint32), rows=np.arange(12, dtype=np.uint32),
+        column_starts=np.array([0, 8], dtype=np.uint32), columns=np.arange(8, dtype=np.uint32),
+        values=c.proof.values[:95], attack=np.minimum(c.proof.attack, 1),
+    ),
     "no starts": lambda c: edited(c, row_starts=c.proof.row_starts[:0], column_starts=c.proof.column_starts[:0]),
     "an entry missing": lambda c: edited(c, values=c.proof.values[:-1]),
     "NaN": lambda c: edited(c, values=put(c.proof.values, 3, np.nan)),
     "infinity": lambda c: edited(c, values=put(c.proof.values, 3, np.inf)),
-    "no nodes": lambda c: edited(c, **{n: getattr(c.proof, n)[:0] for n in ("kind", "attack", "feature")}),
+    "no nodes": lambda c: edited(c, **{n: getattr(c.proof, n)[:0] for n in NODES}),
     "lengths differ": lambda c: edited(c, attack=c.proof.attack[:-1]),
     "two dimensions": lambda c: edited(c, values=c.proof.values[None, :]),
     "entries of another type": lambda c: edited(c, values=c.proof.values.astype(np.complex128)),
@@ -344,7 +390,7 @@ def mutated(rng, certificate):
         arrays[name] = array
     if rng.random() < 0.3:
         at = int(rng.integers(len(proof)))
-        many = {n: arrays.get(n, getattr(proof, n)) for n in ("kind", "attack", "feature")}
+        many = {n: arrays.get(n, getattr(proof, n)) for n in NODES}
         arrays |= {n: np.delete(a, at) if rng.random() < 0.5 else np.insert(a, at, a[at]) for n, a in many.items()}
     share = rng.choice([1.0, 1.0, 1 - 1e-7, 1 - 1e-5, 0.9])
     return claiming(edited(certificate, **arrays), bound=certificate.bound * share, value=0.0)
@@ -362,6 +408,23 @@ def test_no_mutant_proves_a_bound_below_the_optimum(honest):
         else:
             assert report.message.startswith("Rejected: ")
     assert 0 < accepted < 400
+
+
+def test_a_long_table_of_attacks_takes_no_more_memory_than_the_file(honest):
+    _, certificate, _ = honest
+    count = 300_000
+    many = dataclasses.replace(
+        certificate.proof, **{n: np.zeros(count, dtype=np.uint8 if n == "kind" else np.uint32) for n in NODES},
+        **{n: put(np.full(count + 1, 300, dtype=np.uint32), 0, 0) for n in ("row_starts", "column_starts")},
+        rows=np.zeros(300, dtype=np.uint32), columns=np.zeros(300, dtype=np.uint32), values=np.zeros(90_000),
+    )  # fmt: skip
+    data = claiming(dataclasses.replace(certificate, proof=many), n_samples=300, n_features=300).to_bytes()
+    tracemalloc.start()
+    assert Certificate.from_bytes(data).nodes == count
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # 17 bytes per node and attack in the arrays.
+    assert peak < 5 * 17 * count
 
 
 def test_a_deep_tree_does_not_exhaust_anything(honest):
@@ -473,6 +536,15 @@ def test_closed_nodes_are_closed_exactly():
         assert kernels.closes(M, float(top), inc, free, p, float(top), 10**7) < 0
     assert closed > 100
     assert opened > 100
+
+
+@pytest.mark.parametrize(("n_inc", "p"), [(0, 60), (40, 20), (40, 2)])
+def test_eliminations_are_charged(n_inc, p):
+    M, every = 0.1 * np.eye(60), np.arange(60)
+    left = kernels.closes(M, 0.0, every[:n_inc], every[n_inc:], p, 1.0, 10**6)
+    updates = 60**3 // 6 if n_inc + p == 60 else n_inc * 60**2 // 2
+    assert 10**6 - 20**2 <= left + updates // 20 <= 10**6
+    assert kernels.closes(M, 0.0, every[:n_inc], every[n_inc:], p, 1.0, updates // 20 - 1) < 0
 
 
 def test_the_enumeration_stops_when_its_work_is_used_up():

@@ -3,7 +3,7 @@
 r"""What the slabs and worths of a node of a Gram proof imply, for the real numbers and not for their rounding.
 
 The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
-``eps``. No entry exceeds ``top`` in magnitude, and ``r_lo <= rho <= r_hi``. A node is a set of pairs (u, S), as
+``eps``. No entry exceeds ``top`` in magnitude, and ``r_lo <= rho``. A node is a set of pairs (u, S), as
 docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
 
 Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
@@ -38,9 +38,9 @@ def worth_up(s, r_lo):
 
 
 @njit(cache=True)
-def worth_down(s, r_hi):
-    """Return at most f(s)."""
-    x = s - r_hi
+def worth_down(s, r):
+    """Return at most (s - r)_+^2."""
+    x = s - r
     return max(x * x * (1.0 - 8.0 * U) - 1e-300, 0.0) if x > 0.0 else 0.0
 
 
@@ -140,11 +140,13 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
         m += 1
     for x in range(m):
         for y in range(x + 1):
+            # A slab of one feature has one coefficient.
+            first, last = (0, n_inc) if which[x] < 0 else (which[x], which[x] + 1)
+            begin, end = (0, n_inc) if which[y] < 0 else (which[y], which[y] + 1)
             total = 0.0
-            for a in range(n_inc):
-                if coef[x, a] != 0.0:
-                    for b in range(n_inc):
-                        total += coef[x, a] * coef[y, b] * A[inc[a], inc[b]]
+            for a in range(first, last):
+                for b in range(begin, end):
+                    total += coef[x, a] * coef[y, b] * A[inc[a], inc[b]]
             B[x, y] = total
             B[y, x] = total
     return m
@@ -220,13 +222,18 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
     for x in range(n_inc):
         for y in range(n_inc):
             R[x, y] = (1.0 if x == y else 0.0) - bend * q[x] * q[y]
-    P = np.empty((n_inc, n_inc))
+    P, RG = np.empty((n_inc, n_inc)), np.empty((n_inc, n_inc))
     for x in range(n_inc):
         for y in range(n_inc):
             total = 0.0
             for c in range(n_inc):
-                for e in range(n_inc):
-                    total += R[c, x] * G[c, e] * R[e, y]
+                total += R[x, c] * G[c, y]
+            RG[x, y] = total
+    for x in range(n_inc):
+        for y in range(n_inc):
+            total = 0.0
+            for c in range(n_inc):
+                total += RG[x, c] * R[c, y]
             P[x, y] = total
     # Entries of R are at most 2 and those of G at most steepest^2 top: what the entries of P are off, and, times n_inc,
     # what P is off as a matrix; the elimination adds (n_inc + 2) ulps of its diagonal per entry.
@@ -271,7 +278,7 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
 
 
 @njit(cache=True)
-def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
+def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
     """Draw what slabs and worths imply, in place. Returns (closed, n_free)."""
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
@@ -322,7 +329,7 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
                         )  # fmt: skip
                         most = max(most, up)
                 ceil[f] = min(ceil[f], most)
-        closed, n_free, rest = propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, rest = propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free)
         if closed:
             return True, n_free
         signed = n_inc >= 2
@@ -337,7 +344,7 @@ def tighten(A, eps, top, r_lo, r_hi, T, p, inc, sign, lo, hi, n_inc, free, ceil,
 
 
 @njit(cache=True)
-def propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free):
+def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
     best = np.zeros(max(p, 1))
     kept = 0
@@ -368,7 +375,8 @@ def propagate(r_lo, r_hi, T, p, lo, hi, n_inc, free, ceil, n_free):
     if total <= T:
         return True, n_free, rest
     for a in range(n_inc):
-        # A pair worth more than T has f(s_a) > T - (the worth of all the others).
+        # A pair worth more than T has f(s_a) > T - (the worth of all the others). The total has f(hi_a) with r_lo for
+        # rho: that is taken off again, rounded down.
         spare = (T - (total - worth_down(hi[a], r_lo))) - 4.0 * U * (T + total)
         if spare > 0.0:
             lo[a] = max(lo[a], (r_lo + math.sqrt(spare) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U))

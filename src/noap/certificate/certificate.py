@@ -150,7 +150,7 @@ class Certificate:
         if set(arrays) != set(wanted):
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
         for name, codes in wanted.items():
-            if arrays[name].ndim != 1 or all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
+            if all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
                 raise _unreadable(f"array {name!r} is of the wrong type")
         proof = _PROOFS[kind](**{name: arrays[name] for name in _TYPES[kind]})
         certificate = cls(claim, arrays["v_places"].astype(np.int64), arrays["v_weights"], proof)
@@ -162,7 +162,12 @@ class Certificate:
     def malformed(self) -> str | None:
         """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
         places, weights = self.places, self.weights
-        if not (places.ndim == weights.ndim == 1 and len(places) == len(weights)) or places.dtype.kind not in "iu":
+        if not (isinstance(places, np.ndarray) and isinstance(weights, np.ndarray)):
+            return "its vector is malformed"
+        # In any other type the checker's own arithmetic would be that of the type.
+        if places.dtype.kind not in "iu" or weights.dtype != np.float64:
+            return "its vector is of the wrong type"
+        if not (places.ndim == weights.ndim == 1 and len(places) == len(weights)):
             return "its vector is malformed"
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < self.claim.n_features:
             return "its vector is malformed"

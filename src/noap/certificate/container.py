@@ -6,7 +6,6 @@ length does not account for.
 
 import hashlib
 import json
-import math
 import os
 import struct
 import zlib
@@ -73,42 +72,42 @@ def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     arrays: dict[str, np.ndarray] = {}
     at, held = _PREFIX.size + length, 0
     for entry in header["arrays"]:
-        name, dtype, shape, size = _declared(entry)
+        name, dtype, count, size = _declared(entry)
         if name in arrays:
             raise _unreadable(f"array {name!r} is there twice")
         if size > len(body) - at:
             raise _unreadable(f"array {name!r} is longer than the file")
-        held += math.prod(shape) * dtype.itemsize
+        held += count * dtype.itemsize
         if held > _MOST_HELD:
             raise _unreadable("its arrays are larger than 2 GiB, inflated")
-        arrays[name] = _inflate(body[at : at + size], name, dtype, shape)
+        arrays[name] = _inflate(body[at : at + size], name, dtype, count)
         at += size
     if at != len(body):
         raise _unreadable("it has bytes that belong to no array")
     return header, arrays
 
 
-def _declared(entry: Any) -> tuple[str, np.dtype[Any], tuple[int, ...], int]:
-    """Check one entry of the list of arrays."""
+def _declared(entry: Any) -> tuple[str, np.dtype[Any], int, int]:
+    """Check one entry of the list of arrays; returns name, type, how many numbers and how many bytes."""
     if not isinstance(entry, dict):
         raise _unreadable("its list of arrays is malformed")
     name, code, shape, size = (entry.get(key) for key in ("name", "dtype", "shape", "bytes"))
     if not isinstance(name, str) or not isinstance(code, str) or code not in _DTYPES:
         raise _unreadable("an array has no name or an unknown type")
-    if not isinstance(shape, list) or not 1 <= len(shape) <= 3 or not all(_is_count(s) for s in shape):
+    if not isinstance(shape, list) or len(shape) != 1 or not _is_count(shape[0]):
         raise _unreadable(f"array {name!r} has no valid shape")
     if not _is_count(size):
         raise _unreadable(f"array {name!r} has no valid length")
     assert isinstance(size, int)
-    return name, _DTYPES[code], tuple(shape), size
+    return name, _DTYPES[code], shape[0], size
 
 
 def _is_count(x: Any) -> bool:
     return isinstance(x, int) and not isinstance(x, bool) and 0 <= x < 2**40
 
 
-def _inflate(block: bytes, name: str, dtype: "np.dtype[Any]", shape: tuple[int, ...]) -> np.ndarray:
-    wanted = math.prod(shape) * dtype.itemsize
+def _inflate(block: bytes, name: str, dtype: "np.dtype[Any]", count: int) -> np.ndarray:
+    wanted = count * dtype.itemsize
     if wanted > _MOST_RATIO * len(block) + _SPARE:
         raise _unreadable(f"array {name!r} declares more than its bytes can hold")
     inflater = zlib.decompressobj()
@@ -118,7 +117,7 @@ def _inflate(block: bytes, name: str, dtype: "np.dtype[Any]", shape: tuple[int, 
         raise _unreadable(f"array {name!r} is damaged") from error
     if len(raw) != wanted or not inflater.eof or inflater.unused_data:
         raise _unreadable(f"array {name!r} is not of the declared size")
-    return np.frombuffer(raw, dtype=dtype).reshape(shape)
+    return np.frombuffer(raw, dtype=dtype)
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -10,7 +10,7 @@ from noap.certificate._kernels_gram_test import schur_test
 from noap.certificate.deadline import Deadline
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_node import GramNode
-from noap.certificate.gram_proof import AGAIN, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT, GramProof
+from noap.certificate.gram_proof import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
 from noap.certificate.gram_prover import GramProver, NoLength
 from noap.linalg.types import FloatArray, IntArray
 
@@ -79,10 +79,10 @@ class _Walk:
             node = stack.pop()
             held -= node.size if node else 0
             children = list(self._children(place, node))[::-1]
+            stack += children
             held += sum(child.size for child in children if child)
             if held > _MOST_HELD or len(stack) > _MOST_HELD / 64:
                 raise _Refused("the tree is too deep.")
-            stack += children
 
     def _children(self, place: int, node: GramNode | None) -> Iterator[GramNode | None]:
         kind, feature, cut = int(self.proof.kind[place]), int(self.proof.feature[place]), float(self.cuts[place])
@@ -98,7 +98,7 @@ class _Walk:
             if node is not None:
                 self._cover(place, node, listed, settled)
             for each in listed:
-                yield None if node is None else node.including(int(each), self.data.r_lo)
+                yield None if node is None else node.including(int(each), self.data.r_lo, self.k)
         elif kind == AGAIN:
             yield node
         elif node is None:
@@ -106,7 +106,7 @@ class _Walk:
         elif kind in (SPLIT, ON):
             if feature in node.inc:
                 raise _Refused(f"node {place} splits on feature {feature}, which is included already.")
-            yield node.including(feature, max(cut, self.data.r_lo))
+            yield node.including(feature, max(cut, self.data.r_lo), self.k)
             yield node.lowered(feature, cut)
         else:
             at = np.flatnonzero(node.inc == feature)
@@ -116,11 +116,9 @@ class _Walk:
             if kind == SIGN:
                 yield node.signed(a, 1)
                 yield node.signed(a, -1)
-            elif kind == INTERVAL:
+            else:  # INTERVAL
                 yield node.between(a, -np.inf, cut)
                 yield node.between(a, cut, np.inf)
-            else:
-                raise _Refused(f"node {place} is of an unknown kind.")
 
     def _cover(self, place: int, node: GramNode, listed: IntArray, settled: bool) -> None:
         """Show that an EACH node has no pair worth more but those with one of the listed features."""

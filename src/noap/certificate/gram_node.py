@@ -43,10 +43,13 @@ class GramNode:
         """How many numbers it holds, roughly."""
         return 4 * len(self.inc) + 2 * len(self.free) + 64
 
-    def including(self, feature: int, low: float) -> "GramNode | None":
-        """Return the pairs with the feature in S and s_j >= low; None if there are none."""
+    def including(self, feature: int, low: float, k: int) -> "GramNode | None":
+        """Return the pairs with the feature in S and s_j >= low; None if there are none.
+
+        There are none where S has its k features already.
+        """
         at = np.flatnonzero(self.free == feature)
-        if len(at) == 0 or self.ceil[at[0]] < low:
+        if len(at) == 0 or len(self.inc) >= k or self.ceil[at[0]] < low:
             return None
         # u and -u are worth the same, so the first feature may be taken with the sign +.
         first = 0 if len(self.inc) else 1
@@ -88,16 +91,17 @@ class GramNode:
     def halves(self, k: int, r_lo: float) -> "list[GramNode | None]":
         """Return two nodes that cover this one, none where nothing is left to cut.
 
-        A feature that may lie in S does or does not; a sign is + or -; the widest interval is cut in the middle.
+        A feature that may lie in S does or does not; a sign is + or -; the interval that is widest for its upper end is
+        cut in the middle.
         """
         if len(self.free) and len(self.inc) < k:
             feature = int(self.free[np.argmax(self.ceil)])
-            return [self.including(feature, r_lo), self.only(self.free != feature)]
+            return [self.including(feature, r_lo, k), self.only(self.free != feature)]
         unknown = np.flatnonzero(self.sign == 0)
         if len(unknown):
             return [self.signed(int(unknown[0]), 1), self.signed(int(unknown[0]), -1)]
-        width = self.hi - self.lo
-        if not (width > _NARROW * self.hi).any():
+        width = np.divide(self.hi - self.lo, self.hi, out=np.zeros(len(self.hi)), where=self.hi > 0.0)
+        if not (width > _NARROW).any():
             return []
         a = int(np.argmax(width))
         cut = float(0.5 * (self.lo[a] + self.hi[a]))

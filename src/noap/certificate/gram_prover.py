@@ -16,8 +16,9 @@ __all__ = ["GramProver", "NoLength"]
 # Pieces into which a leaf that stays open may be cut, and cuts one within the other. Rounding leaves a leaf open by a
 # hair: a few cuts will do, and where they do not the claim is false or the proof is poor. All pieces together may have
 # so many entries of Schur complements before no more cuts are made: seconds on the largest problems. An entry counts
-# for more where the semidefinite test may be taken.
-_MOST_PIECES, _DEEPEST, _MOST_ENTRIES, _SEMIDEFINITE_PRICE = 256, 16, 1e7, 75
+# for more where the semidefinite test may be taken; and four steps of tightening, of which there are |I|^2 for each
+# feature, count for one.
+_MOST_PIECES, _DEEPEST, _MOST_ENTRIES, _SEMIDEFINITE_PRICE, _STEPS = 256, 16, 1e7, 75, 4
 # Responses kept at hand: neighbouring nodes share theirs.
 _RESPONSES = 8
 
@@ -60,7 +61,7 @@ class GramProver:
         pieces, entries = [(node, 0)], 0
         for _ in range(_MOST_PIECES):
             piece, cuts = pieces.pop()
-            entries += (len(piece.inc) + len(piece.free)) ** 2 * self._price(piece)
+            entries += self._entries(piece)
             self.deadline.check()
             left = self._sharply(place, piece, T)
             if left is not None:
@@ -72,9 +73,11 @@ class GramProver:
                 return True
         return False
 
-    def _price(self, node: GramNode) -> int:
-        semidefinite = self.k - len(node.inc) >= 3 and len(node.free) <= MOST_FEATURES
-        return _SEMIDEFINITE_PRICE if semidefinite else 1
+    def _entries(self, node: GramNode) -> int:
+        """Return what a piece costs, in entries of a Schur complement."""
+        included, features = len(node.inc), len(node.inc) + len(node.free)
+        semidefinite = self.k - included >= 3 and len(node.free) <= MOST_FEATURES
+        return features**2 * (_SEMIDEFINITE_PRICE if semidefinite else 1) + included**2 * features // _STEPS
 
     def _sharply(self, place: int, node: GramNode, T: float) -> GramNode | None:
         """Return what is left of a piece: chords are its own, and attacks are tried with either kind of column."""
@@ -82,9 +85,10 @@ class GramProver:
         if left is not None and test == CHORDS:
             roots = np.array([chord(lo, hi, self.data.r_lo)[0] for lo, hi in zip(left.lo, left.hi, strict=True)])
             left, _ = self._schur(left, T, roots, None, 0.0, True)
-        for shrink in (True, False):
-            if left is not None and test == ATTACK:
-                left, _ = self._tested(place, left, T, shrink)
+        elif left is not None and test == ATTACK:
+            left, _ = self._tested(place, left, T, shrink=True)
+            if left is not None:
+                left, _ = self._tested(place, left, T, shrink=False)
         return left
 
     def _tightened(self, node: GramNode, T: float) -> GramNode | None:
@@ -93,7 +97,7 @@ class GramProver:
         free, ceil = node.free.copy(), node.ceil.copy()
         data = self.data
         closed, n_free = tighten(
-            data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k - len(node.inc),
+            data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc),
             node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free),
         )  # fmt: skip
         return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free])

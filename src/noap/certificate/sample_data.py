@@ -7,7 +7,7 @@ import numpy as np
 
 from noap.certificate import _kernels_sample as kernels
 from noap.certificate.samples import exponent_of, scaled_samples
-from noap.linalg.outward import UNIT
+from noap.linalg.outward import UNIT, scaled_up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
@@ -55,8 +55,8 @@ class SampleData:
         """Read and reduce the samples."""
         X, exponent = scaled_samples(problem.X)
         rho = float(problem.adversary.rho)
-        r = math.ldexp(rho, -exponent)
-        # Scaling is exact but near the smallest doubles.
+        # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
+        r = min(scaled_up(rho, -exponent), 1e300)
         r = r if r > 1e-290 else 0.0
         scale = float(np.einsum("ij,ij->j", X, X).max(initial=0.0))
         rows = np.flatnonzero(kernels.lengths_up(np.ascontiguousarray(X), 0, min(problem.k, X.shape[1])) > r)
@@ -72,7 +72,4 @@ class SampleData:
 
     def value(self, total: float) -> float:
         """Return a sum over samples as a value in the problem's units, rounded up; inf if it is too large."""
-        try:
-            return math.ldexp(total / self.n * (1.0 + 4.0 * UNIT), 2 * self.exponent)
-        except OverflowError:
-            return math.inf
+        return scaled_up(total / self.n * (1.0 + 4.0 * UNIT), 2 * self.exponent)

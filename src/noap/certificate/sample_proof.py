@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -63,16 +62,15 @@ class SampleProof:
         """Return rows, columns and entries of one attack."""
         rows = self.rows[int(self.row_starts[number]) : int(self.row_starts[number + 1])].astype(np.int64)
         columns = self.columns[int(self.column_starts[number]) : int(self.column_starts[number + 1])].astype(np.int64)
-        start = self._offsets[number]
+        start = int(self._offsets[number])
         values = self.values[start : start + len(rows) * len(columns)].astype(np.float64)
         return rows, columns, values.reshape(len(rows), len(columns))
 
     @cached_property
-    def _offsets(self) -> list[int]:
-        """Where each attack starts in `values`, and where the last ends; Python's integers, so that nothing wraps."""
-        rows, columns = self.row_starts.tolist(), self.column_starts.tolist()
-        sizes = [(rows[a + 1] - rows[a]) * (columns[a + 1] - columns[a]) for a in range(len(rows) - 1)]
-        return list(accumulate(sizes, initial=0))
+    def _offsets(self) -> IntArray:
+        """Where each attack starts in `values`, and where the last ends. For arrays that are not malformed."""
+        sizes = np.diff(self.row_starts).astype(np.int64) * np.diff(self.column_starts)
+        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features: an index that points at nothing."""
@@ -86,20 +84,27 @@ class SampleProof:
             return "its tree has nodes of an unknown kind"
         if int(self.feature.max()) >= d:
             return "its tree refers to features that are not there"
+        attacks = len(self.row_starts) - 1
         if len(self.row_starts) != len(self.column_starts):
             return "its attacks are malformed"
-        if int(self.attack.max()) > len(self.row_starts) - 1:
+        if int(self.attack.max()) > attacks:
             return "its tree refers to attacks that are not there"
+        if attacks > len(self.kind):
+            return "it has more attacks than nodes"
         for starts, entries, most in (
             (self.row_starts, self.rows, n),
             (self.column_starts, self.columns, d),
         ):
-            steps = np.diff(starts.astype(np.int64))
-            if len(starts) == 0 or starts[0] != 0 or (steps < 0).any() or starts[-1] != len(entries):
+            if len(starts) == 0 or starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != len(entries):
                 return "its attacks are malformed"
             if len(entries) and int(entries.max()) >= most:
                 return "its attacks refer to samples or features that are not there"
-        if self._offsets[-1] != len(self.values):
+            if int(np.diff(starts).max(initial=0)) > most:
+                return "its attacks list a sample or a feature twice"
+        # No attack alone is larger than all entries there are: then no product and no sum of them wraps.
+        heights, widths = np.diff(self.row_starts).astype(np.int64), np.diff(self.column_starts).astype(np.int64)
+        too_large = (widths > 0) & (heights > len(self.values) // np.maximum(widths, 1))
+        if too_large.any() or self._offsets[-1] != len(self.values):
             return "its attacks are not of the declared size"
         if not np.isfinite(self.values).all():
             return "its attacks have entries that are not finite"

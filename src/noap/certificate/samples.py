@@ -6,7 +6,7 @@ import numpy as np
 
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["dense_rows", "exponent_of", "scaled_samples"]
+__all__ = ["dense", "dense_rows", "exponent_of", "scaled_samples"]
 
 _ROWS = 4096
 

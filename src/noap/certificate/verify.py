@@ -71,8 +71,8 @@ def verify(problem: Problem, certificate: Certificate, *, time_limit: float | No
     problem : Problem
     certificate : Certificate
     time_limit : float, optional
-        Seconds after which the certificate is rejected as not proved within them. Looked at between nodes, so what
-        one node takes comes on top.
+        Seconds after which the certificate is rejected as not proved within them. Looked at between nodes and at the
+        end, so the rejection may come later by what one node takes.
 
     Returns
     -------
@@ -128,6 +128,8 @@ def _check(problem: Problem, certificate: Certificate, deadline: Deadline) -> tu
 
     try:
         bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, deadline)
+        if reason is None:
+            deadline.check()  # the last node may have passed it
     except OutOfTime as late:
         return value, math.inf, str(late)
     if reason is None and value > bound:
