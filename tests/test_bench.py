@@ -225,6 +225,15 @@ def undrawn(monkeypatch):
     monkeypatch.setattr("noap.bench.page.draw", lambda tables, folder: None)
 
 
+def test_a_table_of_another_version_is_named(measured, tmp_path):
+    out, _ = measured
+    results = read(out)
+    results.tables["robust"] = results.tables["robust"].drop("method")
+    with pytest.raises(noap.errors.InvalidProblem, match=r"robust.csv was made by another version .* --board robust"):
+        write_page(results, tmp_path / "page.md", tmp_path / "pictures", command="noap bench")
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_page_is_made_from_the_tables_and_lists_defeats_first(measured, tmp_path):
     out, _ = measured
     write_page(read(out), tmp_path / "page.md", tmp_path / "pictures", command="noap bench")

@@ -1,15 +1,20 @@
 """The page of the scoreboard, made from the tables of a run and nothing else."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
+
+import polars as pl
 
 from noap.bench.boards import BOARDS
 from noap.bench.figures import PICTURES, draw
 from noap.bench.runner import Results
+from noap.errors import InvalidProblem
 
 __all__ = ["beaten", "write_page"]
 
 _LETTERS = "abcdefghi"
+T = TypeVar("T")
 
 
 def write_page(results: Results, page: Path, pictures: Path, *, command: str) -> None:
@@ -25,7 +30,6 @@ def write_page(results: Results, page: Path, pictures: Path, *, command: str) ->
     command : str
         The command that makes the page, named on it.
     """
-    draw(results.tables, pictures)
     inside = pictures.relative_to(page.parent).as_posix()
     parts = ["# Benchmarks", _intro(command), "## Where a peer beats us, and what is open", _first(results)]
     for letter, (name, board) in zip(_LETTERS, BOARDS.items(), strict=True):
@@ -34,8 +38,9 @@ def write_page(results: Results, page: Path, pictures: Path, *, command: str) ->
         parts.append(f"## ({letter}) {board.title}")
         if name in PICTURES:
             parts.append(f"![{board.title}]({inside}/{name}.svg)")
-        parts.append(board.show(results.tables[name]).strip())
+        parts.append(_said(name, board.show, results).strip())
     parts += ["## What was skipped", _skipped(results), "## Machine, versions, limits", _environment(results)]
+    draw(results.tables, pictures)
     page.write_text("\n\n".join(parts) + "\n", encoding="utf-8")
 
 
@@ -44,8 +49,18 @@ def beaten(results: Results) -> list[str]:
     said = []
     for letter, (name, board) in zip(_LETTERS, BOARDS.items(), strict=True):
         if name in results.tables:
-            said += [f"({letter}) {sentence}" for sentence in board.beaten(results.tables[name])]
+            said += [f"({letter}) {sentence}" for sentence in _said(name, board.beaten, results)]
     return said
+
+
+def _said(name: str, say: Callable[[pl.DataFrame], T], results: Results) -> T:
+    """Return what a board says of its table."""
+    try:
+        return say(results.tables[name])
+    except pl.exceptions.ColumnNotFoundError as error:
+        raise InvalidProblem(
+            f"{name}.csv was made by another version of noap; run that board again (--board {name}) or delete the file."
+        ) from error
 
 
 def _intro(command: str) -> str:
