@@ -40,8 +40,17 @@ def _instances(setting: Setting) -> Iterator[tuple[str, str, int, int, Problem, 
         yield "sample-wise", f"n={len(X)} rho={budget:g}", 100, 5, problem, 1e-4
 
 
+def _certificate(problem: Problem) -> noap.Certificate:
+    certificate = noap.solve(problem).certificate
+    assert certificate is not None  # the exact method keeps one unless told otherwise
+    return certificate
+
+
 def _run(setting: Setting) -> Iterator[Row]:
     spec = setting.spec
+    for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):  # compiles the searches and the checkers
+        tiny = Problem(np.random.default_rng(0).standard_normal((12, 5)), k=3, adversary=adversary)
+        noap.verify(tiny, _certificate(tiny))
     for kind, name, d, k, problem, gap in _instances(setting):
         solve = partial(noap.solve, problem, gap=gap, time_limit=min(_SECONDS, spec.exact_seconds))
         certificate = solve().certificate
