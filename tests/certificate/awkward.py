@@ -1,4 +1,4 @@
-"""Covariances at the edge of floating point."""
+"""Covariances and data at the edge of floating point."""
 
 import numpy as np
 
@@ -40,3 +40,19 @@ MATRICES = {
     "graded": np.diag(10.0 ** -np.arange(0, 18, 3)) + 1e-20,
     "one alive": np.diag([1.0, 0, 0, 0, 0, 0]),
 }
+
+
+def nasty(rng, n, d, kind):
+    X = rng.standard_normal((n, d))
+    if kind == 1:
+        X = np.round(4 * X) / 4
+    elif kind == 2:
+        X *= 10.0 ** rng.uniform(-12, 0, d)
+    elif kind == 3:
+        X = X[:, rng.integers(0, max(d // 2, 1), d)] + 10.0 ** rng.uniform(-17, -6) * X
+    elif kind == 4:
+        X = X * 10.0 ** rng.uniform(-170, 0, (n, d))
+        X[0, 0] = 1.0
+    elif kind == 5:
+        X = X[:, :1] * rng.choice([-1.0, 1.0], d) + 1e-9 * X
+    return X

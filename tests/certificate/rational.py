@@ -5,6 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from noap.certificate.gram_data import GramData
+
 U = Fraction(1, 2**53)
 
 
@@ -53,3 +55,12 @@ def positive_semidefinite(A):
 
 
 # -- whole certificates -----------------------------------------------------------------------------------------------
+
+
+def known(problem):
+    """GramData and the exact columns of X/sqrt(n) in its units; n is a square."""
+    data = GramData.of(problem)
+    root = math.isqrt(problem.n_samples)
+    assert root * root == problem.n_samples
+    unit = Fraction(root) * Fraction(2) ** data.exponent
+    return data, [[x / unit for x in column] for column in exact(problem.X.T)]

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 import judge
 import noap
 from noap._controls import Controls
-from noap.exact.sample_wise import search as module
+from noap.exact.sample_wise import tree as module
 from noap.exact.sample_wise.reduce import crude_bound, reduce
 from noap.exact.sample_wise.search import solve_sample_wise
 from noap.result import Limit
@@ -158,7 +158,7 @@ def test_the_same_call_gives_the_same_answer(hard):
 @pytest.fixture
 def blind(monkeypatch):
     """A search that never improves its incumbent: a node lost on the way would show as a bound below the optimum."""
-    monkeypatch.setattr(module._Search, "ascend", lambda self, V: None)
+    monkeypatch.setattr(module.Tree, "ascend", lambda self, V: None)
     return np.eye(40)[3]
 
 
@@ -172,7 +172,7 @@ def test_a_poor_incumbent_never_gives_a_bound_below_the_optimum(hard, blind):
 @pytest.mark.parametrize("method", ["play", "certify", "branch", "settle", "close", "push", "examine", "ascend"])
 def test_an_interrupt_anywhere_leaves_a_valid_bound(hard, blind, monkeypatch, method):
     problem, solved, _ = hard
-    original = getattr(module._Search, method)
+    original = getattr(module.Tree, method)
     for count in (1, 2, 3, 5, 9):
         calls = iter(range(10**6))
 
@@ -181,7 +181,7 @@ def test_an_interrupt_anywhere_leaves_a_valid_bound(hard, blind, monkeypatch, me
                 raise KeyboardInterrupt
             return original(self, *args, **kwargs)
 
-        monkeypatch.setattr(module._Search, method, stop)
+        monkeypatch.setattr(module.Tree, method, stop)
         outcome = run(problem, blind, node_limit=25)
         assert outcome.limit in (Limit.INTERRUPTED, Limit.NODES)
         assert problem.value(solved.v) <= outcome.bound < math.inf

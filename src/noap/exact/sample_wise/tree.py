@@ -1,0 +1,335 @@
+"""The tree of the sample-wise search: which nodes are open, what is proved, and how a node is examined.
+
+A node is a set of included features, a set of free ones and the number of places left. Its bound is vanilla sparse
+PCA of the data under an attack that is feasible for the node; the attack is improved in a game against the directions
+of the node, starting from the parent's. A support that no attack can hold down is bounded by cones. Proofs:
+docs/exact-sample-wise.md.
+"""
+
+import heapq
+import itertools
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noap._controls import Controls
+from noap.certificate.sample_proof import SampleProof
+from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
+from noap.exact.sample_wise.leaf import best_direction, hold_down
+from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, Kept, Record
+from noap.exact.sample_wise.reduce import Reduced
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["Tree"]
+
+# Rounds of the game at the root and below, and rounds without progress after which it stops.
+_ROOT_ROUNDS, _ROUNDS, _PATIENCE = 240, 60, 15
+# How often a node whose opponents are all below the target, but not provably, is played further down.
+_ATTEMPTS = 8
+# A listing of at most this many supports becomes that many children.
+_FEW = 12
+# Cones made in the first visit of a leaf; every further visit makes four times as many, up to a limit.
+_CONES, _MOST_CONES = 20_000, 5_000_000
+# Matrix entries touched in one go of the game, so that limits are heard every few tenths of a second.
+_PORTION = 3e8
+# An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
+_COARSE = 0.1
+_NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(order=True)
+class _Node:
+    """Included and free features (live numbering), an attack to start from, and a bound on every direction in it."""
+
+    key: tuple[float, int]
+    bound: float = field(compare=False)
+    inc: IntArray = field(compare=False)
+    free: IntArray = field(compare=False)
+    p: int = field(compare=False)
+    attack: Attack = field(compare=False)
+    place: int = field(compare=False)
+    cones: Cones | None = field(default=None, compare=False)
+    budget: int = field(default=_CONES, compare=False)
+
+
+class Tree:
+    """The open nodes, the incumbent, and what is proved."""
+
+    def __init__(self, live: Reduced, controls: Controls, v: FloatArray, certificate: bool) -> None:
+        self.live = live
+        self.controls = controls
+        self.v = v
+        self.value = live.value(v)
+        self.slack = 5e-13 * live.scale  # half of what a result may be off absolutely
+        self.proved = 0.0  # the largest target at which anything was dropped
+        self.given_up = 0.0  # the largest bound of a leaf that no further work can lower
+        self.nodes = 0
+        self.open: list[_Node] = []
+        self.current: _Node | None = None
+        self._counter = itertools.count()
+        # |Ev| moves by at most 2^-23 rho sqrt(n), its square relative to the target by this.
+        shift = 2.0**-22 * live.rho * math.sqrt(len(live.Y) / self.target)
+        self.coarse = shift <= _COARSE * controls.gap
+        self.record = Record() if certificate else None
+        self.root = self.new_place(BY_LENGTHS)
+        root = Attack.at_root(live.Y, live.k, live.rho, v)
+        self.push(live.crude_bound(), _NONE, np.arange(live.d), live.k, root, self.root)
+
+    @property
+    def target(self) -> float:
+        """A direction above this would break the asked gap."""
+        # A hair below what is asked: rounding in the conversion to the problem's units must not break it.
+        return self.value * (1.0 + self.controls.gap * (1.0 - 1e-9)) + self.slack
+
+    @property
+    def bound(self) -> float:
+        """Upper bound on every direction, at any time."""
+        worst = max(self.proved, self.given_up, self.value)
+        for node in (self.open[:1], [self.current]):
+            if node and node[0] is not None:
+                worst = max(worst, node[0].bound)
+        return worst
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that the open nodes and the record hold; siblings share the attack of their parent."""
+        attacks = {id(node.attack): node.attack.nbytes for node in self.open}
+        cones = sum(node.cones.pool.nbytes for node in self.open if node.cones)
+        return sum(attacks.values()) + cones + (self.record.nbytes if self.record else 0)
+
+    def new_place(self, how: How) -> int:
+        """Return a place in the record for a node whose bound is proved in this way."""
+        return self.record.new(how) if self.record else 0
+
+    def kept(self, attack: Attack) -> Kept | None:
+        """Copy an attack for the record."""
+        return Kept.of(attack, self.coarse) if self.record else None
+
+    def proof(self, rho: float) -> SampleProof | None:
+        """Return the proof of the bound, if it is recorded."""
+        if self.record is None:
+            return None
+        return self.record.proof(self.root, self.live, rho, self.current.place if self.current else 0)
+
+    def push(
+        self,
+        bound: float,
+        inc: IntArray,
+        free: IntArray,
+        p: int,
+        attack: Attack,
+        place: int,
+        cones: Cones | None = None,
+        budget: int = _CONES,
+    ) -> None:
+        """Open a node."""
+        p = min(p, len(free))
+        free = free if p > 0 else _NONE
+        key = (-bound, next(self._counter))
+        heapq.heappush(self.open, _Node(key, bound, inc, free, p, attack, place, cones, budget))
+
+    def close(self) -> None:
+        """Note that what is left of the current node holds nothing above the target."""
+        self.proved = max(self.proved, self.target)
+        self.current = None
+
+    def step(self) -> None:
+        """Examine the open node of largest bound."""
+        if self.record:
+            self.record.tidy()
+            if self.record.nbytes > MOST_BYTES:
+                self.record = None
+        # In this order: an interrupt between the two lines leaves the node in both places, never in none.
+        self.current = node = self.open[0]
+        heapq.heappop(self.open)
+        if node.bound <= self.target:
+            self.close()
+            return
+        self.nodes += 1
+        if node.p == len(node.free):
+            self.settle(node)
+        else:
+            self.examine(node)
+        if self.current is not None:  # time ran out in the middle of it
+            heapq.heappush(self.open, node)
+            self.current = None
+
+    def examine(self, node: _Node) -> None:
+        """Improve the attack until it closes the node or leaves few supports; otherwise branch."""
+        attack, rounds, goal = node.attack, _ROUNDS, self.target
+        if attack.clock == 0:
+            rounds = _ROOT_ROUNDS
+        else:
+            attack = attack.narrowed(node.inc, node.free, node.p)
+        for _ in range(_ATTEMPTS):
+            strongest = self.play(attack, rounds, goal)
+            if self.coarse:
+                attack.coarsen()
+            self.ascend(attack.directions(4, self.live.d))
+            M = attack.gram()
+            listing = attack.listing(M, self.target, _FEW)
+            if listing.complete:
+                self.narrow(node, attack, listing.sets)
+                return
+            if strongest > goal:
+                break
+            if self.controls.expired():
+                return
+            # No known opponent exceeds the goal, but the enumeration cannot prove it: a weaker one leaves it more room.
+            if listing.sets:
+                attack.recruit(M, listing.sets)
+            rounds, goal = _ROUNDS, 0.95 * strongest
+        dead, kept = attack.dead(M, self.target), self.kept(attack)
+        dropped = attack.cols[dead]
+        if len(dead):
+            self.proved = max(self.proved, self.target)
+            free = np.delete(attack.cols, np.concatenate([np.arange(attack.n_inc), dead]))
+            if len(free) == 0:
+                # The included features alone are part of every support just refuted.
+                if self.record:
+                    self.record.branch(node.place, kept, dropped)
+                self.close()
+                return
+            attack = attack.narrowed(node.inc, free, node.p)
+            M = attack.gram()
+        self.branch(node, attack, M, self.certify(attack, M, strongest, node.bound), kept, dropped)
+
+    def narrow(self, node: _Node, attack: Attack, sets: list[tuple[IntArray, IntArray]]) -> None:
+        """Go on with a few families of supports; the attack closes all others."""
+        families = []
+        for places, rest in sets:
+            chosen, may_join = attack.cols[places], attack.cols[rest]
+            child = self.new_place(self.record.how(node.place)) if self.record else 0
+            self.push(node.bound, np.append(node.inc, chosen), may_join, attack.p - len(places), attack, child)
+            families.append((chosen, may_join, child))
+        kept = self.kept(attack)
+        if self.record and kept:
+            self.record.list_families(node.place, kept, families)
+        self.close()
+
+    def play(self, attack: Attack, rounds: int, goal: float) -> float:
+        """Improve the attack in portions; returns the energy of the strongest opponent known."""
+        portion = int(np.clip(_PORTION / (attack.E.size * len(attack.cols) + 1), 3, rounds))
+        strongest = math.inf
+        while rounds > 0:
+            before = strongest
+            strongest = attack.improve(goal, min(portion, rounds), _PATIENCE)
+            rounds -= portion
+            stalled = portion >= _PATIENCE and before - strongest < 0.02 * (before - goal)
+            if strongest <= goal or stalled or self.controls.expired():
+                break
+        return strongest
+
+    def certify(self, attack: Attack, M: FloatArray, strongest: float, ceiling: float) -> float:
+        """Return a bound on the node: a threshold, sought by bisection, that no support exceeds.
+
+        Below the strongest opponent there is none, and the bound of the parent always is one.
+        """
+        best = max(strongest, self.target)
+        low, high = 1e-6, ceiling / best - 1.0
+        excess = low
+        for _ in range(7):
+            if high <= 1.5 * low or self.controls.expired():
+                break
+            t = best * (1.0 + excess)
+            listing = attack.listing(M, t, 16)
+            if listing.complete and not listing.sets:
+                high = excess
+                if excess == low:
+                    break
+            else:
+                low = max(excess, 1e-4)
+                if listing.sets:
+                    # Found stronger ones: they join the game, and what was proved stays proved.
+                    stronger = attack.recruit(M, listing.sets)
+                    if stronger > best:
+                        high = (1.0 + high) * best / stronger - 1.0
+                        best, low = stronger, 1e-6
+            excess = math.sqrt(low * high) if high > low else low
+        return min(best * (1.0 + max(high, 0.0)) * (1.0 + 1e-15), ceiling)
+
+    def branch(
+        self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: Kept | None, dropped: IntArray
+    ) -> None:
+        """Include or exclude the free feature that the mixture leans on most."""
+        n_inc = attack.n_inc
+        mass = attack.mixture.mass(len(attack.cols))[n_inc:]
+        j = n_inc + int(np.argmax(mass if mass.any() else np.diag(M)[n_inc:]))
+        inc, free = attack.cols[:n_inc], np.delete(attack.cols, [*range(n_inc), j])
+        children = (0, 0)
+        if self.record and kept:
+            how = kept if bound < node.bound else self.record.how(node.place)
+            children = (self.record.new(how), self.record.new(how))
+        self.push(bound, np.append(inc, attack.cols[j]), free, attack.p - 1, attack, children[0])
+        self.push(bound, inc, free, attack.p, attack, children[1])
+        if self.record:
+            feature = int(attack.cols[j])
+            self.record.branch(node.place, kept if len(dropped) else None, dropped, feature, children)
+        self.current = None
+
+    def settle(self, node: _Node) -> None:
+        """One support: an attack on it, then cones."""
+        support = np.concatenate([node.inc, node.free])
+        attack, cones, bound = node.attack, node.cones, node.bound
+        how: How | None = None  # what proves a smaller bound than the node came with
+        if cones is None:
+            attack = attack.narrowed(support, _NONE, 0)
+            starts = np.vstack([np.linalg.eigh(attack.gram())[1].T, self.v[support]])
+            v = best_direction(attack.Y, attack.rho, starts)
+            self.ascend(self.spread(v, support))
+            attack.E = hold_down(attack.Y, attack.rho, v, self.target)
+            if self.coarse:
+                attack.coarsen()
+            M = attack.gram()
+            if attack.listing(M, self.target, 1).complete:
+                self.hold(node, self.kept(attack))
+                self.close()
+                return
+            t = float(np.linalg.eigvalsh(M)[-1]) * (1.0 + 1e-9)
+            if t < bound and attack.listing(M, t, 1).complete:
+                bound, how = t, self.kept(attack)
+            if len(support) <= MOST_FEATURES:
+                cones = Cones.over(attack.Y, attack.rho, self.target)
+        if cones is not None:
+            self.cut(cones, support, node.budget)
+            if cones.bound <= self.target:
+                self.hold(node, BY_CONES)
+                self.close()
+                return
+            self.proved = max(self.proved, self.target)
+            if cones.bound < bound:
+                bound, how = cones.bound, BY_CONES
+        self.hold(node, how)
+        if cones is None or cones.finest or cones.used >= _MOST_CONES:
+            self.given_up = max(self.given_up, bound)
+        else:
+            self.push(bound, support, _NONE, 0, attack, node.place, cones, 4 * node.budget)
+        self.current = None
+
+    def hold(self, node: _Node, how: How | None) -> None:
+        """Note what proves a smaller bound on a node, if anything does."""
+        if self.record and how is not None:
+            self.record.hold(node.place, how)
+
+    def cut(self, cones: Cones, support: IntArray, budget: int) -> None:
+        """Split cones until none is above the target or the budget is used, in portions."""
+        limit = cones.used + budget
+        while cones.bound > self.target and cones.used < limit and not cones.finest:
+            best = cones.split(self.target, min(_CONES, limit - cones.used))
+            self.ascend(self.spread(best, support))
+            if self.controls.expired():
+                break
+
+    def spread(self, v: FloatArray, support: IntArray) -> FloatArray:
+        """Return a direction of one support as a row over all live features."""
+        row = np.zeros((1, self.live.d))
+        row[0, support] = v
+        return row
+
+    def ascend(self, V: FloatArray) -> None:
+        """Alternate from the rows of V; a better direction becomes the incumbent."""
+        v, value = self.live.ascend(V, self.v)
+        if value > self.value:
+            self.v, self.value = v, value
