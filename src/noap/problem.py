@@ -1,5 +1,6 @@
 """The problem: data, sparsity, adversary. Validated once, frozen ever after."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,9 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap._validate import as_covariance, as_samples, as_sparsity
+from noap.adversaries import NoAdversary
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.errors import InvalidProblem
 from noap.linalg import products
+from noap.linalg.exact_norms import covariance_exceeds, smallest_budget, unsure
+from noap.linalg.screening import longer_columns, longer_samples
 from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.linalg.vectors import norms
 
@@ -147,17 +151,38 @@ class Problem:
 
     @property
     def live_features(self) -> BoolArray:
-        """Mask of the features that can be non-zero in an optimum of positive value."""
-        return self.adversary.live_features(self.column_norms)
+        """Mask of the features that can be non-zero in an optimum of positive value; no rounding decides it."""
+        floor = self.adversary.feature_floor
+        if self.X is not None:
+            return longer_columns(self.X, self.column_norms, floor)
+        live = self.column_norms > floor
+        near = unsure(self.column_norms, floor, 1)
+        live[near] = covariance_exceeds(np.diag(self.covariance)[near], self.n_samples, floor)
+        return live
+
+    @property
+    def live_samples(self) -> BoolArray:
+        """Mask of the samples that can contribute to an optimum; no rounding decides it."""
+        X = self.samples("live_samples")
+        return longer_samples(X, self.k, self.row_top_k_norms, self.adversary.sample_floor)
 
     @property
     def optimum_is_zero(self) -> bool:
-        """Whether the adversary can cancel every direction: rho >= rho_max (to rounding), or X = 0."""
+        """Whether the adversary can cancel every direction: rho >= rho_max, or X = 0; no rounding decides it."""
         if not self.live_features.any():
             return True
-        if self.adversary.gram_suffices:
-            return False
-        return not self.adversary.live_samples(self.row_top_k_norms).any()
+        return not self.adversary.gram_suffices and not self.live_samples.any()
+
+    @property
+    def rho_max(self) -> float:
+        """The smallest float at which a budget of the adversary's kind makes the optimum 0; inf if none does."""
+        if self.X is not None:
+            return self.adversary.rho_max(self.X, self.k)
+        if isinstance(self.adversary, NoAdversary):
+            return math.inf
+        diagonal = np.diag(self.covariance)
+        near = float(self.column_norms.max())
+        return smallest_budget(lambda rho: bool(covariance_exceeds(diagonal, self.n_samples, rho).any()), near)
 
     def samples(self, what: str) -> Data:
         """Return X, or raise InvalidProblem naming what cannot be had from a covariance."""

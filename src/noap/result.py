@@ -17,16 +17,29 @@ from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 
-__all__ = ["Limit", "Result", "Status", "TracePoint"]
+__all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
+
+
+# What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
+# that may be before it is a gap like any other.
+_ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
 
 
 class Status(enum.Enum):
     """What is proved."""
 
     OPTIMAL = "optimal"
-    """A rigorous bound is within the asked gap of the value."""
+    """A rigorous bound is within the asked gap of the value.
+
+    A gap that is smaller than what rounding leaves (1e-12 of the largest variance of a feature, and at most 1e-9 of the
+    value) counts as reached there: whoever asks for 1e-6 gets 1e-6, and whoever asks for 0 gets what doubles can prove.
+    """
     FEASIBLE = "feasible"
-    """There is a finite bound for the whole problem; the asked gap is not proved."""
+    """There is a finite bound for the whole problem; the asked gap is not proved.
+
+    Where no limit stopped the method, the formulation or double precision cannot prove more: a budget within some 1e-9
+    of `rho_max` leaves so little of the variance that the bound is mostly rounding.
+    """
     HEURISTIC = "heuristic"
     """Nothing is proved about the whole problem."""
 
@@ -152,7 +165,7 @@ class Result:
         """What the numbers prove."""
         if math.isinf(self.bound):
             return Status.HEURISTIC
-        slack = self.asked_gap * self.value + 1e-12 * self.problem.scale
+        slack = max(self.asked_gap * self.value, rounding_allowance(self.value, self.problem.scale))
         if self.bound_proof == "rigorous" and self.bound - self.value <= slack:
             return Status.OPTIMAL
         return Status.FEASIBLE
@@ -200,11 +213,24 @@ class Result:
         return attacked
 
 
+def rounding_allowance(value: float, scale: float) -> float:
+    """Return by how much rounding alone may keep a bound above the value: 1e-12 of scale, at most 1e-9 of the value.
+
+    Examples
+    --------
+    >>> rounding_allowance(1.0, 1.0), rounding_allowance(1e-8, 1.0), rounding_allowance(0.0, 1.0)
+    (1e-12, 1e-17, 0.0)
+    """
+    return min(_ROUNDING_OF_SCALE * scale, _ROUNDING_OF_VALUE * value)
+
+
 def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
     """Return the answer when the adversary can cancel every direction: value 0, bound 0."""
     if not problem.optimum_is_zero:
         raise InvalidProblem("The optimum of this problem is not known to be 0.")
     v = np.zeros(problem.n_features)
     v[int(np.argmax(problem.column_norms))] = 1.0
-    proof = GramProof.trivial(0.0) if problem.adversary.gram_suffices else SampleProof.trivial()
+    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
+    by_gram = problem.adversary.gram_suffices or problem.adversary.rho == 0
+    proof = GramProof.trivial(0.0) if by_gram else SampleProof.trivial()
     return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

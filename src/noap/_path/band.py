@@ -13,6 +13,7 @@ __all__ = ["convex_bounds"]
 
 # A chord is a handful of operations on numbers of one sign, each off by an ulp at most: this covers them.
 _OUTWARD = 1 + 1e-14
+_TINY = 1e-300
 
 
 def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: FloatArray) -> FloatArray:
@@ -56,7 +57,10 @@ def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: Fl
     # Both weights are computed from differences, so nothing cancels where the chord comes close to 0.
     width = x[right] - x[left]
     chord = ((x[right] - at) * y[left] + (at - x[left]) * y[right]) / width
-    limits[inside] = np.minimum(limits, (chord * _OUTWARD) ** 2)[inside]
+    squares = (chord * _OUTWARD) ** 2
+    # A square that is next to nothing may have been rounded down by more than the factor covers.
+    squares = np.where((squares < _TINY) & (chord > 0), np.nextafter(squares, np.inf), squares)
+    limits[inside] = np.minimum(limits, squares)[inside]
     return limits
 
 

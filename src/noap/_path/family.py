@@ -72,14 +72,7 @@ class Family:
     @cached_property
     def rho_max(self) -> float:
         """The budget from which on the optimum is 0; infinite for an adversary whose budget does nothing."""
-        if self.base.X is not None:
-            return self.base.adversary.rho_max(self.base.X, self.base.k)
-        return float(self.base.column_norms.max())
-
-    @property
-    def certain_zero(self) -> float:
-        """A budget at which the optimum is 0 even if the norms behind rho_max were rounded down."""
-        return self.rho_max * (1 + self.base.n_samples * float(np.finfo(np.float64).eps))
+        return self.base.rho_max
 
     def at(self, rho: float) -> Problem:
         """Return the problem with budget rho; what it has computed from the data is shared, not computed again."""

@@ -173,7 +173,7 @@ class Path:
         flat = np.atleast_1d(at).ravel()
         distances = self.family.distances(self.vectors, flat)
         lower = distances.max(axis=1) ** 2 / self.family.base.n_samples
-        upper = convex_bounds(self.rhos, self.bounds, self.family.certain_zero, flat)
+        upper = convex_bounds(self.rhos, self.bounds, self.family.rho_max, flat)
         return lower.reshape(at.shape), np.maximum(upper, lower).reshape(at.shape)
 
     def to_frame(self, loadings: bool = False) -> "polars.DataFrame":

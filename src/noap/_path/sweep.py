@@ -91,7 +91,7 @@ class Sweep:
     def _limits(self, at: FloatArray) -> FloatArray:
         rhos = np.array(sorted(self.found))
         bounds = np.array([self.found[float(rho)].bound for rho in rhos])
-        return convex_bounds(rhos, bounds, self.family.certain_zero, at)
+        return convex_bounds(rhos, bounds, self.family.rho_max, at)
 
     def _bounded(self, result: Result, bound: float) -> Result:
         proof = "rigorous" if self.method == "exact" else "solver"

@@ -84,13 +84,23 @@ class Adversary(ABC):
     def rescaled(self, factor: float) -> "Adversary":
         """Return the adversary that does to factor X what this one does to X."""
 
+    @property
     @abstractmethod
-    def live_features(self, column_norms: FloatArray) -> BoolArray:
-        """Mask of the features that can be non-zero in an optimum, from the norms of the columns."""
+    def feature_floor(self) -> float:
+        """A feature whose column is no longer than this is zero in every optimum of positive value."""
 
+    @property
     @abstractmethod
+    def sample_floor(self) -> float:
+        """A sample whose k largest entries are no longer than this adds nothing to any value."""
+
+    def live_features(self, column_norms: FloatArray) -> BoolArray:
+        """Mask of the features that can be non-zero in an optimum; as good as the norms of the columns are."""
+        return column_norms > self.feature_floor
+
     def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
-        """Mask of the samples that can contribute to an optimum, from the norms of their top k entries."""
+        """Mask of the samples that can contribute to an optimum; as good as the norms of their top k entries are."""
+        return row_top_k_norms > self.sample_floor
 
     def value(self, X: Data, v: ArrayLike) -> float:
         r"""Return the robust variance :math:`\min_{\|E\| \le \rho} \frac1n \|(X+E)v\|_2^2`.
@@ -120,9 +130,10 @@ class GramAdversary(Adversary):
     def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
         """Return the distance from the norms |Xv| (one per row of v)."""
 
-    def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
-        """Every sample that is not zero."""
-        return row_top_k_norms > 0
+    @property
+    def sample_floor(self) -> float:
+        """0: every sample that is not zero counts."""
+        return 0.0
 
 
 def checked_budget(rho: float) -> float:

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.adversaries.base import GramAdversary, checked_budget, vector_of
-from noap.linalg.products import column_norms, scores
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.products import scores
+from noap.linalg.screening import longest_column
+from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import norms, soft, unit
 
 __all__ = ["FeatureWise"]
@@ -76,10 +77,11 @@ class FeatureWise(GramAdversary):
     def rho_max(self, X: Data, k: int) -> float:
         """Return the largest column norm: then every single feature is worthless, and so is every v.
 
-        For |Xv| <= sum_j |v_j| |a_j| <= max_j |a_j| |v|_1, with equality for a coordinate vector.
+        For |Xv| <= sum_j |v_j| |a_j| <= max_j |a_j| |v|_1, with equality for a coordinate vector. The smallest float
+        that is not below it, so that at this budget the optimum is 0 exactly.
         """
         data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
-        return float(column_norms(data).max(initial=0.0))
+        return longest_column(data)
 
     def respond(self, scores: FloatArray) -> FloatArray:
         """Return Xv/|Xv|: sigma depends on u only through its norm."""
@@ -97,9 +99,10 @@ class FeatureWise(GramAdversary):
         """Return the adversary with budget factor rho."""
         return FeatureWise(factor * self.rho)
 
-    def live_features(self, column_norms: FloatArray) -> BoolArray:
-        """Features with |a_j| > rho: any other is zero in every optimum of positive value.
+    @property
+    def feature_floor(self) -> float:
+        """rho: a feature with |a_j| <= rho is zero in every optimum of positive value.
 
         At the optimal u the coefficient v_j is proportional to soft(a_j'u, rho), and |a_j'u| <= |a_j|.
         """
-        return column_norms > self.rho
+        return self.rho

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.adversaries.base import GramAdversary
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import norms, unit
 
 __all__ = ["NoAdversary"]
@@ -58,6 +58,7 @@ class NoAdversary(GramAdversary):
         """Return this adversary: it has no budget."""
         return self
 
-    def live_features(self, column_norms: FloatArray) -> BoolArray:
-        """Every feature that is not zero."""
-        return column_norms > 0
+    @property
+    def feature_floor(self) -> float:
+        """0: every feature that is not zero counts."""
+        return 0.0

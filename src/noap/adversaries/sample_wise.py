@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.adversaries.base import Adversary, checked_budget, vector_of
-from noap.linalg.products import row_top_k_norms, scores
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.products import scores
+from noap.linalg.screening import longest_sample
+from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import norms, soft, unit
 
 __all__ = ["SampleWise"]
@@ -69,9 +70,12 @@ class SampleWise(Adversary):
         return E
 
     def rho_max(self, X: Data, k: int) -> float:
-        """Return the largest |top_k(x_i)|: the largest score any k-sparse unit v gives any sample."""
+        """Return the largest |top_k(x_i)|: the largest score any k-sparse unit v gives any sample.
+
+        The smallest float that is not below it, so that at this budget the optimum is 0 exactly.
+        """
         data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
-        return float(row_top_k_norms(data, k).max(initial=0.0))
+        return longest_sample(data, k)
 
     def respond(self, scores: FloatArray) -> FloatArray:
         """Return soft(Xv, rho) normalised; zero where no score exceeds rho."""
@@ -85,10 +89,12 @@ class SampleWise(Adversary):
         """Return the adversary with budget factor rho."""
         return SampleWise(factor * self.rho)
 
-    def live_features(self, column_norms: FloatArray) -> BoolArray:
-        """Every feature that is not zero."""
-        return column_norms > 0
+    @property
+    def feature_floor(self) -> float:
+        """0: every feature that is not zero counts."""
+        return 0.0
 
-    def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
-        """Keep samples with |top_k(x_i)| > rho: no k-sparse unit v lifts any other above the budget."""
-        return row_top_k_norms > self.rho
+    @property
+    def sample_floor(self) -> float:
+        """rho: no k-sparse unit v lifts a sample with |top_k(x_i)| <= rho above the budget."""
+        return self.rho

@@ -14,6 +14,9 @@ from noap.problem import Problem
 
 __all__ = ["GramData"]
 
+# A budget below this share of the longest column counts as 0.
+_NEGLIGIBLE = 1e-20
+
 
 @dataclass(frozen=True, eq=False)
 class GramData:
@@ -26,7 +29,7 @@ class GramData:
     top : float
         At least every |A_ij|.
     r_lo, r_hi : float
-        The budget rho/sqrt(n) lies between these.
+        The budget rho/sqrt(n) lies between these; both are 0 for a budget below 1e-20 of the longest column.
     raised : float
         The vectors a_j may be those of a matrix that is larger than the given one by this much on the diagonal: a
         covariance is made positive semidefinite. The optimum is raised by at most this.
@@ -56,8 +59,11 @@ class GramData:
             eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
-        # Nothing is left of any column at 1e300; what underflows is less than 1e-300.
+        # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of
+        # the optimum is as good as none: the optimum is only raised.
         share = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
+        if share < _NEGLIGIBLE * math.sqrt(float(A.diagonal().max(initial=0.0))):
+            share = rho = 0.0
         return cls(
             A,
             eps + 1e-290 if A.any() else 0.0,

@@ -2,7 +2,7 @@
 
 import numbers
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from noap.errors import InvalidProblem
 from noap.exact.outcome import Outcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
-from noap.result import Limit, Result
+from noap.result import Limit, Result, Status
 
 __all__ = ["prove", "proved_result"]
+
+_ALL_THAT_DOUBLES_PROVE = "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or for a budget further from rho_max."
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ def proved_result(
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`."""
     outcome = prove(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, certificate=certificate)
-    return Result(
+    result = Result(
         problem,
         "exact",
         outcome.v,
@@ -84,6 +86,9 @@ def proved_result(
         trace=outcome.trace,
         proof=outcome.proof,
     )
+    if result.status is Status.FEASIBLE and result.limit is None:
+        return replace(result, messages=(_ALL_THAT_DOUBLES_PROVE,))
+    return result
 
 
 def _is(kind: type, given: object) -> bool:

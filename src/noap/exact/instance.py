@@ -15,8 +15,12 @@ import numpy as np
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
+from noap.result import rounding_allowance
 
 __all__ = ["GramInstance", "Incumbent"]
+
+# A budget below this share of the longest column changes no digit of the optimum.
+_NEGLIGIBLE = 1e-20
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class GramInstance:
         A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
         rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
+        if rho < _NEGLIGIBLE * math.sqrt(scale):
+            rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
         return cls(A, rho, min(problem.k, len(live)), live, norms, scale, slack, unit)
 
 
@@ -106,9 +112,13 @@ class Incumbent:
     def target(self, gap: float) -> float:
         """Return the threshold that proves the gap: no pair may be worth more."""
         # Values here are too large by up to the slack. A little less than asked, so that the reported bound, raised for
-        # rounding, still meets the gap; the absolute part is within what a result may be off and still count as
-        # optimal, 1e-12 scale. Never so near the value that rounding alone keeps nodes open.
+        # rounding, still meets the gap. Never so near the value that rounding alone keeps nodes open.
         instance = self.instance
-        asked = 0.9999 * gap * self.value + 0.8e-12 * instance.scale - 2.0 * instance.slack
-        rounding = 16.0 * instance.k * (instance.k + 3) * 1.2e-16 * (self.value + instance.scale)
+        asked = max(0.9999 * gap * self.value, 0.8 * rounding_allowance(self.value, instance.scale))
+        asked -= 2.0 * instance.slack
+        # The Schur tests lose a few ulps of scale. Where the budget leaves far less than that, nodes are closed by caps and
+        # propagation alone, which lose ulps of s_j and not of s_j^2.
+        rounding = (
+            16.0 * instance.k * (instance.k + 3) * 1.2e-16 * (self.value + math.sqrt(self.value * instance.scale))
+        )
         return self.value + max(asked, rounding)

@@ -5,6 +5,7 @@ ladder of coarser gaps runs beside it, so that whatever stops the search, the la
 the whole problem.
 """
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +18,7 @@ from noap.exact.ladder import Ladder
 from noap.exact.outcome import Outcome, TracePoint
 from noap.exact.record import Record
 from noap.exact.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
+from noap.linalg.outward import scaled_up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit
@@ -205,7 +207,7 @@ class Search:
 
     def _reported_bound(self) -> float:
         """Return the bound in the units of the problem, with room for the rounding of the last few operations."""
-        return self.bound * (1 + 1e-14) * self.instance.unit
+        return scaled_up(self.bound * (1 + 1e-14), math.frexp(self.instance.unit)[1] - 1)
 
     def _point(self) -> TracePoint:
         value = self.incumbent.value * self.instance.unit

@@ -41,7 +41,7 @@ def _live_rows(problem: Problem) -> IntArray | None:
     """Return the samples that matter, None if (nearly) all of them do."""
     if problem.adversary.gram_suffices:
         return None
-    rows = np.flatnonzero(problem.adversary.live_samples(problem.row_top_k_norms))
+    rows = np.flatnonzero(problem.live_samples)
     return rows if len(rows) <= _WORTH_COPYING * problem.n_samples else None
 
 

@@ -20,7 +20,9 @@ from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.leaf import best_direction, hold_down
 from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, Kept, Record
 from noap.exact.sample_wise.reduce import Reduced
+from noap.linalg.outward import UNIT
 from noap.linalg.types import FloatArray, IntArray
+from noap.result import rounding_allowance
 
 __all__ = ["Tree"]
 
@@ -36,6 +38,8 @@ _CONES, _MOST_CONES = 20_000, 5_000_000
 _PORTION = 3e8
 # An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
 _COARSE = 0.1
+# The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
+_NEXT_TO_NOTHING = 5e-13
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -62,7 +66,6 @@ class Tree:
         self.controls = controls
         self.v = v
         self.value = live.value(v)
-        self.slack = 5e-13 * live.scale  # half of what a result may be off absolutely
         self.proved = 0.0  # the largest target at which anything was dropped
         self.given_up = 0.0  # the largest bound of a leaf that no further work can lower
         self.nodes = 0
@@ -80,8 +83,14 @@ class Tree:
     @property
     def target(self) -> float:
         """A direction above this would break the asked gap."""
-        # A hair below what is asked: rounding in the conversion to the problem's units must not break it.
-        return self.value * (1.0 + self.controls.gap * (1.0 - 1e-9)) + self.slack
+        if self.value == 0.0:
+            # It may be all that rounding left of a positive value. No gap can be met: a small bound is what is wanted.
+            return _NEXT_TO_NOTHING * self.live.scale
+        # The value is computed with this error where the budget takes nearly all of every score.
+        error = 4.0 * UNIT * (self.live.k + 8) * self.live.rho * math.sqrt(len(self.live.Y) * self.value)
+        # A little less than asked, so that the reported bound meets the gap; never nearer than rounding.
+        asked = 0.9999 * self.controls.gap * self.value - 2.0 * error
+        return self.value + max(asked, 0.5 * rounding_allowance(self.value, self.live.scale), 4.0 * error)
 
     @property
     def bound(self) -> float:

@@ -1,0 +1,102 @@
+"""Which features and samples are long enough to matter: computed norms where they suffice, exact arithmetic elsewhere."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from noap.linalg.exact_norms import longer_than, smallest_budget, unsure
+from noap.linalg.products import column_norms, columns, row_top_k_norms
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
+
+__all__ = ["longer_columns", "longer_samples", "longest_column", "longest_sample"]
+
+# Vectors that are decided exactly are gathered in pieces of this size.
+_PIECE_BYTES = 16 * 2**20
+
+
+def longer_columns(X: Data, norms: FloatArray, threshold: float) -> BoolArray:
+    """Return which columns are longer than a threshold, from their computed norms and, where these leave it open, X.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 1.0], [2.0**-27, 0.0]])
+    >>> longer_columns(X, column_norms(X), 1.0)
+    array([ True, False])
+    """
+    return _decided(norms, threshold, X.shape[0], lambda chosen: _columns(X, chosen))
+
+
+def longer_samples(X: Data, k: int, norms: FloatArray, threshold: float) -> BoolArray:
+    """Return in which samples the k largest entries are longer than a threshold, from the norms of these and X.
+
+    Examples
+    --------
+    >>> X = np.array([[0.5, 1.0, 2.0**-27], [0.5, 0.0, -1.0]])
+    >>> longer_samples(X, 1, row_top_k_norms(X, 1), 1.0)
+    array([False, False])
+    """
+    return _decided(norms, threshold, k, lambda chosen: _samples(X, k, chosen))
+
+
+def longest_column(X: Data) -> float:
+    """Return the smallest float that no column is longer than.
+
+    Examples
+    --------
+    >>> longest_column(np.array([[1.0, 0.5], [2.0**-27, 0.5]])) == 1.0 + 2.0**-52
+    True
+    """
+    norms = column_norms(X)
+    return _longest(norms, X.shape[0], lambda chosen: _columns(X, chosen))
+
+
+def longest_sample(X: Data, k: int) -> float:
+    """Return the smallest float that the k largest entries of no sample are longer than.
+
+    Examples
+    --------
+    >>> longest_sample(np.array([[3.0, 1.0, -4.0]]), 2)
+    5.0
+    """
+    return _longest(row_top_k_norms(X, k), k, lambda chosen: _samples(X, k, chosen))
+
+
+_Gather = Callable[[IntArray], Iterator[FloatArray]]
+
+
+def _decided(norms: FloatArray, threshold: float, terms: int, gather: _Gather) -> BoolArray:
+    longer: BoolArray = norms > threshold
+    open_ones = np.flatnonzero(unsure(norms, threshold, terms))
+    if len(open_ones):
+        longer[open_ones] = np.concatenate([longer_than(piece, threshold) for piece in gather(open_ones)])
+    return longer
+
+
+def _longest(norms: FloatArray, terms: int, gather: _Gather) -> float:
+    top = float(norms.max(initial=0.0))
+    # Only those next to the largest can be it; the longest first, because one that exceeds a budget is enough.
+    chosen = np.flatnonzero(unsure(norms, top, terms))
+    chosen = chosen[np.argsort(-norms[chosen], kind="stable")]
+    return smallest_budget(lambda rho: any(longer_than(piece, rho).any() for piece in gather(chosen)), top)
+
+
+def _columns(X: Data, chosen: IntArray) -> Iterator[FloatArray]:
+    for part in _pieces(chosen, X.shape[0]):
+        yield np.ascontiguousarray(columns(X, part).T)
+
+
+def _samples(X: Data, k: int, chosen: IntArray) -> Iterator[FloatArray]:
+    for part in _pieces(chosen, X.shape[1]):
+        rows = X[part]
+        magnitudes = np.abs(np.asarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64))
+        if k < X.shape[1]:
+            magnitudes.partition(X.shape[1] - k, axis=1)
+            magnitudes = magnitudes[:, -k:]
+        yield magnitudes
+
+
+def _pieces(chosen: IntArray, length: int) -> Iterator[IntArray]:
+    step = max(1, math.floor(_PIECE_BYTES / (8 * length)))
+    for first in range(0, len(chosen), step):
+        yield chosen[first : first + step]
