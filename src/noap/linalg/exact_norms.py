@@ -55,13 +55,13 @@ def longer_than(vectors: FloatArray, threshold: float) -> BoolArray:
     array([ True,  True])
     """
     if threshold == 0.0:
-        longer: BoolArray = vectors.any(axis=1)
-        return longer
+        present: BoolArray = vectors.any(axis=1)
+        return present
     # Where the machine has a longer float it settles most of them at once.
     wide = vectors.astype(np.longdouble)
     square = np.longdouble(threshold) ** 2
     totals = np.einsum("ij,ij->i", wide, wide)
-    longer = totals > square
+    longer = np.asarray(totals > square)
     margin = 2.0 * (vectors.shape[1] + 4) * np.finfo(np.longdouble).eps
     rounded = ~(np.abs(totals - square) > margin * (totals + square)) | (totals < _TINY_SQUARE)
     for i in np.flatnonzero(rounded):

@@ -1,4 +1,4 @@
-"""Which features and samples are long enough to matter: computed norms where they suffice, exact arithmetic elsewhere."""
+"""Which features and samples are long enough to matter: decided by computed norms or, next to rho, exactly."""
 
 import math
 from collections.abc import Callable, Iterator
