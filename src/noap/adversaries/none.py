@@ -20,7 +20,14 @@ class NoAdversary(GramAdversary):
     10.0
     """
 
+    key = "none"
+
     rho: float = field(default=0.0, init=False, repr=False)
+
+    @classmethod
+    def with_budget(cls, rho: float) -> "NoAdversary":
+        """Return the adversary: whatever rho is, there is no budget."""
+        return cls()
 
     def norm(self, E: ArrayLike) -> float:
         """Return max |E_ij|: only E = 0 is allowed."""

@@ -1,6 +1,6 @@
 """Every sample may be moved: rows of E have norm at most rho."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,12 +31,22 @@ class SampleWise(Adversary):
     6.5
     """
 
+    key = "sample"
+    moves = "sample (every row of the table)"
     gram_suffices = False
 
     rho: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", checked_budget(self.rho))
+
+    @classmethod
+    def noise_in_words(cls, scaled: bool) -> str:
+        """Return what noise means, in one sentence: rho itself."""
+        said = "Noise is how far the adversary may shift the score of every sample along the component"
+        if scaled:
+            return f"{said}: 0.1 means by at most 0.1, in the units of the standardised data."
+        return f"{said}, in the units of the data."
 
     def norm(self, E: ArrayLike) -> float:
         """Return the largest row norm of E."""
@@ -83,7 +93,7 @@ class SampleWise(Adversary):
 
     def rescaled(self, factor: float) -> "SampleWise":
         """Return the adversary with budget factor rho."""
-        return SampleWise(factor * self.rho)
+        return replace(self, rho=factor * self.rho)
 
     def live_features(self, column_norms: FloatArray) -> BoolArray:
         """Every feature that is not zero."""
