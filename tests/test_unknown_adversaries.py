@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from judge import feature_wise_optimum, sample_wise_optimum
-from strangers import STRANGERS, HalfBox, Spectral, relative_of, spectral_optimum
-from strangers import FeatureWise as Impostor
 
 import noap
+from judge import feature_wise_optimum, sample_wise_optimum
 from noap.certificate.bounds import bound_above
 from noap.certificate.certificate import Claim
 from noap.certificate.deadline import Deadline
@@ -18,9 +16,11 @@ from noap.certificate.witness import value_below
 from noap.errors import InvalidProblem
 from noap.heuristics import live, oracle
 from noap.result import zero_result
+from strangers import STRANGERS, HalfBox, SameAsFeatureWise, Spectral, relative_of, spectral_optimum
+from strangers import FeatureWise as Impostor
 
 everyone = pytest.mark.parametrize("stranger", STRANGERS, ids=lambda a: f"{type(a).__name__} of {type(a).__module__}")
-SHIPPED = "FeatureWise, SampleWise and NoAdversary"
+SHIPPED = "FeatureWise, (SampleWise and NoAdversary|NoAdversary and SampleWise)"
 
 
 def data(seed=0, n=12, d=6):
@@ -45,7 +45,7 @@ def test_methods_that_prove_nothing_take_any(stranger, method):
     problem = noap.Problem(X, k=3, adversary=stranger)
     result = noap.solve(problem, method)
     assert result.status is noap.Status.HEURISTIC
-    assert np.isinf(result.bound) and result.bound_proof is None and result.certificate is None
+    assert (result.bound, result.bound_proof, result.certificate) == (np.inf, None, None)
     assert result.value == stranger.value(X, result.v)
 
 
@@ -118,22 +118,18 @@ def test_checker_refuses_strangers(stranger):
         value_below(problem, certificate.places, certificate.weights)
     for part in (problem, noap.Problem(X, k=3, adversary=stranger.rescaled(0.0))):
         bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Deadline(None))
-        assert bound == np.inf and "says nothing about" in reason
+        assert bound == np.inf
+        assert "says nothing about" in reason
 
 
-@pytest.mark.parametrize("rho", [1.0, 2.0, 3.0])
-def test_checker_does_not_believe_the_search(monkeypatch, rho):
+def test_checker_does_not_believe_the_search(monkeypatch):
     from noap.exact import door
 
-    monkeypatch.setattr(door, "SERVES", (*door.SERVES, Spectral))
-    monkeypatch.setattr(door, "GRAM_SERVES", (*door.GRAM_SERVES, Spectral))
-    problem = noap.Problem(data(), k=3, adversary=Spectral(rho))
-    try:
-        result = noap.solve(problem)
-    except noap.errors.NoapError as error:  # the false bound lies below the value of ascent, and is heard
-        assert "bug in noap" in str(error)
-        return
-    with pytest.raises(InvalidProblem, match="not about Spectral of"):
+    monkeypatch.setattr(door, "SERVES", (*door.SERVES, SameAsFeatureWise))
+    monkeypatch.setattr(door, "GRAM_SERVES", (*door.GRAM_SERVES, SameAsFeatureWise))
+    result = noap.solve(noap.Problem(data(), k=3, adversary=SameAsFeatureWise(1.0)))
+    assert result.proof is not None
+    with pytest.raises(InvalidProblem, match="not about SameAsFeatureWise of"):
         _ = result.certificate
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap._validate import as_covariance, as_samples, as_sparsity
-from noap.adversaries import ADVERSARIES, ENERGY_LESS_L1, SampleWise, require_served, serves
+from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -19,7 +19,7 @@ __all__ = ["Problem"]
 
 # The adversaries whose optimum a covariance determines, and those whose screening is a theorem.
 FROM_COVARIANCE_SERVES = ENERGY_LESS_L1
-ZERO_SERVES = ADVERSARIES
+ZERO_SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)

@@ -1,7 +1,8 @@
 """The adversaries that noap ships, and how a method says which of them it serves.
 
 A method, a bound or a proof is a theorem about certain closed forms. Which ones it says in a table named `SERVES`, by
-exact type: a subclass may do anything, and "sees X only through |Xv|" is not yet "costs rho |v|_1".
+exact type: a subclass may do anything, and "sees X only through |Xv|" is not yet "costs rho |v|_1". A new adversary is
+served by nobody until it is written into a table, with the theorem that allows it.
 """
 
 from noap.adversaries.base import Adversary
