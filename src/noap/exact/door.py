@@ -10,7 +10,7 @@ import numpy as np
 from noap._compiled import compile_once
 from noap._controls import Controls
 from noap._progress import SearchLine
-from noap.adversaries import ENERGY_LESS_L1, FeatureWise, SampleWise, require_served, serves
+from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
 from noap.errors import InvalidProblem
 from noap.exact.outcome import Outcome
 from noap.linalg.types import FloatArray
@@ -22,7 +22,7 @@ __all__ = ["SERVES", "prove", "proved_result", "require_provable"]
 # What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
 GRAM_SERVES = ENERGY_LESS_L1
 SAMPLES_SERVES = (SampleWise,)
-SERVES = (*GRAM_SERVES, *SAMPLES_SERVES)
+SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
 
 
 @dataclass(frozen=True)
