@@ -140,9 +140,10 @@ def _run_exact(
     memory_limit: float | None = None,
     certificate: bool = True,
 ) -> Result:
-    v = _ascended(problem, controls, Funnel())
-    from noap.exact.door import proved_result  # loads Numba
+    from noap.exact.door import proved_result, require_provable  # loads Numba
 
+    require_provable(problem)
+    v = _ascended(problem, controls, Funnel())
     return proved_result(
         problem,
         controls,

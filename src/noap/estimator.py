@@ -17,7 +17,7 @@ from noap._preprocess import standardise
 from noap._solve import solve
 from noap._ties import settled
 from noap._validate import as_covariance, as_sparsity
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import BY_KEY
 from noap.adversaries.base import Adversary
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
@@ -25,8 +25,6 @@ from noap.metrics import gap as relative_gap
 from noap.result import Result
 
 __all__ = ["RobustSparsePCA"]
-
-_ADVERSARIES = ("feature", "sample", "none")
 
 
 # scikit-learn ships no types, so its classes are Any to mypy.
@@ -239,7 +237,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self, "components_")
         data, C = Samples(self._standardised(X)), self.components_
-        adversary = self._adversary(self.noise_ if noise is None else _strength("noise", noise), data.n_samples)
+        strength = self.noise_ if noise is None else _strength("noise", noise)
+        adversary = self._kind.with_noise(strength, data.n_samples)
         parts = [data if c == 0 else data.left(C[:c], self.deflation) for c in range(len(C))]
         return np.array([adversary.value(part.Z, v) for part, v in zip(parts, C, strict=True)])
 
@@ -272,34 +271,33 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         return standardised
 
     def _sums_must_do(self, what: str, instead: str) -> None:
-        if self.adversary == "sample":
+        if not self._kind.gram_suffices:
             raise InvalidProblem(
-                f"{what} keeps sums over samples, but adversary='sample' moves samples one by one; {instead}."
+                f"{what} keeps sums over samples, but adversary={self.adversary!r} moves samples one by one; {instead}."
             )
 
-    def _adversary(self, noise: float, n: int) -> Adversary:
-        """Return the adversary that has the given strength on n samples."""
-        if self.adversary == "feature":
-            return FeatureWise(noise * math.sqrt(n))
-        return SampleWise(noise) if self.adversary == "sample" else NoAdversary()
+    @property
+    def _kind(self) -> type[Adversary]:
+        if self.adversary not in tuple(BY_KEY):
+            raise InvalidProblem(f"adversary must be one of {tuple(BY_KEY)}, got {self.adversary!r}.")
+        return BY_KEY[self.adversary]
 
     def _strength(self, n: int) -> float:
         """Return the noise asked for, in units that do not depend on n."""
         if self.rho is None:
             return _strength("noise", self.noise)
         rho = _strength("rho", self.rho)
-        return rho / math.sqrt(n) if self.adversary == "feature" else rho
+        return rho / self._kind.noise_unit(n)
 
     def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
         d, n = len(mean), data.n_samples
         count, k = self._sizes(d)
-        for name, known in (("adversary", _ADVERSARIES), ("deflation", DEFLATIONS)):
-            if getattr(self, name) not in known:
-                raise InvalidProblem(f"{name} must be one of {known}, got {getattr(self, name)!r}.")
+        kind = self._kind
+        if self.deflation not in DEFLATIONS:
+            raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {self.deflation!r}.")
         noise = self._strength(n)
         # The budget as given, not by way of the noise: a square root there and back costs an ulp.
-        exact = self.rho is not None and self.adversary == "feature"
-        adversary = FeatureWise(float(self.rho or 0.0)) if exact else self._adversary(noise, n)
+        adversary = kind.with_noise(noise, n) if self.rho is None else kind.with_budget(float(self.rho))
         seed = self._seed()
         results: list[Result] = []
         ties: list[tuple[tuple[int, int], ...]] = []

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap._validate import as_covariance, as_samples, as_sparsity
-from noap.adversaries import NoAdversary
+from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -19,6 +19,10 @@ from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.linalg.vectors import norms
 
 __all__ = ["Problem"]
+
+# The adversaries whose optimum a covariance determines, and those whose screening is a theorem.
+FROM_COVARIANCE_SERVES = ENERGY_LESS_L1
+ZERO_SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -82,10 +86,14 @@ class Problem:
         ... ).value([1.0, 0.0])
         8.0
         """
-        if isinstance(adversary, Adversary) and not adversary.gram_suffices:
+        if type(adversary) is SampleWise:
             raise InvalidProblem(
                 f"adversary {type(adversary).__name__} moves samples one by one, so a covariance S is not "
                 "enough; build Problem from the samples X."
+            )
+        if isinstance(adversary, Adversary):  # anything else is refused below, with its own sentence
+            require_served(
+                adversary, FROM_COVARIANCE_SERVES, "Problem.from_covariance", "build Problem from the samples X"
             )
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**53:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
@@ -168,7 +176,12 @@ class Problem:
 
     @property
     def optimum_is_zero(self) -> bool:
-        """Whether the adversary can cancel every direction: rho >= rho_max, or X = 0; no rounding decides it."""
+        """Whether the adversary can cancel every direction: rho >= rho_max, or X = 0; no rounding decides it.
+
+        Not known, and so False, for an adversary that noap has no theorem about.
+        """
+        if not serves(ZERO_SERVES, self.adversary):
+            return False
         if not self.live_features.any():
             return True
         return not self.adversary.gram_suffices and not self.live_samples.any()

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from noap.adversaries import NoAdversary
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
 from noap.certificate.certificate import Certificate, Claim, Proof
 from noap.certificate.gram_proof import GramProof
 from noap.certificate.sample_proof import SampleProof
@@ -23,6 +23,9 @@ __all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zer
 # What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
 # that may be before it is a gap like any other.
 _ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
+
+# The adversaries whose attacks have the rank-one forms below.
+ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 class Status(enum.Enum):
@@ -195,17 +198,21 @@ class Result:
         Works from a covariance too: the feature-wise attack is E = XT with T of rank one, so the attacked
         matrix is (I+T)'S(I+T).
         """
+        adversary = self.problem.adversary
+        require_served(
+            adversary, ATTACKED_COVARIANCE_SERVES, "attacked_covariance", "form (X+E)'(X+E)/n with E of attack()"
+        )
         S, v, n = self.problem.covariance, self.v, self.problem.n_samples
-        if isinstance(self.problem.adversary, NoAdversary):
+        if type(adversary) is NoAdversary:
             return S.copy()
-        if self.problem.X is not None and not self.problem.adversary.gram_suffices:
+        if type(adversary) is SampleWise:
             shift = self.attack()[:, self.support] @ v[self.support]  # E = shift v'
-            cross = np.outer(self.problem.X.T @ shift, v) / n
+            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, v) / n
             attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(v, v)
             return attacked
         energy = math.sqrt(max(n * float(v @ S @ v), 0.0))
         length = float(np.abs(v).sum())
-        rho = self.problem.adversary.rho
+        rho = adversary.rho
         share = 1.0 / length if energy <= rho * length else rho / energy
         T = -share * np.outer(v, np.sign(v))
         moved = np.eye(len(v)) + T

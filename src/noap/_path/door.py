@@ -1,6 +1,5 @@
 """The door to sweeps: validate, solve, hand back a Path."""
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, overload
@@ -120,7 +119,7 @@ def path(
     else:
         families = [Family.of(X, k, adversary)]
     # Where the optimum is 0 every method checks its options and does nothing else.
-    quietly(families[0].at(2 * _finite_rho_max(families[0])), method, **settings)
+    quietly(families[0].at(2 * families[0].rho_max), method, **settings)
 
     found: list[Path] = []
     for family in families:
@@ -129,7 +128,7 @@ def path(
             sweep.hints = _distinct(found[-1])
         wanted = budgets
         if budgets is None:
-            wanted = np.linspace(0.0, _finite_rho_max(family), _count(points))
+            wanted = np.linspace(0.0, family.rho_max, _count(points))
         assert wanted is not None
         sweep.grid(wanted)
         if budgets is None:
@@ -163,14 +162,6 @@ def _budgets(rhos: ArrayLike) -> FloatArray:
     if not np.isfinite(budgets).all() or budgets[0] < 0:
         raise InvalidProblem("rhos must be finite numbers of at least 0.")
     return budgets
-
-
-def _finite_rho_max(family: Family) -> float:
-    if not math.isfinite(family.rho_max):
-        raise InvalidProblem(
-            f"adversary {type(family.base.adversary).__name__} has no budget to vary; use FeatureWise or SampleWise."
-        )
-    return family.rho_max
 
 
 def _distinct(known: Path) -> FloatArray:

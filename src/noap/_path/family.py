@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
 from noap.adversaries.base import Adversary, GramAdversary
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["Family"]
+__all__ = ["SERVES", "Family"]
+
+# The adversaries whose optima are a convex curve in rho that ends at rho_max.
+SERVES = (FeatureWise, SampleWise)
 
 # Up to here X'X is formed (half a gigabyte), as it is by the heuristics.
 _GRAM_FEATURES = 8192
@@ -49,6 +53,10 @@ class Family:
                 f"adversary must be a class that takes a budget, such as noap.FeatureWise, got {make!r}; "
                 "path chooses the budgets."
             )
+        if type(first) is NoAdversary:
+            names = " or ".join(kind.__name__ for kind in SERVES)
+            raise InvalidProblem(f"adversary {type(first).__name__} has no budget to vary; use {names}.")
+        require_served(first, SERVES, "path", "call solve at each budget")
         if not isinstance(X, Problem):
             base = Problem(X, k, first)
         elif X.X is None:
@@ -71,13 +79,23 @@ class Family:
 
     @cached_property
     def rho_max(self) -> float:
-        """The budget from which on the optimum is 0; infinite for an adversary whose budget does nothing."""
+        """The budget from which on the optimum is 0."""
         return self.base.rho_max
+
+    def adversary(self, rho: float) -> Adversary:
+        """Return the adversary of budget rho: of the kind of the base, for the curve is that of one kind."""
+        made, kind = self.make(rho), type(self.base.adversary)
+        if type(made) is not kind or made.rho != rho:
+            raise InvalidProblem(
+                f"adversary must give {kind.__name__}({rho!r}) for the budget {rho!r}, it gave {made!r}; pass the "
+                f"class {kind.__name__} itself."
+            )
+        return made
 
     def at(self, rho: float) -> Problem:
         """Return the problem with budget rho; what it has computed from the data is shared, not computed again."""
         problem = copy.copy(self.base)
-        object.__setattr__(problem, "adversary", self.make(rho))
+        object.__setattr__(problem, "adversary", self.adversary(rho))
         return problem
 
     def distances(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
@@ -94,7 +112,7 @@ class Family:
         -------
         array of shape (r, m)
         """
-        adversaries = [self.make(float(rho)) for rho in rhos]
+        adversaries = [self.adversary(float(rho)) for rho in rhos]
         if self.base.adversary.gram_suffices:
             energy = self._energies(vectors)
             return np.array(

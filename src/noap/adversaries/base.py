@@ -25,11 +25,38 @@ __all__ = ["Adversary"]
 class Adversary(ABC):
     """An uncertainty set of perturbations E of an n x d sample matrix X."""
 
-    gram_suffices: ClassVar[bool]
-    """Whether X'X determines the robust variance, so that a covariance is enough."""
+    key: ClassVar[str] = ""
+    """The word for it in the estimator and on the command line, which is also what it moves."""
+
+    moves: ClassVar[str] = ""
+    """What it moves, in a few words for a reader of tables: "The adversary moves every ..."."""
+
+    gram_suffices: ClassVar[bool] = False
+    """Whether X'X determines the robust variance. What a method may conclude from that, the method says itself."""
 
     rho: float
     """The budget: a finite number, at least 0."""
+
+    @classmethod
+    def with_budget(cls, rho: float) -> "Adversary":
+        """Return the adversary of budget rho; one that has no budget is the same for all of them."""
+        made: Adversary = cls(rho)  # type: ignore[call-arg]  # every shipped class with a budget takes it so
+        return made
+
+    @classmethod
+    def with_noise(cls, noise: float, n: int) -> "Adversary":
+        """Return the adversary of the given noise on n samples."""
+        return cls.with_budget(noise * cls.noise_unit(n))
+
+    @classmethod
+    def noise_unit(cls, n: int) -> float:
+        """Return the budget rho of noise 1 on n samples: noise counts in units that do not depend on n."""
+        return 1.0
+
+    @classmethod
+    def noise_in_words(cls, scaled: bool) -> str:
+        """Return what noise means, in one sentence; `scaled`: for data of standard deviation 1."""
+        return "Noise is the budget of the adversary."
 
     @abstractmethod
     def norm(self, E: ArrayLike) -> float:
@@ -73,7 +100,8 @@ class Adversary(ABC):
     def shrink(self, loadings: FloatArray) -> FloatArray:
         """Half-step in v before truncation: what the loadings X'u are worth to the form.
 
-        The exact maximiser over k-sparse unit v is the normalised top k of the result.
+        The exact maximiser over k-sparse unit v is the normalised top k of the result. Ascent calls it on the loadings
+        of a few features as well: it acts entry by entry, alike on all of them, and keeps the order of magnitudes.
         """
 
     def gradient(self, loadings: FloatArray, v: FloatArray) -> FloatArray:
@@ -85,14 +113,14 @@ class Adversary(ABC):
         """Return the adversary that does to factor X what this one does to X."""
 
     @property
-    @abstractmethod
     def feature_floor(self) -> float:
-        """A feature whose column is no longer than this is zero in every optimum of positive value."""
+        """A feature whose column is no longer than this is zero in every optimum of positive value; 0 for none."""
+        return 0.0
 
     @property
-    @abstractmethod
     def sample_floor(self) -> float:
-        """A sample whose k largest entries are no longer than this adds nothing to any value."""
+        """A sample whose k largest entries are no longer than this adds nothing to any value; 0 for none."""
+        return 0.0
 
     def live_features(self, column_norms: FloatArray) -> BoolArray:
         """Mask of the features that can be non-zero in an optimum; as good as the norms of the columns are."""
@@ -129,11 +157,6 @@ class GramAdversary(Adversary):
     @abstractmethod
     def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
         """Return the distance from the norms |Xv| (one per row of v)."""
-
-    @property
-    def sample_floor(self) -> float:
-        """0: every sample that is not zero counts."""
-        return 0.0
 
 
 def checked_budget(rho: float) -> float:

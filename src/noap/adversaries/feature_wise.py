@@ -1,6 +1,7 @@
 """Every feature may be moved: columns of E have norm at most rho."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,10 +34,29 @@ class FeatureWise(GramAdversary):
     8.0
     """
 
+    key = "feature"
+    moves = "feature (every column of the table)"
+
     rho: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", checked_budget(self.rho))
+
+    @classmethod
+    def noise_unit(cls, n: int) -> float:
+        """Return sqrt(n): noise is the root-mean-square error per entry."""
+        return math.sqrt(n)
+
+    @classmethod
+    def noise_in_words(cls, scaled: bool) -> str:
+        """Return what noise means, in one sentence."""
+        said = "Noise is the error the adversary may put on every feature, as a root mean square in"
+        if scaled:
+            return (
+                f"{said} standard deviations: 0.1 means a tenth of a standard deviation, and 1 is enough to wipe any "
+                "feature out."
+            )
+        return f"{said} the units of the data."
 
     def norm(self, E: ArrayLike) -> float:
         """Return the largest column norm of E."""
@@ -97,7 +117,7 @@ class FeatureWise(GramAdversary):
 
     def rescaled(self, factor: float) -> "FeatureWise":
         """Return the adversary with budget factor rho."""
-        return FeatureWise(factor * self.rho)
+        return replace(self, rho=factor * self.rho)
 
     @property
     def feature_floor(self) -> float:

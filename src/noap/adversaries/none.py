@@ -20,7 +20,14 @@ class NoAdversary(GramAdversary):
     10.0
     """
 
+    key = "none"
+
     rho: float = field(default=0.0, init=False, repr=False)
+
+    @classmethod
+    def with_budget(cls, rho: float) -> "NoAdversary":
+        """Return the adversary: whatever rho is, there is no budget."""
+        return cls()
 
     def norm(self, E: ArrayLike) -> float:
         """Return max |E_ij|: only E = 0 is allowed."""
@@ -57,8 +64,3 @@ class NoAdversary(GramAdversary):
     def rescaled(self, factor: float) -> "NoAdversary":
         """Return this adversary: it has no budget."""
         return self
-
-    @property
-    def feature_floor(self) -> float:
-        """0: every feature that is not zero counts."""
-        return 0.0

@@ -1,6 +1,6 @@
 """Every sample may be moved: rows of E have norm at most rho."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,12 +32,22 @@ class SampleWise(Adversary):
     6.5
     """
 
+    key = "sample"
+    moves = "sample (every row of the table)"
     gram_suffices = False
 
     rho: float
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", checked_budget(self.rho))
+
+    @classmethod
+    def noise_in_words(cls, scaled: bool) -> str:
+        """Return what noise means, in one sentence: rho itself."""
+        said = "Noise is how far the adversary may shift the score of every sample along the component"
+        if scaled:
+            return f"{said}: 0.1 means by at most 0.1, in the units of the standardised data."
+        return f"{said}, in the units of the data."
 
     def norm(self, E: ArrayLike) -> float:
         """Return the largest row norm of E."""
@@ -87,12 +97,7 @@ class SampleWise(Adversary):
 
     def rescaled(self, factor: float) -> "SampleWise":
         """Return the adversary with budget factor rho."""
-        return SampleWise(factor * self.rho)
-
-    @property
-    def feature_floor(self) -> float:
-        """0: every feature that is not zero counts."""
-        return 0.0
+        return replace(self, rho=factor * self.rho)
 
     @property
     def sample_floor(self) -> float:

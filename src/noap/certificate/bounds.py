@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 
-from noap.adversaries import SampleWise
 from noap.certificate.certificate import Proof
 from noap.certificate.deadline import Deadline
 from noap.certificate.gram_check import check_gram
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import GramProof
+from noap.certificate.known import moves_features, moves_samples
 from noap.certificate.sample_proof import SampleProof
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
@@ -41,7 +41,8 @@ def bound_above(
 def _from_gram(
     problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, deadline: Deadline
 ) -> tuple[float, str | None]:
-    if not (problem.adversary.gram_suffices or problem.adversary.rho == 0):
+    idle = moves_samples(problem.adversary) and problem.adversary.rho == 0
+    if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
         return math.inf, "the claimed bound is beyond all that these data could be worth"
@@ -64,7 +65,7 @@ def _from_gram(
 def _from_samples(
     problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, deadline: Deadline
 ) -> tuple[float, str | None]:
-    if problem.X is None or not isinstance(problem.adversary, SampleWise):
+    if problem.X is None or not moves_samples(problem.adversary):
         return math.inf, "a proof by moves of single samples says nothing about this adversary"
     # Only here are the kernels loaded.
     from noap.certificate.sample_check import check_samples

@@ -11,6 +11,7 @@ import numpy as np
 from noap.certificate import container
 from noap.certificate.fingerprint import fingerprint, source_of
 from noap.certificate.gram_proof import GramProof
+from noap.certificate.known import NAMES, name_of
 from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
@@ -20,7 +21,7 @@ __all__ = ["Certificate", "Claim", "Proof"]
 
 Proof: TypeAlias = GramProof | SampleProof
 _TEXTS = {
-    "adversary": re.compile("NoAdversary|FeatureWise|SampleWise"),
+    "adversary": re.compile("|".join(NAMES)),
     "source": re.compile("samples|covariance"),
     "sha256": re.compile("[0-9a-f]{64}"),
 }
@@ -67,9 +68,9 @@ class Claim:
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
-        """Name the problem."""
+        """Name the problem; raises InvalidProblem if its adversary is none that a certificate can be about."""
         return cls(
-            type(problem.adversary).__name__,
+            name_of(problem.adversary),
             float(problem.adversary.rho),
             problem.k,
             problem.n_samples,

@@ -77,7 +77,8 @@ def verify(problem: Problem, certificate: Certificate, *, time_limit: float | No
     Returns
     -------
     Verification
-        With ok = False and a reason if anything is not proved. It raises only if the arguments are of the wrong type.
+        With ok = False and a reason if anything is not proved. It raises only if the arguments are of the wrong type,
+        and InvalidProblem if the adversary is of a type that the checker has no theorem about.
 
     Examples
     --------

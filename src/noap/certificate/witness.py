@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from noap.certificate.known import moves_features, name_of
 from noap.certificate.samples import dense, dense_rows, exponent_of
 from noap.linalg.outward import UNIT, down, gamma, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
@@ -20,12 +21,15 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     places, weights : arrays of shape (m,)
         The non-zero entries of v.
     """
+    name_of(problem.adversary)  # refuses what is neither of the two closed forms below
+    by_features = moves_features(problem.adversary)
     # Another vector of the same direction to an ulp: as good a witness.
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
     length = up(math.sqrt(float(weights @ weights)), len(weights))
     spread = up(float(np.abs(weights).sum()), len(weights))
     rho, n = float(problem.adversary.rho), problem.n_samples
     if problem.X is None:
+        assert by_features  # Problem.from_covariance takes no other
         S = problem.covariance[np.ix_(places, places)]
         exponent = 2 * exponent_of(math.sqrt(float(np.abs(S).max(initial=0.0))))
         S = np.ldexp(S, -exponent)
@@ -42,7 +46,7 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
         part = np.ldexp(dense(columns, rows), -exponent)
         scores = np.abs(part @ weights)
         scores -= gamma(len(weights) + 2) * (np.abs(part) @ np.abs(weights)) * 1.001
-        if problem.adversary.gram_suffices:
+        if by_features:
             scores = np.maximum(scores, 0.0)
         else:
             scores = np.maximum(scores - up(budget * length), 0.0) * (1.0 - 4.0 * UNIT)
@@ -50,7 +54,7 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     # The entries are at most 1: what underflows is far below 1e-300 for each sample.
     total = max(down(total, n // 1024 + 8) - n * 1e-300, 0.0)
     distance = down(math.sqrt(total))
-    if problem.adversary.gram_suffices:
+    if by_features:
         distance -= up(budget * spread)
     return _per_sample(distance, length, n, 2 * exponent)
 

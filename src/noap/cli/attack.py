@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from noap._preprocess import standardise
-from noap.adversaries import Adversary, FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import BY_NAME, Adversary
 from noap.cli.data import TABLES, Table, read_table, write_table
 from noap.cli.options import DataFile, Force, Json
 from noap.cli.output import check_suffix, refuse_to_overwrite
@@ -142,13 +142,9 @@ class _Found:
 
 
 def _adversary(name: str, rho: float) -> Adversary:
-    known: dict[str, Any] = {"FeatureWise": FeatureWise, "SampleWise": SampleWise}
-    if name == "NoAdversary":
-        return NoAdversary()
-    if name not in known:
+    if name not in BY_NAME:
         raise ValueError(f"its adversary {name!r} is not known")
-    found: Adversary = known[name](rho)
-    return found
+    return BY_NAME[name].with_budget(rho)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-import noap
-from noap.adversaries import Adversary
+from noap._path.family import SERVES as PATH_SERVES
+from noap.adversaries import BY_KEY, Adversary, NoAdversary
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 
@@ -15,7 +15,7 @@ __all__ = ["AdversaryName", "adversary_of", "budgets_of", "family_of", "noise_un
 
 
 class AdversaryName(enum.StrEnum):
-    """Who may move what."""
+    """Who may move what: the keys of the adversaries, written out for the help and the type checker."""
 
     feature = "feature"
     sample = "sample"
@@ -29,26 +29,27 @@ def adversary_of(name: AdversaryName, noise: float | None, rho: float | None, n:
     for option, budget in (("--noise", noise), ("--rho", rho)):
         if budget is not None and not (math.isfinite(budget) and budget >= 0):
             raise InvalidProblem(f"{option} must be a finite number of at least 0, got {budget}.")
-    dial = 0.1 if noise is None else noise
-    if name is AdversaryName.feature:
-        return noap.FeatureWise(rho if rho is not None else dial * math.sqrt(n))
-    if name is AdversaryName.sample:
-        return noap.SampleWise(rho if rho is not None else dial)
-    if noise or rho:
-        raise InvalidProblem("--noise and --rho need an adversary; drop them or pass --adversary feature or sample.")
-    return noap.NoAdversary()
+    kind = BY_KEY[name]
+    if kind is NoAdversary and (noise or rho):
+        raise InvalidProblem(f"--noise and --rho need an adversary; drop them or pass --adversary {_with_budget()}.")
+    return kind.with_budget(rho) if rho is not None else kind.with_noise(0.1 if noise is None else noise, n)
 
 
 def family_of(name: AdversaryName) -> Callable[[float], Adversary]:
     """Return what makes an adversary from a budget; "none" has no budget to vary."""
-    if name is AdversaryName.none:
-        raise InvalidProblem("--adversary none has no budget to vary; pass feature or sample.")
-    return noap.FeatureWise if name is AdversaryName.feature else noap.SampleWise
+    kind = BY_KEY[name]
+    if kind not in PATH_SERVES:
+        raise InvalidProblem(f"--adversary {name} has no budget to vary; pass {_with_budget()}.")
+    return kind.with_budget
 
 
 def noise_unit(name: AdversaryName, n: int) -> float:
     """Return the budget rho of noise 1 on n samples."""
-    return math.sqrt(n) if name is AdversaryName.feature else 1.0
+    return BY_KEY[name].noise_unit(n)
+
+
+def _with_budget() -> str:
+    return " or ".join(kind.key for kind in PATH_SERVES)
 
 
 def budgets_of(name: AdversaryName, noises: str | None, rhos: str | None, n: int) -> FloatArray | None:

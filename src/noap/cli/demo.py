@@ -1,7 +1,6 @@
 """`noap demo`: the main jobs on data that ship with scikit-learn."""
 
 import json as json_module
-import math
 import time
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +11,7 @@ from rich.console import Console
 
 import noap
 from noap._preprocess import standardise
+from noap.adversaries import Adversary
 from noap.cli.options import Force, Json
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.cli.path import print_path
@@ -52,11 +52,12 @@ def demo(
     bunch = load_wine()
     names = tuple(str(name) for name in bunch.feature_names)
     Z, _, _ = standardise(bunch.data, center=True, scale=True)
-    root_n = math.sqrt(len(Z))
+
+    def at(level: float) -> Adversary:
+        return noap.FeatureWise.with_noise(level, len(Z))
 
     def solve(level: float) -> noap.Result:
-        adversary = noap.FeatureWise(level * root_n)
-        return noap.solve(noap.Problem(Z, k=k, adversary=adversary), progress=not json)
+        return noap.solve(noap.Problem(Z, k=k, adversary=at(level)), progress=not json)
 
     console.print(f"Wine data, {Z.shape[0]} samples of {Z.shape[1]} standardised measurements.")
     console.print(f"The adversary may move every measurement by {noise:g} standard deviations (root mean square).\n")
@@ -64,7 +65,7 @@ def demo(
     print_result(result, names, console)
     noises = np.linspace(0.0, 0.99, 34)
     robust_values = np.array([solve(level).value for level in noises])
-    vanilla_values = np.array([noap.FeatureWise(level * root_n).value(Z, vanilla.v) for level in noises])
+    vanilla_values = np.array([at(level).value(Z, vanilla.v) for level in noises])
     write_file(
         out,
         "--out",

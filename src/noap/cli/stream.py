@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from noap.adversaries import BY_KEY
 from noap.cli.budget import AdversaryName, adversary_of
 from noap.errors import InvalidProblem
 from noap.problem import Problem
@@ -28,9 +29,10 @@ def streamed_problem(
     """Return the problem of the standardised samples in FILE, and the names of its columns."""
     from noap.stream import summarise
 
-    if adversary is AdversaryName.sample:
+    if not BY_KEY[adversary].gram_suffices:
         raise InvalidProblem(
-            "--adversary sample moves samples one by one and needs them all in memory; pass one file without --stream."
+            f"--adversary {adversary} moves samples one by one and needs them all in memory; pass one file without "
+            "--stream."
         )
     summary = summarise(file)
     names = summary.names or ()

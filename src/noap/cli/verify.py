@@ -11,7 +11,7 @@ from rich.console import Console
 
 import noap
 from noap._preprocess import standardise
-from noap.adversaries import Adversary, FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import BY_NAME
 from noap.certificate.certificate import Claim
 from noap.certificate.fingerprint import fingerprint
 from noap.cli.budget import AdversaryName
@@ -23,16 +23,6 @@ from noap.errors import InvalidProblem
 __all__ = ["verify"]
 
 REJECTED = 4
-_ADVERSARIES: dict[str, type[Adversary]] = {
-    "FeatureWise": FeatureWise,
-    "SampleWise": SampleWise,
-    "NoAdversary": NoAdversary,
-}
-_NAMES = {
-    "FeatureWise": AdversaryName.feature,
-    "SampleWise": AdversaryName.sample,
-    "NoAdversary": AdversaryName.none,
-}
 # How data may have been prepared: centred, scaled.
 _PREPARED = {
     (True, True): "standardised",
@@ -73,7 +63,7 @@ def verify(
     """
     proof = noap.Certificate.load(certificate)
     claim = proof.claim
-    if claim.adversary not in _ADVERSARIES:
+    if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
     found, prepared = _named(claim, data)
     report = noap.verify(found, proof, time_limit=time_limit)
@@ -120,12 +110,12 @@ def _named(claim: Claim, data: Path) -> tuple[noap.Problem, str]:
 
 def _candidates(claim: Claim, data: Path) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
-    kind = _ADVERSARIES[claim.adversary]
-    adversary = NoAdversary() if kind is NoAdversary else kind(claim.rho)  # type: ignore[call-arg]
+    kind = BY_NAME[claim.adversary]
+    adversary = kind.with_budget(claim.rho)
     if wants_stream(data, False):
         for center, scale in _PREPARED:
             problem, _ = streamed_problem(
-                data, claim.k, _NAMES[claim.adversary], None, claim.rho, center=center, scale=scale
+                data, claim.k, AdversaryName(kind.key), None, claim.rho, center=center, scale=scale
             )
             yield problem, _PREPARED[center, scale]
         return

@@ -10,16 +10,23 @@ import numpy as np
 from noap._compiled import compile_once
 from noap._controls import Controls
 from noap._progress import SearchLine
-from noap.adversaries import FeatureWise, SampleWise
+from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
 from noap.errors import InvalidProblem
 from noap.exact.outcome import Outcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
 
-__all__ = ["prove", "proved_result"]
+__all__ = ["SERVES", "prove", "proved_result", "require_provable"]
 
-_ALL_THAT_DOUBLES_PROVE = "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or for a budget further from rho_max."
+# What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
+GRAM_SERVES = ENERGY_LESS_L1
+SAMPLES_SERVES = (SampleWise,)
+SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
+
+_ALL_THAT_DOUBLES_PROVE = (
+    "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
+)
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,11 @@ class _Search:
     solve: Callable[..., Outcome]
     kernel: Any
     trial: Problem
+
+
+def require_provable(problem: Problem) -> None:
+    """Raise InvalidProblem if no search is proved for the adversary."""
+    require_served(problem.adversary, SERVES, "Method 'exact'")
 
 
 def prove(
@@ -98,8 +110,10 @@ def _is(kind: type, given: object) -> bool:
 def _search_for(problem: Problem) -> _Search:
     # Each search brings its own kernels: they are loaded only when needed.
     tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
+    require_provable(problem)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    if problem.adversary.gram_suffices or problem.adversary.rho == 0:
+    idle = serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.rho == 0
+    if serves(GRAM_SERVES, problem.adversary) or idle:
         from noap.exact._kernels_node import examine
         from noap.exact.search import solve_gram
 

@@ -1,4 +1,4 @@
-"""The exact search for adversaries that see X only through |Xv|: vanilla and feature-wise.
+"""The exact search for the adversaries that leave (|Xv| - rho |v|_1)_+: vanilla and feature-wise.
 
 Two refutations share the work. The first goes straight for the asked gap; most problems end there. If it takes long, a
 ladder of coarser gaps runs beside it, so that whatever stops the search, the last finished rung is a proved bound for
@@ -50,7 +50,7 @@ def solve_gram(
     Parameters
     ----------
     problem : Problem
-        With an adversary for which X'X suffices, and a positive optimum.
+        With the adversary FeatureWise or NoAdversary, or SampleWise without a budget, and a positive optimum.
     controls : Controls
         Gap and time limit.
     v : array of shape (d,)

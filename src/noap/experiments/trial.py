@@ -15,6 +15,7 @@ import numpy as np
 
 import noap
 from noap import metrics
+from noap.adversaries import BY_KEY
 from noap.experiments.environment import environment
 from noap.experiments.methods import Finding, find
 from noap.experiments.spec import Model, Trial, canonical
@@ -69,7 +70,7 @@ def perform(trial: Trial) -> Outcome | None:
     _leave_interrupts_to_the_parent()
     try:
         draw = _draw(trial.model, trial.n, trial.seed)
-        adversary = noap.FeatureWise(trial.rho) if trial.adversary == "feature" else noap.SampleWise(trial.rho)
+        adversary = BY_KEY[trial.adversary].with_budget(trial.rho)
         problem = noap.Problem(draw.X, k=trial.model.k, adversary=adversary)
         started = time.perf_counter()
         finding = find(problem, trial.method, trial.seed)

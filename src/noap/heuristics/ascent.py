@@ -21,6 +21,7 @@ from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
 from noap.heuristics.leaders import Leaders
 from noap.heuristics.live import live_climber
+from noap.heuristics.oracle import works_on_gram
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
@@ -53,6 +54,8 @@ def ascent(problem: Problem, rng: np.random.Generator, funnel: Funnel | None = N
     """
     climber, live = live_climber(problem)
     for leaders in search(climber, min(problem.k, len(live)), rng, funnel or Funnel()):
+        if not leaders.batch.weights[0].any():
+            continue  # all that is left can be cancelled: the vector seen before is as good
         v = np.zeros(problem.n_features)
         v[live[leaders.batch.indices[0]]] = leaders.batch.weights[0]
         yield v
@@ -60,7 +63,7 @@ def ascent(problem: Problem, rng: np.random.Generator, funnel: Funnel | None = N
 
 def compile_ascent(problem: Problem) -> float:
     """Compile the kernels for a problem if this machine has not done so yet; returns the seconds it took."""
-    if not problem.adversary.gram_suffices:
+    if not works_on_gram(problem.adversary):
         return 0.0
     from noap.heuristics._kernels_climb import exchange  # loads Numba, which `import noap` should not
 

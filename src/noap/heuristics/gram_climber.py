@@ -31,7 +31,7 @@ _SMALL, _LARGE = 1e-100, 1e100
 
 
 class GramClimber:
-    """Climbs on the covariance, for adversaries that see X only through |Xv|: the budget is a threshold rho."""
+    """Climbs on the covariance, for the adversaries that leave (|Xv| - rho |v|_1)_+: the budget is a threshold rho."""
 
     def __init__(self, covariance: FloatArray, adversary: GramAdversary, k: int) -> None:
         from noap.heuristics import _kernels_climb  # loads Numba, which `import noap` should not

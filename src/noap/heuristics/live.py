@@ -1,13 +1,10 @@
 """Ascent looks only at the features, and samples, that screening leaves."""
 
-import math
-
 import numpy as np
 
-from noap.adversaries.base import GramAdversary
 from noap.heuristics.climber import Climber
 from noap.heuristics.gram_climber import GramClimber
-from noap.heuristics.oracle import GRAM_FEATURES
+from noap.heuristics.oracle import GRAM_FEATURES, in_units_of_samples, works_on_gram
 from noap.heuristics.sample_climber import SampleClimber
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg import products
@@ -27,8 +24,8 @@ def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
     if not problem.k <= len(live) <= _WORTH_COPYING * d:
         live = np.arange(d)
     k = min(problem.k, len(live))
-    adversary = problem.adversary.rescaled(1.0 / math.sqrt(problem.n_samples))
-    if isinstance(adversary, GramAdversary) and (problem.X is None or len(live) <= GRAM_FEATURES):
+    adversary = in_units_of_samples(problem)
+    if works_on_gram(adversary) and (problem.X is None or len(live) <= GRAM_FEATURES):
         return GramClimber(_live_covariance(problem, live), adversary, k), live
     X = problem.samples("a problem of this size")
     rows = _live_rows(problem)
@@ -42,7 +39,7 @@ def _live_rows(problem: Problem) -> IntArray | None:
     if problem.adversary.gram_suffices:
         return None
     rows = np.flatnonzero(problem.live_samples)
-    return rows if len(rows) <= _WORTH_COPYING * problem.n_samples else None
+    return rows if 0 < len(rows) <= _WORTH_COPYING * problem.n_samples else None
 
 
 def _live_covariance(problem: Problem, live: IntArray) -> FloatArray:

@@ -1,22 +1,27 @@
 """What a power method asks of the data: the value of vectors and the direction in which they improve.
 
-Two answers to the same questions. `GramOracle` works on the covariance, for adversaries that see X only
-through |Xv|; `SampleOracle` works on X itself. Both count in units of X/sqrt(n), so that the value of a
-vector is its distance squared.
+Two answers to the same questions. `GramOracle` works on the covariance, for the adversaries named in `GRAM_SERVES`;
+`SampleOracle` works on X itself, for any. Both count in units of X/sqrt(n), so that the value of a vector is its
+distance squared.
 """
 
 import math
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 
+from noap.adversaries import ENERGY_LESS_L1, serves
 from noap.adversaries.base import Adversary, GramAdversary
+from noap.errors import InvalidProblem
 from noap.heuristics.batch import Batch, entries
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["GRAM_FEATURES", "GramOracle", "Oracle", "oracle_of"]
+__all__ = ["GRAM_FEATURES", "GramOracle", "Oracle", "in_units_of_samples", "oracle_of", "works_on_gram"]
+
+# The adversaries for which X'X and rho stand for the samples; any other is asked for its responses to the samples.
+GRAM_SERVES = ENERGY_LESS_L1
 
 # X'X is formed up to this many features (half a gigabyte); beyond it heuristics work on X.
 GRAM_FEATURES = 8192
@@ -62,9 +67,25 @@ class GramOracle:
         return self.adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
 
 
+def works_on_gram(adversary: Adversary) -> TypeGuard[GramAdversary]:
+    """Return whether the heuristics may work on X'X alone, by the adversary's exact type."""
+    return serves(GRAM_SERVES, adversary)
+
+
+def in_units_of_samples(problem: Problem) -> Adversary:
+    """Return the adversary of X/sqrt(n), which must be of the same kind as that of X."""
+    adversary, kind = problem.adversary.rescaled(1.0 / math.sqrt(problem.n_samples)), type(problem.adversary)
+    if type(adversary) is not kind:
+        raise InvalidProblem(
+            f"adversary {kind.__name__} turns into {type(adversary).__name__} when it is rescaled; define rescaled in "
+            f"{kind.__name__} itself."
+        )
+    return adversary
+
+
 def oracle_of(problem: Problem) -> Oracle:
     """Return an oracle over all features and samples."""
-    adversary = problem.adversary.rescaled(1.0 / math.sqrt(problem.n_samples))
-    if isinstance(adversary, GramAdversary) and (problem.X is None or problem.n_features <= GRAM_FEATURES):
+    adversary = in_units_of_samples(problem)
+    if works_on_gram(adversary) and (problem.X is None or problem.n_features <= GRAM_FEATURES):
         return GramOracle(problem.covariance, adversary)
     return SampleOracle(problem.samples("a problem of this size"), problem.n_samples, adversary)

@@ -5,14 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import unit as unit_vector
 from noap.problem import Problem
 
-__all__ = ["Instance", "instance_of", "restricted"]
+__all__ = ["SERVES", "Instance", "instance_of", "require_program", "restricted"]
+
+# The adversaries that have a program (docs/mip.md).
+SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +25,7 @@ class Instance:
     Attributes
     ----------
     kind : "none", "feature" or "sample"
+        The key of the adversary; "none" also where it has no budget.
     features : array of int, shape (d,)
         The features of the model, as positions in the problem.
     k, n : int
@@ -75,6 +79,11 @@ def restricted(problem: Problem, features: IntArray) -> Problem:
         return Problem(problem.X[:, features], k, problem.adversary)
     part = problem.covariance[np.ix_(features, features)]
     return Problem.from_covariance(part, n_samples=problem.n_samples, k=k, adversary=problem.adversary)
+
+
+def require_program(problem: Problem) -> None:
+    """Raise InvalidProblem if the adversary has no mixed-integer program."""
+    require_served(problem.adversary, SERVES, "The mixed-integer program")
 
 
 def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None = None) -> Instance:
@@ -131,14 +140,5 @@ def _on(v: FloatArray, features: IntArray) -> FloatArray | None:
 
 
 def _kind(problem: Problem, simplify: bool) -> str:
-    adversary = problem.adversary
-    if isinstance(adversary, NoAdversary) or (simplify and adversary.rho == 0):
-        return "none"
-    if isinstance(adversary, FeatureWise):
-        return "feature"
-    if isinstance(adversary, SampleWise):
-        return "sample"
-    raise InvalidProblem(
-        f"adversary {type(adversary).__name__} has no mixed-integer program; use FeatureWise, SampleWise or "
-        "NoAdversary."
-    )
+    require_program(problem)
+    return NoAdversary.key if simplify and problem.adversary.rho == 0 else problem.adversary.key

@@ -6,6 +6,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import noap
+from noap._path.family import SERVES as PATH_SERVES
 from noap._preprocess import standardise
 from noap._validate import as_samples, as_sparsity
 from noap.errors import InvalidProblem
@@ -15,7 +16,7 @@ from noap.report.slider import Frame, frames_of
 
 __all__ = ["Report", "build_report"]
 
-_FAMILIES = {"feature": noap.FeatureWise, "sample": noap.SampleWise}
+_FAMILIES = {kind.key: kind for kind in PATH_SERVES}
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,7 +163,7 @@ def build_report(
         time_limit=time_limit,
         random_state=random_state,
     ).fit(Z)
-    unit = math.sqrt(n) if adversary == "feature" else 1.0
+    unit = _FAMILIES[adversary].noise_unit(n)
     return Report(
         title,
         names,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap._path.barcode import Row
+from noap.adversaries import BY_KEY
 from noap.report.numbers import down, percent_up, plain
 
 if TYPE_CHECKING:
@@ -44,30 +45,15 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
 
 def noise_sentence(report: "Report") -> str:
     """Return what a noise of 0.1 means here."""
-    if report.adversary == "sample":
-        return (
-            "Noise is how far the adversary may shift the score of every sample along the component: 0.1 means by "
-            "at most 0.1, in the units of the standardised data."
-            if report.scale
-            else "Noise is how far the adversary may shift the score of every sample along the component, in the units "
-            "of the data."
-        )
-    if report.scale:
-        return (
-            "Noise is the error the adversary may put on every feature, as a root mean square in standard deviations: "
-            "0.1 means a tenth of a standard deviation, and 1 is enough to wipe any feature out."
-        )
-    return "Noise is the error the adversary may put on every feature, as a root mean square in the units of the data."
+    return BY_KEY[report.adversary].noise_in_words(report.scale)
 
 
 def adversary_sentence(report: "Report") -> str:
     """Return who the adversary is."""
-    moved = (
-        "feature (every column of the table)" if report.adversary == "feature" else "sample (every row of the table)"
-    )
     return (
-        f"The adversary sees the component and then moves every {moved}, within the noise, so as to destroy as much of "
-        "the component's variance as possible. Real errors are kinder: what survives the adversary survives them."
+        f"The adversary sees the component and then moves every {BY_KEY[report.adversary].moves}, within the noise, "
+        "so as to destroy as much of the component's variance as possible. Real errors are kinder: what survives the "
+        "adversary survives them."
     )
 
 

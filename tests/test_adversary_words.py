@@ -1,0 +1,74 @@
+"""Adversaries speak for themselves: name, unit of noise, and what they move, said once and used everywhere."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noap
+from noap.adversaries import ADVERSARIES, BY_KEY, BY_NAME
+from noap.certificate.known import NAMES
+from noap.cli.budget import AdversaryName, adversary_of, noise_unit
+
+every_kind = pytest.mark.parametrize("kind", ADVERSARIES, ids=lambda kind: kind.__name__)
+N = 37
+
+
+def test_every_list_of_names_is_the_same():
+    assert list(BY_KEY) == [name.value for name in AdversaryName] == ["feature", "sample", "none"]
+    assert set(BY_NAME) == set(NAMES)
+    assert {getattr(noap, name) for name in BY_NAME} == set(ADVERSARIES)
+
+
+@every_kind
+def test_noise_is_turned_into_rho_alike_everywhere(kind):
+    unit = {"feature": math.sqrt(N), "sample": 1.0, "none": 1.0}[kind.key]
+    budget = 0.0 if kind is noap.NoAdversary else 0.3 * unit
+    assert kind.noise_unit(N) == noise_unit(AdversaryName(kind.key), N) == unit
+    assert type(kind.with_noise(0.3, N)) is type(kind.with_budget(0.3)) is kind
+    assert kind.with_noise(0.3, N).rho == budget
+    if budget > 0:
+        assert adversary_of(AdversaryName(kind.key), 0.3, None, N) == kind(budget)
+        assert adversary_of(AdversaryName(kind.key), None, 0.7, N) == kind.with_budget(0.7) == kind(0.7)
+    X = np.random.default_rng(0).standard_normal((N, 4))
+    model = noap.RobustSparsePCA(k=2, adversary=kind.key, noise=0.3, method="ascent").fit(X)
+    assert (model.noise_, model.rho_) == (0.3, budget)
+    if budget > 0:
+        given = noap.RobustSparsePCA(k=2, adversary=kind.key, rho=budget, method="ascent").fit(X)
+        assert (given.noise_, given.rho_) == (budget / unit, budget)
+
+
+def test_an_unknown_name_is_refused_also_after_the_fit():
+    X = np.random.default_rng(0).standard_normal((N, 4))
+    model = noap.RobustSparsePCA(k=2, method="ascent").fit(X).set_params(adversary="nobody")
+    with pytest.raises(noap.errors.InvalidProblem, match=r"adversary must be one of \('feature', 'sample', 'none'\)"):
+        model.robust_variance(X)
+
+
+@pytest.mark.parametrize("kind", [noap.FeatureWise, noap.SampleWise])
+def test_words_name_what_is_moved(kind):
+    assert kind.moves.startswith(kind.key)
+    for scaled in (True, False):
+        assert f"every {kind.key}" in kind.noise_in_words(scaled)
+    assert kind.noise_in_words(True) != kind.noise_in_words(False)
+
+
+def test_doors_ask_the_adversary_for_its_unit():
+    folder = Path(noap.__file__).parent
+    for name in ("cli/budget.py", "cli/verify.py", "cli/attack.py", "cli/demo.py", "estimator.py", "report/content.py"):
+        text = (folder / name).read_text(encoding="utf-8")
+        assert not re.search(r'math\.sqrt\(n\)|adversary == "', text), name
+
+
+def test_a_subclass_stays_what_it_is_when_rescaled():
+    class Mine(noap.FeatureWise):
+        pass
+
+    class Yours(noap.SampleWise):
+        pass
+
+    for made in (Mine(2.0), Yours(2.0)):
+        half = made.rescaled(0.5)
+        assert (type(half), half.rho) == (type(made), 1.0)

@@ -1,0 +1,184 @@
+"""Nothing is proved about an adversary by its looks: every theorem names the exact types it is about."""
+
+import ast
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import noap
+from judge import feature_wise_optimum, sample_wise_optimum
+from noap.certificate.bounds import bound_above
+from noap.certificate.certificate import Claim
+from noap.certificate.deadline import Deadline
+from noap.certificate.witness import value_below
+from noap.errors import InvalidProblem
+from noap.heuristics import live, oracle
+from noap.result import zero_result
+from strangers import STRANGERS, HalfBox, SameAsFeatureWise, Spectral, relative_of, spectral_optimum
+from strangers import FeatureWise as Impostor
+
+everyone = pytest.mark.parametrize("stranger", STRANGERS, ids=lambda a: f"{type(a).__name__} of {type(a).__module__}")
+SHIPPED = "FeatureWise, (SampleWise and NoAdversary|NoAdversary and SampleWise)"
+
+
+def data(seed=0, n=12, d=6):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
+
+
+@everyone
+@pytest.mark.parametrize("method", ["exact", "mip", "mip-r"])
+def test_methods_that_prove_refuse_strangers(stranger, method):
+    # Whatever the budget: where a known adversary has no say, and where it would cancel everything.
+    for factor in (0.0, 1.0, 1e6):
+        problem = noap.Problem(data(), k=3, adversary=stranger.rescaled(factor))
+        with pytest.raises(InvalidProblem, match=f"serves the adversaries {SHIPPED}, not {type(stranger).__name__} of"):
+            noap.solve(problem, method)
+
+
+@everyone
+@pytest.mark.parametrize("method", ["ascent", "ppm", "spca"])
+def test_methods_that_prove_nothing_take_any(stranger, method):
+    X = data()
+    problem = noap.Problem(X, k=3, adversary=stranger)
+    result = noap.solve(problem, method)
+    assert result.status is noap.Status.HEURISTIC
+    assert (result.bound, result.bound_proof, result.certificate) == (np.inf, None, None)
+    assert result.value == stranger.value(X, result.v)
+
+
+@everyone
+def test_zero_is_not_claimed_for_strangers(stranger):
+    problem = noap.Problem(data(), k=3, adversary=stranger.rescaled(1e6))
+    assert not problem.optimum_is_zero
+    with pytest.raises(InvalidProblem, match="not known to be 0"):
+        zero_result(problem, "ascent", 1e-4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = noap.solve(problem, "ascent")
+    assert result.status is noap.Status.HEURISTIC
+    assert result.value == problem.value(result.v)
+    nothing = noap.Problem(np.zeros((4, 3)), k=2, adversary=stranger)
+    assert noap.solve(nothing, "ascent").value == 0.0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_ascent_finds_the_optimum_of_a_stranger(seed):
+    X, k = data(seed), 3
+    spectral = noap.solve(noap.Problem(X, k=k, adversary=Spectral(1.5)), "ascent")
+    assert spectral.value == pytest.approx(spectral_optimum(X, k, 1.5), rel=1e-9)
+    half = noap.solve(noap.Problem(X, k=2, adversary=HalfBox(1.0)), "ascent")
+    assert half.value == pytest.approx(sample_wise_optimum(X, 2, 0.5), rel=1e-6)
+    impostor = noap.solve(noap.Problem(X, k=k, adversary=Impostor(2.0)), "ascent")
+    assert impostor.value == pytest.approx(feature_wise_optimum(X.T @ X, len(X), k, 1.0), rel=1e-6)
+
+
+def test_heuristics_on_the_gram_matrix_are_for_the_exact_types(monkeypatch):
+    def refuse(*_):
+        raise AssertionError
+
+    monkeypatch.setattr(live, "GramClimber", refuse)
+    monkeypatch.setattr(oracle, "GramOracle", refuse)
+    for stranger in STRANGERS:
+        for method in ("ascent", "ppm"):
+            noap.solve(noap.Problem(data(), k=3, adversary=stranger), method)
+    for known in (noap.FeatureWise(0.5), noap.NoAdversary()):
+        for method in ("ascent", "ppm"):
+            with pytest.raises(AssertionError):
+                noap.solve(noap.Problem(data(), k=3, adversary=known), method)
+
+
+class Forgetful(noap.FeatureWise):
+    def rescaled(self, factor):
+        return noap.FeatureWise(factor * self.rho)
+
+
+@pytest.mark.parametrize("method", ["ascent", "ppm"])
+def test_an_adversary_that_turns_into_another_is_refused(method):
+    with pytest.raises(InvalidProblem, match="Forgetful turns into FeatureWise"):
+        noap.solve(noap.Problem(data(), k=3, adversary=Forgetful(1.0)), method)
+
+
+@everyone
+def test_checker_refuses_strangers(stranger):
+    X = data()
+    known = noap.Problem(X, k=3, adversary=relative_of(stranger))
+    certificate = noap.solve(known).certificate
+    assert noap.verify(known, certificate).ok
+    problem = noap.Problem(X, k=3, adversary=stranger)
+    name = f"not about {type(stranger).__name__} of"
+    with pytest.raises(InvalidProblem, match=name):
+        noap.verify(problem, certificate)
+    with pytest.raises(InvalidProblem, match=name):
+        Claim.about(problem, 0.0, 1.0)
+    # The parts of the checker do not rely on its door.
+    with pytest.raises(InvalidProblem, match=name):
+        value_below(problem, certificate.places, certificate.weights)
+    for part in (problem, noap.Problem(X, k=3, adversary=stranger.rescaled(0.0))):
+        bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Deadline(None))
+        assert bound == np.inf
+        assert "says nothing about" in reason
+
+
+def test_checker_does_not_believe_the_search(monkeypatch):
+    from noap.exact import door
+
+    monkeypatch.setattr(door, "SERVES", (*door.SERVES, SameAsFeatureWise))
+    monkeypatch.setattr(door, "GRAM_SERVES", (*door.GRAM_SERVES, SameAsFeatureWise))
+    result = noap.solve(noap.Problem(data(), k=3, adversary=SameAsFeatureWise(1.0)))
+    assert result.proof is not None
+    with pytest.raises(InvalidProblem, match="not about SameAsFeatureWise of"):
+        _ = result.certificate
+
+
+def test_the_list_of_the_checker_is_its_own():
+    # The classes themselves it may name; not the tables that the methods share.
+    folder = Path(noap.__file__).parent / "certificate"
+    for path in folder.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("noap.adversaries"):
+                named = {alias.name for alias in node.names}
+                assert node.module in ("noap.adversaries", "noap.adversaries.base")
+                assert named <= {"Adversary", "FeatureWise", "SampleWise", "NoAdversary"}, path.name
+
+
+@everyone
+def test_covariances_are_for_the_exact_types(stranger):
+    X = data()
+    with pytest.raises(InvalidProblem, match="serves the adversaries FeatureWise and NoAdversary, not "):
+        noap.Problem.from_covariance(X.T @ X / len(X), n_samples=len(X), k=3, adversary=stranger)
+    result = noap.solve(noap.Problem(X, k=3, adversary=stranger), "ascent")
+    with pytest.raises(InvalidProblem, match=f"attacked_covariance serves the adversaries {SHIPPED}"):
+        result.attacked_covariance()
+    assert result.attack().shape == X.shape
+
+
+@pytest.mark.parametrize("make", [Spectral, HalfBox, Impostor], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("method", ["exact", "ascent"])
+def test_path_refuses_strangers(make, method):
+    with pytest.raises(InvalidProblem, match="path serves the adversaries FeatureWise and SampleWise, not "):
+        noap.path(data(), 3, make, [0.0, 1.0], method)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rho: noap.FeatureWise(rho**2),  # the optimum is no convex curve in that rho
+        lambda rho: noap.FeatureWise(rho) if rho < 0.5 else noap.SampleWise(rho),
+        lambda rho: noap.FeatureWise(rho) if rho == 0 else Impostor(rho),
+    ],
+)
+@pytest.mark.parametrize("method", ["exact", "ascent"])
+def test_path_is_about_one_adversary_and_its_budget(make, method):
+    with pytest.raises(InvalidProblem, match="adversary must give FeatureWise"):
+        noap.path(data(), 3, make, [0.0, 0.4, 1.5], method)
+
+
+@everyone
+def test_estimator_takes_names_only(stranger):
+    model = noap.RobustSparsePCA(adversary=stranger, k=2)
+    for fit in (lambda: model.fit(data()), lambda: model.partial_fit(data())):
+        with pytest.raises(InvalidProblem, match="adversary must be one of"):
+            fit()
