@@ -154,3 +154,8 @@ def test_paths_end_in_an_exact_zero():
     lower = (excess / (2 * Fraction(first))) ** 2 / 2  # sqrt(a) - b > (a - b^2)/(2 b') for every b' >= sqrt(a)
     assert Fraction(path.bounds[1]) >= lower > 0
     assert path.bounds[2] == 0.0
+
+
+def test_norms_of_tiny_attacks_do_not_vanish():
+    assert noap.SampleWise(1e-170).norm([[1e-170]]) == pytest.approx(1e-170, rel=1e-15)
+    assert noap.FeatureWise(1.0).norm([[3e160, 0.0], [4e160, 1.0]]) == pytest.approx(5e160, rel=1e-15)

@@ -10,7 +10,7 @@ from noap.adversaries.base import GramAdversary, checked_budget, vector_of
 from noap.linalg.products import scores
 from noap.linalg.screening import longest_column
 from noap.linalg.types import Data, FloatArray
-from noap.linalg.vectors import norms, soft, unit
+from noap.linalg.vectors import largest_norm, norms, soft, unit
 
 __all__ = ["FeatureWise"]
 
@@ -60,7 +60,7 @@ class FeatureWise(GramAdversary):
 
     def norm(self, E: ArrayLike) -> float:
         """Return the largest column norm of E."""
-        return float(norms(np.asarray(E, dtype=np.float64).T).max(initial=0.0))
+        return largest_norm(np.asarray(E, dtype=np.float64).T)
 
     def support_function(self, u: FloatArray, v: FloatArray) -> float:
         r"""Return :math:`\rho\|u\|_2\|v\|_1`."""

@@ -9,7 +9,7 @@ from noap.adversaries.base import Adversary, checked_budget, vector_of
 from noap.linalg.products import scores
 from noap.linalg.screening import longest_sample
 from noap.linalg.types import Data, FloatArray
-from noap.linalg.vectors import norms, soft, unit
+from noap.linalg.vectors import largest_norm, norms, soft, unit
 
 __all__ = ["SampleWise"]
 
@@ -51,7 +51,7 @@ class SampleWise(Adversary):
 
     def norm(self, E: ArrayLike) -> float:
         """Return the largest row norm of E."""
-        return float(norms(np.asarray(E, dtype=np.float64)).max(initial=0.0))
+        return largest_norm(np.asarray(E, dtype=np.float64))
 
     def support_function(self, u: FloatArray, v: FloatArray) -> float:
         r"""Return :math:`\rho\|u\|_1\|v\|_2`."""

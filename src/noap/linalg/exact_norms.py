@@ -55,7 +55,7 @@ def longer_than(vectors: FloatArray, threshold: float) -> BoolArray:
     array([ True,  True])
     """
     if threshold == 0.0:
-        present: BoolArray = vectors.any(axis=1)
+        present: BoolArray = np.asarray(vectors.any(axis=1))
         return present
     # Where the machine has a longer float it settles most of them at once.
     wide = vectors.astype(np.longdouble)

@@ -4,11 +4,13 @@ Every function takes an ``m x d`` array and works along its last axis, so that m
 heuristic advance as one matrix.
 """
 
+import math
+
 import numpy as np
 
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["keep_top_k", "norms", "orient", "soft", "top_k_indices", "unit"]
+__all__ = ["keep_top_k", "largest_norm", "norms", "orient", "soft", "top_k_indices", "unit"]
 
 
 def norms(rows: FloatArray) -> FloatArray:
@@ -19,6 +21,17 @@ def norms(rows: FloatArray) -> FloatArray:
     """
     squares: FloatArray = np.sqrt(np.einsum("...j,...j->...", rows, rows))
     return squares
+
+
+def largest_norm(rows: FloatArray) -> float:
+    r"""Return the largest Euclidean norm of a row, whatever the size of its entries; 0 without rows.
+
+    >>> largest_norm(np.array([[3e-170, 4e-170], [0.0, 0.0]]))
+    5e-170
+    """
+    exponent = math.frexp(float(np.abs(rows).max(initial=0.0)))[1]
+    # A power of two: the entries of the longest row keep their digits, and their squares stay in range.
+    return math.ldexp(float(norms(np.ldexp(rows, -exponent)).max(initial=0.0)), exponent)
 
 
 def unit(rows: FloatArray) -> FloatArray:
