@@ -192,9 +192,10 @@ class _Search:
         """Good directions, at most a handful."""
         if self.zero or not self.live:
             return []
-        starts = [*self._eigenvectors(), *self._patterns()]
-        if self.judge.adversary == "none" or self.judge.rho == 0.0:
-            return [v for _, v in self._eigenpairs()]
+        if self.rho == 0:
+            return self._eigenvectors()
+        small = self.rho * self.rho <= max(self.gram[j][j] for j in self.live) / 10**4
+        starts = [*(self._eigenvectors() if small else ()), *self._patterns()]
         step = self._sample_step if self.judge.adversary == "sample" else self._feature_step
         alive = []
         for start in starts:
@@ -264,26 +265,21 @@ class _Search:
         return _top(w, self.k), size / (length * length)
 
     def _eigenvectors(self):
-        small = self.judge.rho**2 <= 1e-4 * float(max(self.gram[j][j] for j in self.live))
-        return [v for _, v in self._eigenpairs()] if small else []
-
-    def _eigenpairs(self):
-        """Leading eigenpairs of the blocks of k features whose eigenvalue is the largest to 1e-9, four at most."""
-        d, size = self.judge.d, min(self.k, len(self.live))
+        """Leading eigenvectors of the blocks of k features whose eigenvalue is the largest to 1e-9, four at most."""
+        size = min(self.k, len(self.live))
         top = max(self.gram[j][j] for j in self.live)
         scaled = np.array([[float(x / top) for x in row] for row in self.gram])
         blocks = list(combinations(self.live, size))
         values = [np.linalg.eigvalsh(scaled[np.ix_(c, c)])[-1] for c in blocks]
         best = max(values)
-        near = sorted((c for x, c in zip(values, blocks, strict=True) if x >= best * (1 - 1e-9)))[:4]
-        pairs = []
-        for c in near:
-            value, w = _leading([[self.gram[i][j] / top for j in c] for i in c])
-            v = [Decimal(0)] * d
-            for j, x in zip(c, w, strict=True):
+        near = [c for x, c in zip(values, blocks, strict=True) if x >= best * (1 - 1e-9)]
+        vectors = []
+        for c in near[:4]:
+            v = [Decimal(0)] * self.judge.d
+            for j, x in zip(c, _leading([[self.gram[i][j] / top for j in c] for i in c]), strict=True):
                 v[j] = x
-            pairs.append((value, v))
-        return pairs
+            vectors.append(v)
+        return vectors
 
 
 def _signs(places, length):
@@ -316,7 +312,7 @@ def _distinct(ranked, count):
 
 
 def _leading(M):
-    """The largest eigenvalue and its vector, by Jacobi's rotations."""
+    """The eigenvector of the largest eigenvalue, by Jacobi's rotations."""
     m = len(M)
     M = [row[:] for row in M]
     Q = [[Decimal(int(i == j)) for j in range(m)] for i in range(m)]
@@ -340,4 +336,4 @@ def _leading(M):
                 for i in range(m):
                     Q[i][p], Q[i][q] = c * Q[i][p] - s * Q[i][q], s * Q[i][p] + c * Q[i][q]
     j = max(range(m), key=lambda i: M[i][i])
-    return M[j][j], [Q[i][j] for i in range(m)]
+    return [Q[i][j] for i in range(m)]
