@@ -178,23 +178,23 @@ class _Search:
         self.first, self.finalists, self.steps = first, finalists, steps
         self.rho = Decimal(judge.rho)
         data = [[Decimal(float(x)) for x in row] for row in judge.data]
-        top = max((abs(x) for row in data for x in row), default=Decimal(0))
-        self.zero = top == 0
         self.rows = data
         d = judge.d
         if judge.from_samples:
             self.gram = [[sum(row[i] * row[j] for row in data) for j in range(d)] for i in range(d)]
         else:
             self.gram = [[judge.n * x for x in row] for row in data]
-        self.live = [j for j in range(d) if self.gram[j][j] > 0]
+        # A covariance may be indefinite, so that a feature without variance is still worth something beside another.
+        self.live = [j for j in range(d) if any(self.gram[j])]
+        self.top = max(abs(x) for row in self.gram for x in row)
 
     def best(self):
         """Good directions, at most a handful."""
-        if self.zero or not self.live:
+        if not self.live:
             return []
         if self.rho == 0:
             return self._eigenvectors()
-        small = self.rho * self.rho <= max(self.gram[j][j] for j in self.live) / 10**4
+        small = self.rho * self.rho <= self.top / 10**4
         starts = [*(self._eigenvectors() if small else ()), *self._patterns()]
         step = self._sample_step if self.judge.adversary == "sample" else self._feature_step
         alive = []
@@ -230,7 +230,7 @@ class _Search:
                     yield _top(v, self.k)
             return
         cost = self.rho * self.rho
-        yield from _signs([j for j in self.live if self.gram[j][j] > cost], d)
+        yield from _signs([j for j in self.live if self.gram[j][j] > cost or not self.judge.from_samples], d)
 
     def _feature_step(self, v):
         """(next v, distance of v squared over |v|^2), or None where the adversary leaves nothing."""
@@ -267,7 +267,7 @@ class _Search:
     def _eigenvectors(self):
         """Leading eigenvectors of the blocks of k features whose eigenvalue is the largest to 1e-9, four at most."""
         size = min(self.k, len(self.live))
-        top = max(self.gram[j][j] for j in self.live)
+        top = self.top
         scaled = np.array([[float(x / top) for x in row] for row in self.gram])
         blocks = list(combinations(self.live, size))
         values = [np.linalg.eigvalsh(scaled[np.ix_(c, c)])[-1] for c in blocks]

@@ -54,6 +54,10 @@ class Case:
             return self.X.astype(np.float32)
         if self.source == "sparse":
             return sparse.csr_array(self.X)
+        if self.source == "sparse in pieces":
+            return _in_pieces(self.X)
+        if self.source == "backwards":
+            return self.X[::-1, ::-1].copy()[::-1, ::-1]
         if self.source == "integers":
             return self.X.astype(np.int64)
         if self.source == "fortran":
@@ -69,6 +73,17 @@ class Case:
 
     def judge(self, rho=None):
         return Judge(self.adversary, self.rho if rho is None else rho, self.n, X=self.X, S=self.S)
+
+
+def _in_pieces(X):
+    """A sparse matrix that stores zeros, and most entries twice by halves, columns out of order."""
+    n, d = X.shape
+    half = X / 2
+    whole = half + half == X  # halving the smallest subnormal is not exact
+    first, second = np.where(whole, half, X), np.where(whole, half, 0.0)
+    data = np.hstack([second[:, ::-1], first]).ravel()
+    columns = np.tile(np.r_[np.arange(d)[::-1], np.arange(d)], n)
+    return sparse.csr_array((data, columns, np.arange(n + 1) * 2 * d), shape=(n, d))
 
 
 # -- scales ------------------------------------------------------------------------------------------------------------
@@ -185,46 +200,71 @@ def _stepped(x, ulps):
 
 # -- the draw ---------------------------------------------------------------------------------------------------------
 
-_SOURCES = ["samples"] * 5 + ["float32", "sparse", "covariance", "covariance", "fortran", "strided"]
+_SOURCES = ["samples"] * 5 + ["float32", "float32", "sparse", "sparse in pieces", "fortran", "strided", "backwards"]
+_SOURCES += ["covariance"] * 3
 
 
 def case(number):
     """The case of that number, always the same."""
     rng = np.random.default_rng([_SEED, number])
     adversary = str(rng.choice(["none", "feature", "feature", "sample", "sample"]))
-    n, d = int(rng.integers(1, 7)), int(rng.integers(1, 7))
+    source = str(rng.choice(_SOURCES))
+    shape = str(rng.choice(list(SHAPES)))
+    n, d = (int(x) for x in rng.integers(1, 7, 2))
     if adversary != "sample" and rng.random() < 0.2:
         n, d = n + 2, d + 2
-    k = d if rng.random() < 0.25 else int(rng.integers(1, d + 1))
-    shape = str(rng.choice(list(SHAPES)))
-    source = str(rng.choice(_SOURCES))
-    X = SHAPES[shape](rng, n, d)
-    S = None
-    if source == "float32":
-        with np.errstate(under="ignore"):
-            X = X.astype(np.float32).astype(np.float64)
-    elif source == "covariance" and adversary != "sample":
-        n_claimed = n if rng.random() < 0.7 else int(rng.choice([1, 100, 10**9, 2**53 - 1]))
-        S = _covariance(rng, X, n)
-        S, n, X = _scaled(rng, S), n_claimed, None
+    elif rng.random() < 0.1:
+        n, d = n + 9, min(d, 3)
+    X, S = SHAPES[shape](rng, n, d), None
+    if source == "covariance" and adversary == "sample":
+        source = "samples"
+    if source == "covariance":
+        shape, S = _covariance(rng, shape, X)
+        S, X, d = _scaled(rng, S), None, len(S)
+        if rng.random() < 0.3:
+            n = int(rng.choice([1, 100, 10**9, 2**53 - 1]))
+    elif source == "float32":
+        X = _single(rng, X)
     elif shape in ("signs", "few integers", "many integers") and rng.random() < 0.2:
         source = "integers"
     else:
-        source = "samples" if source == "covariance" else source
         X = _scaled(rng, X)
-    if X is not None and (source == "float32") and 0 < np.abs(X).max() < 1e-30:
-        X = np.zeros_like(X)
-    edges = thresholds(X, S, n, k, adversary) or [1.0]
-    budget = "none" if adversary == "none" else str(rng.choice(list(BUDGETS)))
-    rho = 0.0 if adversary == "none" else float(BUDGETS[budget](rng, edges))
-    gap = float(rng.choice([1e-2, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-9, 1e-9, 1e-9, 0.0]))
+    k = d if rng.random() < 0.25 else int(rng.integers(1, d + 1))
+    budget, rho = "none", 0.0
+    if adversary != "none":
+        budget = str(rng.choice(list(BUDGETS)))
+        rho = float(BUDGETS[budget](rng, thresholds(X, S, n, k, adversary) or [1.0]))
+    gap = float(rng.choice([1e-2, 1e-4, 1e-4, 1e-4, 1e-6, 1e-6, 1e-9, 1e-9, 1e-12, 0.0]))
     return Case(number, shape, source, adversary, budget, rho, k, n, gap, X, S)
 
 
-def _covariance(rng, X, n):
-    """X'X/n, symmetric to the last digit; now and then indefinite by what rounding alone would do."""
-    S = X.T @ X / n
+def _single(rng, X):
+    """X in single precision, also at the ends of its range."""
+    top = float(np.abs(X).max())
+    if top > 0 and rng.random() < 0.4:
+        X = X / top * float(rng.choice([3e38, 1e30, 1e-30, 1.2e-38, 1e-44]))
+    with np.errstate(under="ignore"):
+        return X.astype(np.float32).astype(np.float64)
+
+
+def _covariance(rng, shape, X):
+    """X'X/n, symmetric to the last digit; now and then indefinite, within what is taken for rounding."""
+    S = X.T @ X / len(X)
     S = np.triu(S) + np.triu(S, 1).T
-    if rng.random() < 0.1 and len(S) > 1:
-        S = S - 3e-11 * np.trace(S) / len(S) * np.eye(len(S)) * (rng.random(len(S)) < 0.5)
+    kind = rng.random()
+    if kind < 0.1:
+        S = S - 3e-11 * np.trace(S) / len(S) * np.diag(rng.random(len(S)) < 0.5)
+    elif kind < 0.2:
+        return "no variance", _no_variance(rng, int(rng.integers(2, 7)))
+    return shape, S
+
+
+def _no_variance(rng, d):
+    """One feature with a variance; the others have none, or hardly any, and yet covariances: indefinite by `low`."""
+    low = 10.0 ** rng.uniform(-16, -10.3)
+    S = np.full((d, d), low)
+    S[0] = S[:, 0] = math.sqrt(low)
+    S *= rng.uniform(0.5, 0.999)
+    S[np.diag_indices(d)] = rng.choice([0.0, low, -low / 4, low**2], d)
+    S[0, 0] = 1.0
     return S

@@ -36,13 +36,17 @@ def test_no_claim_is_untrue_in_ten_thousand(first):
 
 def test_the_cases_are_what_they_promise():
     cases = [case(i) for i in range(1500)]
-    assert {c.shape for c in cases} == set(SHAPES)
+    assert {c.shape for c in cases} == {*SHAPES, "no variance"}
     assert {c.budget for c in cases} == {*BUDGETS, "none"}
     assert {c.adversary for c in cases} == {"none", "feature", "sample"}
     assert {c.source for c in cases} == {
-        "samples", "float32", "sparse", "covariance", "integers", "fortran", "strided",
+        "samples", "float32", "sparse", "sparse in pieces", "covariance", "integers", "fortran", "strided", "backwards",
     }  # fmt: skip
     tops = np.array([np.abs(c.X).max() for c in cases if c.X is not None])
+    for c in cases:
+        if c.X is not None:
+            given = c.given()
+            assert np.array_equal(given if isinstance(given, np.ndarray) else given.toarray(), c.X)
     assert tops.max() == 1e150
     assert tops[tops > 0].min() == 1e-150
     assert (tops == 0).any()
