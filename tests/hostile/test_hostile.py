@@ -8,6 +8,7 @@ import pytest
 from claims import complaints, value_is_true
 from hostile_cases import BUDGETS, Case, case
 from hostile_shapes import SHAPES
+from known_cases import KNOWN
 
 import judge as brute
 import noap
@@ -22,6 +23,11 @@ def test_no_claim_is_untrue(number):
     hostile = case(number)
     untrue = complaints(hostile)
     assert not untrue, f"{untrue}\n{hostile}"
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_no_claim_is_untrue_any_more(name):
+    assert not complaints(KNOWN[name])
 
 
 @pytest.mark.slow
