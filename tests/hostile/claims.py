@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 import noap
-from noap.errors import NoapWarning
+from noap.errors import InvalidProblem, NoapWarning
 from noap.result import Status
 from rational_judge import Truth, integers
 
@@ -27,7 +27,15 @@ def complaints(case):
 
 
 def _complaints(case):
-    problem = case.problem()
+    try:
+        problem = case.problem()
+    except InvalidProblem:
+        if not case.out_of_range():
+            raise
+        return
+    if case.out_of_range():
+        yield "range: data whose squares leave the range of float64 are taken"
+        return
     judge = case.judge()
     result = noap.solve(problem, gap=case.gap, time_limit=_SECONDS)
     climbed = noap.solve(problem, method="ascent")

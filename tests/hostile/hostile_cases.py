@@ -42,11 +42,16 @@ class Case:
             f"rho={self.rho!r}, k={self.k}, gap={self.gap}, {where}"
         )
 
-    def attacker(self, rho=None):
-        rho = self.rho if rho is None else rho
+    def out_of_range(self):
+        """Whether squares leave the range of float64, which noap says it does not take."""
+        top = float(np.abs(self.X if self.X is not None else self.S).max())
+        least, most = (1e-150, 1e150) if self.X is not None else (1e-300, 1e300)
+        return top > most or 0.0 < top < least
+
+    def attacker(self):
         if self.adversary == "none":
             return noap.NoAdversary()
-        return noap.FeatureWise(rho) if self.adversary == "feature" else noap.SampleWise(rho)
+        return noap.FeatureWise(self.rho) if self.adversary == "feature" else noap.SampleWise(self.rho)
 
     def given(self):
         """X as the user would hand it in."""
