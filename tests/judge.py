@@ -6,10 +6,30 @@ supports are enumerated too, so entries that vanish are covered. Sample-wise, di
 grid of the sphere and polished.
 """
 
+import math
+from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+
+
+def root_below(x):
+    """A rational at or below the root of a rational, to 36 digits."""
+    bits = 120
+    return Fraction(math.isqrt((x.numerator << (2 * bits)) // x.denominator), 1 << bits)
+
+
+def exact_feature_wise(X, v, rho):
+    """A rational at or below the robust variance of v / |v|, nearer than any float: no rounding of its own.
+
+    (|Xv| - rho |v|_1)_+^2 / (n |v|^2), with the root from below; every float is a rational.
+    """
+    weights = [Fraction(float(x)) for x in v]
+    rows = ([Fraction(float(x)) for x in row] for row in X)
+    energy = sum((sum(x * w for x, w in zip(row, weights, strict=True)) ** 2 for row in rows), Fraction(0))
+    distance = root_below(energy) - Fraction(float(rho)) * sum(map(abs, weights))
+    return max(distance, Fraction(0)) ** 2 / (len(X) * sum(w * w for w in weights))
 
 
 def vanilla_optimum(S, k):
