@@ -54,8 +54,8 @@ def climbed(X, rho, k, v):
 class Pair:
     """A matrix A of inner products, a pair and a target T below what the pair is worth; all of it exact.
 
-    u = sum c_j a_j over the entries of v, scaled to lie in the unit ball (to 36 digits on the sphere). Of A only the block
-    of v's features has to be a Gram matrix for u to exist, and those are its inner products a_j'u.
+    u = sum c_j a_j over the entries of v, scaled to lie in the unit ball (to 36 digits on the sphere). For u to exist
+    and have these inner products a_j'u, only the block of v's features has to be a Gram matrix.
 
     Attributes
     ----------
