@@ -80,7 +80,8 @@ def program():
     names = {"gurobi": "Gurobi", "scip": "SCIP", "highs": "HiGHS"}
     each = [f"{names[key]} {span(f'{x:.2g}' for x in over[key])}" for key in names]
     return (
-        f"one draw of it, n = 500, {len(budgets)} budgets, by the paper's program as printed, on 15 of the 100 features",
+        f"one draw of it, n = 500, {len(budgets)} budgets, by the paper's program as printed, on 15 of the 100 "
+        "features",
         f"after 60 s its bound for those 15, in units of the optimum: {', '.join(each)}",
     )
 
