@@ -138,8 +138,11 @@ def exact_pairs(seed, count, n=5, d=8):
     for trial in range(count):
         X = dyadic_data(rng, KINDS[trial % len(KINDS)], n, d)
         k = int(rng.integers(1, 5))
-        rho = float(rng.choice([0.0, 1e-12, 0.2, 0.5, 0.8])) * float(np.linalg.norm(X, axis=0).max())
-        v = climbed(X, rho, k, rng.standard_normal(d) * (np.arange(d) < k))
+        sizes = np.linalg.norm(X, axis=0)
+        share = float(rng.choice([0.0, 1e-12, 0.2, 0.5, 0.8, 0.999, 1 - 1e-9]))
+        rho = share * float(sizes.max())
+        start = rng.standard_normal(d) * (np.arange(d) < k) if share < 0.9 else np.eye(d)[np.argmax(sizes)]
+        v = climbed(X, rho, k, start)
         if v is not None:
             pair = Pair(X.T @ X, rho, k, v)
             if pair.T > 0:
