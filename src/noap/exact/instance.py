@@ -70,13 +70,14 @@ class GramInstance:
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
     """Return what makes every block of A that the search looks at dominate the true one, hence positive semidefinite.
 
-    The search works on blocks of at most 2k + 2 features: two supports and two more. With samples, rounding in
-    fl(a_i'a_j) is at most (n + 2) eps |a_i||a_j|, so such a block is off by at most (2k + 2)(n + 2) eps scale in norm.
-    A covariance is the data itself, but may be indefinite by what its validation allows.
+    One step looks at no more than 2k features: those of a pair's support, and those of the vector that an attack
+    responds to (docs/exact.md, "Blocks of two supports"). With samples, rounding in fl(a_i'a_j) is at most
+    (n + 2) eps |a_i||a_j|, so such a block is off by at most 2k (n + 2) eps scale in norm. A covariance is the data
+    itself, but may be indefinite by what its validation allows.
     """
     if problem.X is not None:
-        blocks = min(2 * problem.k + 2, len(A))
-        return 1.2e-16 * blocks * (problem.n_samples + 2) * float(np.diag(A).max())
+        block = min(2 * problem.k, len(A))
+        return 1.2e-16 * block * (problem.n_samples + 2) * float(np.diag(A).max())
     smallest, largest = problem.extreme_eigenvalues
     return (max(-smallest, 0.0) + 2e-15 * max(largest, 0.0)) / unit
 
