@@ -118,7 +118,8 @@ class Incumbent:
         asked = max(0.9999 * gap * self.value, 0.8 * rounding_allowance(self.value, instance.scale))
         asked -= 2.0 * instance.slack
         # The Schur tests lose a few ulps of scale. Where the budget leaves far less than that, nodes are closed by caps
-        # and propagation alone, which lose ulps of s_j and not of s_j^2.
-        lost = self.value + math.sqrt(self.value * instance.scale)
+        # and propagation alone, which lose ulps of s_j and not of s_j^2. Where it leaves nothing that doubles can tell
+        # from 0, no gap can be met, and the target only has to be positive.
+        lost = self.value + math.sqrt(self.value * instance.scale) if self.value > 0 else instance.scale
         rounding = 16.0 * instance.k * (instance.k + 3) * 1.2e-16 * lost
         return self.value + max(asked, rounding)
