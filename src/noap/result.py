@@ -7,7 +7,6 @@ from functools import cached_property
 
 import numpy as np
 
-from noap.adversaries import NoAdversary
 from noap.certificate.certificate import Certificate, Claim, Proof
 from noap.certificate.gram_proof import GramProof
 from noap.certificate.sample_proof import SampleProof
@@ -122,6 +121,7 @@ class Result:
         object.__setattr__(self, "v", v)
         object.__setattr__(self, "support", np.flatnonzero(v))
         object.__setattr__(self, "value", self.problem.value(v))
+        self.problem.check_unchanged()
         if self.bound < self.value:
             # Rounding may put the two an ulp apart; more than that is a wrong bound and must be heard.
             if self.value - self.bound > 1e-9 * max(self.value, 1e-3 * self.problem.scale):
@@ -138,6 +138,7 @@ class Result:
         """A proof of the bound for :func:`noap.verify` and for a file; None if the method gives none."""
         if self.proof is None:
             return None
+        self.problem.check_unchanged()
         return Certificate(
             Claim.about(self.problem, self.value, self.bound), self.support, self.v[self.support], self.proof
         )
@@ -183,7 +184,7 @@ class Result:
         matrix is (I+T)'S(I+T).
         """
         S, v, n = self.problem.covariance, self.v, self.problem.n_samples
-        if isinstance(self.problem.adversary, NoAdversary):
+        if self.problem.adversary.rho == 0:
             return S.copy()
         if self.problem.X is not None and not self.problem.adversary.gram_suffices:
             shift = self.attack()[:, self.support] @ v[self.support]  # E = shift v'

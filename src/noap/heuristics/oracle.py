@@ -66,5 +66,5 @@ def oracle_of(problem: Problem) -> Oracle:
     """Return an oracle over all features and samples."""
     adversary = problem.adversary.rescaled(1.0 / math.sqrt(problem.n_samples))
     if isinstance(adversary, GramAdversary) and (problem.X is None or problem.n_features <= GRAM_FEATURES):
-        return GramOracle(problem.covariance, adversary)
+        return GramOracle(problem.gram, adversary)
     return SampleOracle(problem.samples("a problem of this size"), problem.n_samples, adversary)
