@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
 
 __all__ = ["GramInstance", "Incumbent"]
@@ -49,7 +49,7 @@ class GramInstance:
     @classmethod
     def of(cls, problem: Problem) -> "GramInstance":
         """Cut the live features out of the problem."""
-        live = np.flatnonzero(problem.live_features)
+        live = np.flatnonzero(_live(problem))
         top = float(problem.column_norms.max()) ** 2 / problem.n_samples
         # Products of four entries must stay within range. A power of four changes no digit, and neither does its root.
         unit = 4.0 ** round(math.log(top, 4.0)) if not 1e-60 < top < 1e60 else 1.0
@@ -64,6 +64,20 @@ class GramInstance:
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
         rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
         return cls(A, rho, min(problem.k, len(live)), live, norms, scale, slack, offset, unit)
+
+
+def _live(problem: Problem) -> BoolArray:
+    """Mask of the features that can be non-zero in an optimum of the matrix that the search works on.
+
+    A covariance is raised before the search, and so are the norms of its columns. A feature without a single entry does
+    nothing for any direction.
+    """
+    if problem.X is not None:
+        return problem.live_features
+    squares = np.maximum(np.diag(problem.covariance) + problem.diagonal_shift, 0.0)
+    norms = np.sqrt(problem.n_samples * squares) * (1 + 1e-15)
+    live: BoolArray = problem.adversary.live_features(norms) & problem.covariance.any(axis=0)
+    return live
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:

@@ -1,7 +1,7 @@
 """Samples that stay what they were: a private copy where that is cheap, a fingerprint where it is not."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -68,8 +68,8 @@ def _held(array: npt.NDArray[Any], copied: bool) -> npt.NDArray[Any]:
         view = array.view()
         view.flags.writeable = False
         return view
-    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    return np.frombuffer(array.tobytes(order), dtype=array.dtype).reshape(array.shape, order=order)  # type: ignore[call-overload, no-any-return]
+    order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    return np.frombuffer(array.tobytes(order), dtype=array.dtype).reshape(array.shape, order=order)
 
 
 def _is_immutable(array: npt.NDArray[Any]) -> bool:
