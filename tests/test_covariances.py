@@ -213,7 +213,7 @@ def test_the_estimator_takes_a_rounded_correlation_matrix():
 
 
 def test_part_of_a_covariance_needs_no_second_opinion():
-    # The whole is positive semidefinite to 1e-10 of its largest eigenvalue; of the part's own, which is small, it is not.
+    # The whole is positive semidefinite to 1e-10 of its largest eigenvalue; the part is not to that of its own.
     S = np.diag([1.0, 1e-6, 1e-6])
     S[1, 2] = S[2, 1] = 1.00001e-6
     problem = problem_of(S, 1, noap.FeatureWise(1e-4))
