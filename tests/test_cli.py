@@ -192,3 +192,18 @@ def test_help_and_version():
         assert shown.returncode == 0
         assert f"noap {verb}" in shown.stdout
     assert noap("--version").stdout.startswith("noap ")
+
+
+def test_the_samples_of_a_file_are_looked_through_once(tmp_path, monkeypatch):
+    import noap._validate as validation
+    from noap.cli.app import app
+
+    file = tmp_path / "x.csv"
+    file.write_text("a,b,c\n1,2,3\n4,5,7\n7,8,8\n", encoding="utf-8")
+    looked = []
+    look = validation._check_entries
+    monkeypatch.setattr(validation, "_check_entries", lambda *given, **more: looked.append(1) or look(*given, **more))
+    for command in (["solve", str(file), "-k", "1"], ["path", str(file), "-k", "1"]):
+        looked.clear()
+        app([*command, "--json"], standalone_mode=False)
+        assert len(looked) == 1

@@ -164,3 +164,45 @@ def test_one_sample_is_a_problem():
     result = noap.solve(problem, method="ascent")
     assert result.value == pytest.approx(16.0)
     np.testing.assert_allclose(result.v, [0.6, 0.8, 0.0])
+
+
+def test_names_travel_without_frames():
+    names = ("a", "b", "c")
+    S = np.diag([3.0, 2.0, 1.0])
+    problem = noap.Problem.from_covariance(S, n_samples=4, k=2, adversary=noap.NoAdversary(), feature_names=names)
+    assert problem.feature_names == names
+    assert problem.restricted([2, 0]).feature_names == ("c", "a")
+    assert noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary(), feature_names=list(names)).feature_names == names
+    with pytest.raises(InvalidProblem, match="feature_names must hold 3 names, one for every feature, it holds 2"):
+        noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary(), feature_names=("a", "b"))
+
+
+def test_changed_problems_share_what_is_known_and_nothing_else():
+    X = np.random.default_rng(0).standard_normal((6, 4))
+    problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.1))
+    covariance = problem.covariance
+    attacked = problem.with_adversary(noap.SampleWise(0.2))
+    assert attacked.covariance is covariance
+    assert (problem.adversary, attacked.adversary) == (noap.FeatureWise(0.1), noap.SampleWise(0.2))
+    lengths = attacked.row_top_k_norms
+    wider = attacked.with_sparsity(4)
+    assert wider.k == 4
+    np.testing.assert_allclose(wider.row_top_k_norms, np.linalg.norm(X, axis=1))
+    assert attacked.row_top_k_norms is lengths
+    with pytest.raises(InvalidProblem, match="moves samples one by one"):
+        noap.Problem.from_covariance(covariance, n_samples=6, k=2, adversary=noap.NoAdversary()).with_adversary(
+            noap.SampleWise(0.1)
+        )
+    with pytest.raises(InvalidProblem, match="adversary must be"):
+        problem.with_adversary("feature")
+
+
+def test_blocks_of_the_covariance_are_those_of_the_whole():
+    X = np.random.default_rng(0).standard_normal((6, 4))
+    chosen = np.array([3, 1])
+    lazy, eager = (noap.Problem(X, k=2, adversary=noap.NoAdversary()) for _ in range(2))
+    whole = eager.covariance
+    for problem in (lazy, eager):
+        np.testing.assert_allclose(problem.covariance_columns(chosen), whole[:, chosen], rtol=1e-13)
+        np.testing.assert_allclose(problem.gram_block(chosen), whole[np.ix_(chosen, chosen)], rtol=1e-13)
+    assert "covariance" not in lazy.__dict__

@@ -5,7 +5,6 @@ import math
 
 import numpy as np
 
-from noap.linalg.products import columns
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Result
@@ -71,7 +70,7 @@ def lowest_tie(problem: Problem, v: FloatArray) -> tuple[FloatArray, tuple[tuple
 def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, FloatArray]]:
     """Return the vectors in which another feature has the weight of j and |Xv| is (nearly) the same, by feature."""
     support = np.flatnonzero(v)
-    cross = _covariances(problem, support)
+    cross = problem.covariance_columns(support)
     pulled = cross @ v[support]
     rest = pulled - v[j] * cross[:, np.searchsorted(support, j)]  # S times the vector without j
     diagonal = np.diag(problem.covariance) if problem.X is None else problem.column_norms**2 / problem.n_samples
@@ -86,11 +85,3 @@ def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, Float
         w[rival], w[j] = signs[rival] * v[j], 0.0
         vectors.append((int(rival), w))
     return vectors
-
-
-def _covariances(problem: Problem, support: np.ndarray) -> FloatArray:
-    """Return the columns of S = X'X/n that belong to the support; no d x d array unless there is one already."""
-    if problem.X is None or "covariance" in problem.__dict__:
-        return problem.covariance[:, support]
-    product: FloatArray = problem.X.T @ columns(problem.X, support) / problem.n_samples
-    return product

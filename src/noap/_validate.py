@@ -12,7 +12,7 @@ from noap.linalg.outward import definite_shift, least_shift
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["Symmetric", "as_covariance", "as_samples", "as_seconds", "as_sparsity", "names_of"]
+__all__ = ["Samples", "Symmetric", "as_covariance", "as_names", "as_samples", "as_seconds", "as_sparsity", "names_of"]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -51,8 +51,23 @@ def as_seconds(time_limit: Any) -> float | None:
     return seconds
 
 
-def as_samples(X: Any) -> tuple[Data, tuple[str, ...] | None]:
+class Samples(NamedTuple):
+    """Samples that have been looked through: `as_samples` takes them as they are.
+
+    Attributes
+    ----------
+    data : float array or CSR array of shape (n, d), finite and in range
+    names : tuple of str or None, one for every column
+    """
+
+    data: Data
+    names: tuple[str, ...] | None
+
+
+def as_samples(X: Any) -> Samples:
     """Return X as a read-only float array (float32 stays float32) or CSR array, and its column names."""
+    if isinstance(X, Samples):
+        return X
     if X is None:
         raise InvalidProblem("X must be an n x d array, got None.")
     names = names_of(X)
@@ -69,7 +84,7 @@ def as_samples(X: Any) -> tuple[Data, tuple[str, ...] | None]:
             f"X is empty (shape {data.shape[0]} x {data.shape[1]}); pass at least one sample and one feature."
         )
     _check_entries(data, names)
-    return data, names
+    return Samples(data, names)
 
 
 class Symmetric(NamedTuple):
@@ -169,6 +184,16 @@ def _half_a_digit(S: FloatArray) -> float:
         if (np.abs(S - np.round(S, decimals)) <= 2.0**-24 * np.abs(S)).all():
             return 0.5 * 10.0**-decimals if decimals else 0.0
     return 0.0
+
+
+def as_names(names: Any, d: int) -> tuple[str, ...] | None:
+    """Return names given for d features as a tuple of text, None for none."""
+    if names is None:
+        return None
+    listed = (names,) if isinstance(names, str) else tuple(str(name) for name in names)
+    if len(listed) != d:
+        raise InvalidProblem(f"feature_names must hold {d} names, one for every feature, it holds {len(listed)}.")
+    return listed
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:

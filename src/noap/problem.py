@@ -1,6 +1,8 @@
 """The problem: data, sparsity, adversary. Validated once, frozen ever after."""
 
+import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap._validate import Symmetric, as_covariance, as_samples, as_sparsity
+from noap._validate import Samples, Symmetric, as_covariance, as_names, as_samples, as_sparsity
 from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.errors import InvalidProblem
@@ -42,6 +44,8 @@ class Problem:
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise or NoAdversary
+    feature_names : sequence of str, optional
+        A name for every column; those of a DataFrame by default.
 
     Attributes
     ----------
@@ -65,15 +69,24 @@ class Problem:
     adversary: Adversary
     feature_names: tuple[str, ...] | None
 
-    def __init__(self, X: Any, k: int, adversary: Adversary) -> None:
-        given, names = as_samples(X)
+    def __init__(self, X: Any, k: int, adversary: Adversary, *, feature_names: Sequence[str] | None = None) -> None:
+        given, own_names = as_samples(X)
         data = frozen(given)
-        self._set(data, int(data.shape[0]), int(data.shape[1]), k, adversary, names)
+        n, d = int(data.shape[0]), int(data.shape[1])
+        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
     @classmethod
-    def from_covariance(cls, S: Any, *, n_samples: int, k: int, adversary: Adversary) -> "Problem":
+    def from_covariance(
+        cls,
+        S: Any,
+        *,
+        n_samples: int,
+        k: int,
+        adversary: Adversary,
+        feature_names: Sequence[str] | None = None,
+    ) -> "Problem":
         """Build the problem from S = X'X/n alone: enough for FeatureWise and NoAdversary.
 
         Parameters
@@ -87,7 +100,7 @@ class Problem:
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are sqrt(n S_jj).
-        k, adversary : as for Problem
+        k, adversary, feature_names : as for Problem
 
         Examples
         --------
@@ -97,19 +110,12 @@ class Problem:
         ... ).value([1.0, 0.0])
         8.0
         """
-        if type(adversary) is SampleWise:
-            raise InvalidProblem(
-                f"adversary {type(adversary).__name__} moves samples one by one, so a covariance S is not "
-                "enough; build Problem from the samples X."
-            )
-        if isinstance(adversary, Adversary):  # anything else is refused below, with its own sentence
-            require_served(
-                adversary, FROM_COVARIANCE_SERVES, "Problem.from_covariance", "build Problem from the samples X"
-            )
+        require_covariance_suffices(adversary)
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**53:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
-        known = as_covariance(S, definite=not isinstance(adversary, Adversary) or adversary.rho > 0)
-        return cls._of_symmetric(known, n_samples=int(n_samples), k=k, adversary=adversary)
+        known = as_covariance(S, definite=adversary.rho > 0)
+        names = as_names(feature_names, len(known.matrix)) or known.names
+        return cls._of_symmetric(known._replace(names=names), n_samples=int(n_samples), k=k, adversary=adversary)
 
     @classmethod
     def _of_symmetric(cls, known: Symmetric, *, n_samples: int, k: Any, adversary: Any) -> "Problem":
@@ -121,25 +127,77 @@ class Problem:
         problem.__dict__["lift"] = known.shift if known.indefinite else 0.0
         return problem
 
-    def part(self, features: IntArray, k: int) -> "Problem":
-        """Return the problem on the chosen features alone; the budget stays what it is."""
+    def with_adversary(self, adversary: Adversary) -> "Problem":
+        """Return the same data and sparsity against another adversary; what is known of the data is shared.
+
+        Examples
+        --------
+        >>> import noap
+        >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary())
+        >>> problem.with_adversary(noap.FeatureWise(1.0)).value([1.0, 0.0])
+        8.0
+        """
+        if self.X is None:
+            require_covariance_suffices(adversary)
+            if self.lift and adversary.rho > 0:
+                raise InvalidProblem(
+                    "S must be positive semidefinite for an adversary with a budget; build the problem from S with it."
+                )
+        return self._changed(adversary=_checked(adversary))
+
+    def with_sparsity(self, k: int) -> "Problem":
+        """Return the same data and adversary with another k; what is known of the data is shared.
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary()).with_sparsity(2).k
+        2
+        """
+        changed = self._changed(k=as_sparsity(k, self.n_features))
+        changed.__dict__.pop("row_top_k_norms", None)  # the one property that depends on k
+        return changed
+
+    def restricted(self, features: IntArray, k: int | None = None) -> "Problem":
+        """Return the problem on the chosen features alone; the budget stays what it is.
+
+        Parameters
+        ----------
+        features : array of int
+        k : int, optional
+            By default that of this problem, or the number of features if that is smaller.
+
+        Examples
+        --------
+        >>> import noap
+        >>> problem = noap.Problem([[3.0, 0.0, 1.0]], k=2, adversary=noap.NoAdversary(), feature_names=("a", "b", "c"))
+        >>> problem.restricted([2, 0]).feature_names
+        ('c', 'a')
+        """
+        features = np.asarray(features, dtype=np.intp)
+        k = min(self.k, len(features)) if k is None else k
+        names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)
         if self.X is not None:
-            return Problem(self.X[:, features], k, self.adversary)
+            return Problem(Samples(self.X[:, features], names), k, self.adversary)
         block = self.covariance[np.ix_(features, features)]
         block.flags.writeable = False
         # No eigenvalue of a block lies below the smallest of the whole.
-        known = Symmetric(block, None, self.diagonal_shift, self.lift > 0)
+        known = Symmetric(block, names, self.diagonal_shift, self.lift > 0)
         return Problem._of_symmetric(known, n_samples=self.n_samples, k=k, adversary=self.adversary)
 
+    def _changed(self, **fields: Any) -> "Problem":
+        changed = copy.copy(self)
+        for name, entry in fields.items():
+            object.__setattr__(changed, name, entry)
+        return changed
+
     def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: tuple[str, ...] | None) -> None:
-        if not isinstance(adversary, Adversary):
-            raise InvalidProblem(f"adversary must be FeatureWise, SampleWise or NoAdversary, got {adversary!r}.")
         fields = {
             "X": X,
             "n_samples": n,
             "n_features": d,
             "k": as_sparsity(k, d),
-            "adversary": adversary,
+            "adversary": _checked(adversary),
             "feature_names": names,
         }
         for name, entry in fields.items():
@@ -167,6 +225,22 @@ class Problem:
         covariance.flags.writeable = False
         self.check_unchanged()
         return covariance
+
+    def covariance_columns(self, features: IntArray) -> FloatArray:
+        """Return the d x m columns of S that belong to the features; no d x d array is formed for it."""
+        if "covariance" in self.__dict__ or self.X is None:
+            return self.covariance[:, features]
+        product: FloatArray = self.X.T @ products.columns(self.X, features) / self.n_samples
+        return product
+
+    def gram_block(self, features: IntArray) -> FloatArray:
+        """Return the m x m block of `gram` on the features; no d x d array is formed for it."""
+        if len(features) == self.n_features:
+            return self.gram
+        if "covariance" in self.__dict__ or self.X is None:
+            block: FloatArray = self.gram[np.ix_(features, features)]
+            return block
+        return products.gram(self.X[:, features]) / self.n_samples
 
     @cached_property
     def diagonal_shift(self) -> float:
@@ -300,3 +374,19 @@ class Problem:
         energy = np.sqrt(self.n_samples * max(variance, 0.0))
         away = self.adversary.distance_from_energy(np.array([energy]), weights[None, :])[0]
         return float(away) ** 2 / self.n_samples
+
+
+def _checked(adversary: Any) -> Adversary:
+    if not isinstance(adversary, Adversary):
+        raise InvalidProblem(f"adversary must be FeatureWise, SampleWise or NoAdversary, got {adversary!r}.")
+    return adversary
+
+
+def require_covariance_suffices(adversary: Any) -> None:
+    """Raise InvalidProblem if the adversary needs the samples themselves, or is unknown."""
+    if type(_checked(adversary)) is SampleWise:
+        raise InvalidProblem(
+            f"adversary {type(adversary).__name__} moves samples one by one, so a covariance S is not "
+            "enough; build Problem from the samples X."
+        )
+    require_served(adversary, FROM_COVARIANCE_SERVES, "Problem.from_covariance", "build Problem from the samples X")

@@ -1,6 +1,5 @@
 """One set of data, one sparsity, every budget: the problems that a path goes through."""
 
-import copy
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -61,13 +60,13 @@ class Family:
             base = Problem(X, k, first)
         elif X.X is None:
             # Validated for a positive budget, since all but the first point of a path have one.
-            base = Problem.from_covariance(X.covariance, n_samples=X.n_samples, k=k, adversary=make(1.0))
-            object.__setattr__(base, "adversary", first)
+            attacked = Problem.from_covariance(
+                X.covariance, n_samples=X.n_samples, k=k, adversary=make(1.0), feature_names=X.feature_names
+            )
+            base = attacked.with_adversary(first)
         else:
             X.check_unchanged()
-            base = Problem(X.X, k, first)
-        if isinstance(X, Problem):
-            object.__setattr__(base, "feature_names", X.feature_names)
+            base = X.with_sparsity(k).with_adversary(first)
         family = cls(base, make)
         family._compute_once()
         return family
@@ -97,9 +96,7 @@ class Family:
 
     def at(self, rho: float) -> Problem:
         """Return the problem with budget rho; what it has computed from the data is shared, not computed again."""
-        problem = copy.copy(self.base)
-        object.__setattr__(problem, "adversary", self.adversary(rho))
-        return problem
+        return self.base.with_adversary(self.adversary(rho))
 
     def distances(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
         r"""Return sqrt(n value) of every vector at every budget.

@@ -9,7 +9,6 @@ import noap
 from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
-from noap.mip.instance import restricted
 from noap.problem import Problem
 
 __all__ = ["TOLERANCE", "Score", "loss", "score"]
@@ -40,7 +39,7 @@ def score(problem: Problem, v: FloatArray) -> Score:
         return Score(0.0, 0.0, 0)
     direction = unit(keep_top_k(v[None, :], problem.k)[0])
     returned = problem.value(direction)
-    part = restricted(problem, np.flatnonzero(direction))
+    part = problem.restricted(np.flatnonzero(direction))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoapWarning)  # an optimum of 0 on this support is a value like any other
         again = noap.solve(part, gap=1e-6, time_limit=_RESOLVE_SECONDS, certificate=False).value

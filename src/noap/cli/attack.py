@@ -59,7 +59,7 @@ def attack(
         raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
     table = read_table(file)
     found = _Found(result, table)
-    Z, mean, scales = standardise(table.X, center=found.center, scale=found.scale, names=table.names)
+    Z, mean, scales = standardise(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
     before, after = float(np.mean((Z @ found.v) ** 2)), float(np.mean(((Z + E) @ found.v) ** 2))
     if not math.isclose(after, found.value, rel_tol=1e-6, abs_tol=1e-9 * before):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from noap._preprocess import standardise
-from noap._validate import as_samples
+from noap._validate import Samples, as_samples
 from noap.cli.output import write_file
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import Data, FloatArray
@@ -26,18 +26,14 @@ class Table:
     X: Data
     names: tuple[str, ...]
 
-    def frame(self) -> Any:
-        """Return the samples as a DataFrame, so that the names travel with them."""
-        return self._framed(self.X if isinstance(self.X, np.ndarray) else self.X.toarray())
+    @property
+    def samples(self) -> Samples:
+        """The samples with their names, looked through when the file was read."""
+        return Samples(self.X, self.names)
 
-    def standardised(self, center: bool, scale: bool) -> Any:
-        """Return the centred and scaled samples as a DataFrame."""
-        return self._framed(standardise(self.X, center=center, scale=scale, names=self.names)[0])
-
-    def _framed(self, rows: FloatArray) -> Any:
-        import polars as pl
-
-        return pl.DataFrame(rows, schema=list(self.names))
+    def standardised(self, center: bool, scale: bool) -> Samples:
+        """Return the centred and scaled samples."""
+        return Samples(standardise(self.samples, center=center, scale=scale)[0], self.names)
 
 
 def read_table(path: Path) -> Table:

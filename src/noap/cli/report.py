@@ -67,7 +67,7 @@ def report(
         raise InvalidProblem(f"--components must be from 1 to the number of features, {d}, got {components}.")
     budget = adversary_of(adversary, noise, rho, n)
     made = build_report(
-        table.frame(),
+        table.samples,
         k,
         adversary=adversary.value,
         noise=budget.rho / noise_unit(adversary, n),

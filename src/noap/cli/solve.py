@@ -7,7 +7,6 @@ import typer
 from rich.console import Console
 
 import noap
-from noap._preprocess import standardise
 from noap.cli.budget import AdversaryName, adversary_of
 from noap.cli.data import read_table
 from noap.cli.output import refuse_to_overwrite, write_text
@@ -89,8 +88,8 @@ def solve(
         problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale)
     else:
         table = read_table(file)
-        Z, _, _ = standardise(table.X, center=center, scale=scale, names=table.names)
-        problem, names = noap.Problem(Z, k=k, adversary=adversary_of(adversary, noise, rho, Z.shape[0])), table.names
+        budget = adversary_of(adversary, noise, rho, int(table.X.shape[0]))
+        problem, names = noap.Problem(table.standardised(center, scale), k=k, adversary=budget), table.names
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,

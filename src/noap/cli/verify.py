@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 
 import noap
-from noap._preprocess import standardise
 from noap.adversaries import BY_NAME
 from noap.certificate.certificate import Claim
 from noap.certificate.fingerprint import fingerprint
@@ -131,7 +130,7 @@ def _candidates(claim: Claim, data: Path) -> Iterator[tuple[noap.Problem, str]]:
         return
     for center, scale in itertools.product((True, False), repeat=2):
         try:
-            Z, _, _ = standardise(table.X, center=center, scale=scale, names=table.names)
+            samples = table.standardised(center, scale)
         except InvalidProblem:
             continue  # a constant column cannot be scaled: then it was not
-        yield noap.Problem(Z, k=claim.k, adversary=adversary), _PREPARED[center, scale]
+        yield noap.Problem(samples, k=claim.k, adversary=adversary), _PREPARED[center, scale]

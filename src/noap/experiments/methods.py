@@ -17,7 +17,7 @@ from noap.heuristics.ppm import ppm
 from noap.heuristics.truncated_power import screen_submatrix, truncated_leading_eigenvector, truncated_power
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
-from noap.mip.instance import instance_of, restricted
+from noap.mip.instance import instance_of
 from noap.mip.options import Options
 from noap.mip.search import Search
 from noap.problem import Problem
@@ -89,7 +89,7 @@ def _solved(problem: Problem, method: Method, seed: int) -> Finding:
     """Use `noap.solve`; restrict to Algorithm 1's features where asked."""
     settings = method.settings
     chosen = _chosen(problem, settings.pop("reduced_dim", None))
-    part = problem if chosen is None else restricted(problem, chosen)
+    part = problem if chosen is None else problem.restricted(chosen)
     result = noap.solve(
         part, method=method.solver, gap=method.gap, time_limit=method.time_limit, random_state=seed, **settings
     )
@@ -107,7 +107,7 @@ def _printed(problem: Problem, method: Method, seed: int) -> Finding:
     """Solve the paper's program to the letter, and take its own solution instead of the best vector known."""
     settings = method.settings
     chosen = _chosen(problem, settings.pop("reduced_dim", None))
-    part = problem if chosen is None else restricted(problem, chosen)
+    part = problem if chosen is None else problem.restricted(chosen)
     if part.optimum_is_zero:
         return Finding(np.zeros(problem.n_features), bound=0.0, proof="rigorous", scope=chosen)
     rank = settings.pop("rank", 3) if method.solver == "mip-r" else None

@@ -7,8 +7,7 @@ from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.oracle import GRAM_FEATURES, in_units_of_samples, works_on_gram
 from noap.heuristics.sample_climber import SampleClimber
 from noap.heuristics.sample_oracle import SampleOracle
-from noap.linalg import products
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import IntArray
 from noap.problem import Problem
 
 __all__ = ["live_climber"]
@@ -26,7 +25,7 @@ def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
     k = min(problem.k, len(live))
     adversary = in_units_of_samples(problem)
     if works_on_gram(adversary) and (problem.X is None or len(live) <= GRAM_FEATURES):
-        return GramClimber(_live_covariance(problem, live), adversary, k), live
+        return GramClimber(problem.gram_block(live), adversary, k), live
     X = problem.samples("a problem of this size")
     rows = _live_rows(problem)
     X = X if rows is None else X[rows]
@@ -40,12 +39,3 @@ def _live_rows(problem: Problem) -> IntArray | None:
         return None
     rows = np.flatnonzero(problem.live_samples)
     return rows if 0 < len(rows) <= _WORTH_COPYING * problem.n_samples else None
-
-
-def _live_covariance(problem: Problem, live: IntArray) -> FloatArray:
-    if len(live) == problem.n_features:
-        return problem.gram
-    if "covariance" in problem.__dict__:  # known already: cut it out instead of forming a smaller product
-        cut: FloatArray = problem.gram[np.ix_(live, live)]
-        return cut
-    return products.gram(problem.samples("covariance")[:, live]) / problem.n_samples

@@ -12,7 +12,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import unit as unit_vector
 from noap.problem import Problem
 
-__all__ = ["SERVES", "Instance", "instance_of", "require_program", "restricted"]
+__all__ = ["SERVES", "Instance", "instance_of", "require_program"]
 
 # The adversaries that have a program (docs/mip.md).
 SERVES = (FeatureWise, SampleWise, NoAdversary)
@@ -72,11 +72,6 @@ class Instance:
         return whole
 
 
-def restricted(problem: Problem, features: IntArray) -> Problem:
-    """Return the problem on the chosen features alone; the budget stays what it is."""
-    return problem.part(features, min(problem.k, len(features)))
-
-
 def require_program(problem: Problem) -> None:
     """Raise InvalidProblem if the adversary has no mixed-integer program."""
     require_served(problem.adversary, SERVES, "The mixed-integer program")
@@ -101,7 +96,7 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
         )
     kind = _kind(problem, screen)
     features = np.flatnonzero(problem.live_features) if screen else np.arange(problem.n_features)
-    part = problem if len(features) == problem.n_features else restricted(problem, features)
+    part = problem if len(features) == problem.n_features else problem.restricted(features)
     n = problem.n_samples
     samples = None
     covariance = part.covariance

@@ -13,7 +13,7 @@ from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
 from noap.mip.cuts import Cuts
-from noap.mip.instance import instance_of, require_program, restricted
+from noap.mip.instance import instance_of, require_program
 from noap.mip.options import Options
 from noap.mip.search import Search
 from noap.problem import Problem
@@ -135,7 +135,7 @@ def _run(problem: Problem, controls: Controls, method: str, options: Options) ->
     if problem.optimum_is_zero:
         return zero_result(problem, method, controls.gap)
     chosen = _chosen_features(problem, options.reduced_dim)
-    part = problem if chosen is None else restricted(problem, chosen)
+    part = problem if chosen is None else problem.restricted(chosen)
     v, interrupted = _incumbent(part, controls)
     search = Search(part, controls, options, v)
     if part.optimum_is_zero:

@@ -8,9 +8,8 @@ from typing import Any
 import noap
 from noap._path.family import SERVES as PATH_SERVES
 from noap._preprocess import standardise
-from noap._validate import as_samples, as_sparsity
+from noap._validate import Samples, as_samples, as_sparsity
 from noap.errors import InvalidProblem
-from noap.linalg.types import FloatArray
 from noap.report.components import Component, components_of
 from noap.report.slider import Frame, frames_of
 
@@ -130,15 +129,17 @@ def build_report(
         raise InvalidProblem(f"adversary must be one of {tuple(_FAMILIES)}, got {adversary!r}.")
     if not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
         raise InvalidProblem(f"noise must be a finite number of at least 0, got {noise!r}.")
-    data, own_names = as_samples(X)
+    samples = as_samples(X)
+    data, own_names = samples
     n, d = int(data.shape[0]), int(data.shape[1])
     k = as_sparsity(k, d)
     names = own_names or tuple(f"x{j}" for j in range(d))
-    Z, _, _ = standardise(data, center=center, scale=scale, names=names)
+    Z, _, _ = standardise(samples, center=center, scale=scale, names=names)
     if not Z.any():
         raise InvalidProblem("X has no variance: every column is constant; pass data that vary.")
+    _require_distinct(names)
     path = noap.path(
-        _named(Z, names),
+        Samples(Z, names),
         k,
         _FAMILIES[adversary],
         method=method,
@@ -178,11 +179,8 @@ def build_report(
     )
 
 
-def _named(Z: FloatArray, names: tuple[str, ...]) -> Any:
-    """Return the rows as a DataFrame, so that tables and plots of the path know the names."""
-    import polars as pl
-
+def _require_distinct(names: tuple[str, ...]) -> None:
+    """Tables and plots of the path tell features apart by their names."""
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InvalidProblem(f"X has several columns called {twice!r}; give every feature its own name.")
-    return pl.DataFrame(Z, schema=list(names))

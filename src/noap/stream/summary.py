@@ -57,12 +57,7 @@ class Summary:
             Subtract the means; divide by the standard deviations.
         """
         S, _, _ = self.moments.standardised(center=center, scale=scale, names=self.names)
-        source: Any = S
-        if self.names is not None:
-            import polars
-
-            source = polars.DataFrame(S, schema=list(self.names))
-        return Problem.from_covariance(source, n_samples=self.n_samples, k=k, adversary=adversary)
+        return Problem.from_covariance(S, n_samples=self.n_samples, k=k, adversary=adversary, feature_names=self.names)
 
 
 def summarise(source: Any, *, batch_bytes: int = BATCH_BYTES) -> Summary:

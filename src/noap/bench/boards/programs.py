@@ -13,7 +13,6 @@ from noap.bench.sources import strong_weak
 from noap.errors import BackendNotAvailable, NoapWarning
 from noap.linalg.types import IntArray
 from noap.mip import Cuts, list_backends
-from noap.mip.instance import restricted
 
 __all__ = ["PROGRAMS"]
 
@@ -33,7 +32,7 @@ def _run(setting: Setting) -> Iterator[Row]:
     for budget in setting.spec.program_budgets:
         whole = noap.Problem(X, k=_K, adversary=noap.FeatureWise(budget * math.sqrt(_N / _K)))
         chosen: IntArray = noap.screen_submatrix(whole.covariance, _K, _REDUCED)
-        problem = restricted(whole, chosen)
+        problem = whole.restricted(chosen)
         noap.solve(problem)  # compiles
         exact = noap.solve(problem, gap=1e-6, time_limit=setting.spec.exact_seconds)
         yield _row("-", EXACT, EXACT, budget, exact, exact.value)
