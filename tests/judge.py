@@ -6,40 +6,112 @@ supports are enumerated too, so entries that vanish are covered. Sample-wise, di
 grid of the sphere and polished.
 """
 
+import math
+from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
+# The exact values below come from below, and are too low by less than this, relatively or beside the scale.
+_DIGITS = Fraction(1, 10**30)
+
+
+def root_below(x):
+    """A rational at or below the root of a rational, to 36 digits."""
+    bits = 120 + max(0, x.denominator.bit_length() - x.numerator.bit_length())
+    return Fraction(math.isqrt((x.numerator << (2 * bits)) // x.denominator), 1 << bits)
+
+
+def exact_feature_wise(X, v, rho):
+    """A rational at or below the robust variance of v / |v|, to 36 digits: no rounding of its own.
+
+    (|Xv| - rho |v|_1)_+^2 / (n |v|^2), with the root from below; every float is a rational.
+    """
+    weights = [Fraction(float(x)) for x in v]
+    rows = ([Fraction(float(x)) for x in row] for row in X)
+    energy = sum((sum(x * w for x, w in zip(row, weights, strict=True)) ** 2 for row in rows), Fraction(0))
+    return _exact_worth(energy, weights, len(X), rho)
+
+
+def exact_from_covariance(S, n, v, rho):
+    """The same from S = X'X/n."""
+    V = np.flatnonzero(v)
+    weights = [Fraction(float(v[j])) for j in V]
+    rows = zip(weights, np.asarray(S)[np.ix_(V, V)], strict=True)
+    terms = (w * Fraction(float(s)) * y for w, row in rows for s, y in zip(row, weights, strict=True))
+    return _exact_worth(max(n * sum(terms, Fraction(0)), Fraction(0)), weights, n, rho)
+
+
+def exact_worth(problem, v):
+    """The same for a problem with samples or a covariance, feature-wise or with no adversary."""
+    rho = float(problem.adversary.rho)
+    if problem.X is None:
+        return exact_from_covariance(problem.covariance, problem.n_samples, v, rho)
+    X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
+    return exact_feature_wise(X, v, rho)
+
+
+def may_be_worth(problem, certificate):
+    """At or above what the vector of a certificate is worth, nearer than any float."""
+    v = np.zeros(problem.n_features)
+    v[certificate.places] = certificate.weights
+    return exact_worth(problem, v) * (1 + _DIGITS) + Fraction(problem.scale) * _DIGITS
+
+
+def _exact_worth(energy, weights, n, rho):
+    distance = root_below(energy) - Fraction(float(rho)) * sum(map(abs, weights))
+    return max(distance, Fraction(0)) ** 2 / (n * sum(w * w for w in weights))
+
 
 def vanilla_optimum(S, k):
     """max over k-sparse unit v of v'Sv, by enumeration."""
-    d = len(S)
-    return max(np.linalg.eigvalsh(S[np.ix_(c, c)])[-1] for c in combinations(range(d), k))
+    return vanilla_best(S, k)[0]
+
+
+def vanilla_best(S, k):
+    """The same, and a vector that attains it."""
+    supports = list(combinations(range(len(S)), k))
+    tops = [np.linalg.eigvalsh(S[np.ix_(c, c)])[-1] for c in supports]
+    best = list(supports[int(np.argmax(tops))])
+    v = np.zeros(len(S))
+    v[best] = np.linalg.eigh(S[np.ix_(best, best)])[1][:, -1]
+    return max(tops), v
 
 
 def feature_wise_optimum(G, n, k, rho, grid=160):
     """The optimum from G = X'X, exact to the accuracy of a one-dimensional search."""
+    return feature_wise_best(G, n, k, rho, grid)[0]
+
+
+def feature_wise_best(G, n, k, rho, grid=160):
+    """The optimum from G = X'X as above, and a k-sparse vector that attains it: None where the optimum is 0."""
     d = len(G)
-    best = 0.0
+    best, v = 0.0, None
     for size in range(1, k + 1):
         for c in combinations(range(d), size):
-            best = max(best, _on_support(G[np.ix_(c, c)], rho, best, grid))
-    return best**2 / n
+            value, found = _on_support(G[np.ix_(c, c)], rho, best, grid)
+            if value > best:
+                best, v = value, np.zeros(d)
+                v[list(c)] = found
+    return best**2 / n, v
 
 
 def _on_support(M, rho, floor, grid):
     size = len(M)
     lam, Q = np.linalg.eigh(M)
     lam = np.maximum(lam, 0.0)
+    best, v = floor, None
     # No vector on this support beats its top eigenvalue less rho |v|_1 >= rho.
     if np.sqrt(lam[-1]) - rho <= floor:
-        return floor
+        return best, v
     # Dense everywhere, denser near every eigenvalue (the "eigenvalue cases" are limits of the curve).
     offsets = lam[-1] * np.logspace(-9, 0, 24)
     nus = np.concatenate([np.linspace(0, lam[-1], grid), *(e + s * offsets for e in lam for s in (-1, 1))])
     nus = nus[(nus >= 0) & (nus <= lam[-1] * (1 + 1e-6))]
-    best = max(floor, _curve(lam, Q, Q.T @ Q[:, -1:], np.array([0.5 * lam[-1]]), rho)[0])
+    leading = _curve(lam, Q, Q.T @ Q[:, -1:], np.array([0.5 * lam[-1]]), rho)[0]
+    if leading > best:
+        best, v = leading, Q[:, -1]
     width = 2 * lam[-1] / grid
     for tail in product((-1.0, 1.0), repeat=size - 1):
         projected = Q.T @ np.array([[1.0, *tail]]).T
@@ -53,16 +125,23 @@ def _on_support(M, rho, floor, grid):
                 method="bounded",
                 options={"xatol": 1e-12 * lam[-1]},
             )
-            best = max(best, values[i], -found.fun)
-    return best
+            for value, nu in ((values[i], nus[i]), (-found.fun, found.x)):
+                if value > best:
+                    best, v = value, Q @ _along(lam, projected, np.array([nu]))[:, 0]
+    return best, v
+
+
+def _along(lam, projected, nus):
+    """(M - nu I)^-1 s in the basis of eigenvectors, normalised, for every nu."""
+    shifted = lam[:, None] - nus[None, :]
+    tiny = 1e-100 * lam[-1]
+    W = projected / np.where(np.abs(shifted) > tiny, shifted, tiny)
+    return W / np.linalg.norm(W, axis=0)
 
 
 def _curve(lam, Q, projected, nus, rho):
     """|Xv| - rho |v|_1 along v(nu) = (M - nu I)^-1 s, normalised, for every nu."""
-    shifted = lam[:, None] - nus[None, :]
-    tiny = 1e-100 * lam[-1]
-    W = projected / np.where(np.abs(shifted) > tiny, shifted, tiny)
-    W /= np.linalg.norm(W, axis=0)
+    W = _along(lam, projected, nus)
     return np.sqrt(lam @ W**2) - rho * np.abs(Q @ W).sum(axis=0)
 
 

@@ -248,8 +248,12 @@ def test_k_beyond_the_features_means_all_of_them(wine):
 
 
 def test_random_states_of_both_kinds(wine):
+    plain = fitted(wine, random_state=0, method="ascent")
     for state in (0, np.random.default_rng(0), np.random.RandomState(0)):
-        fitted(wine, random_state=state, method="ascent")
+        model = fitted(wine, random_state=state, method="ascent")
+        assert np.linalg.norm(model.components_, axis=1) == pytest.approx(1)
+        # On data this plain every start climbs to the same vector.
+        assert model.robust_variance_ == pytest.approx(plain.robust_variance_, rel=1e-9)
 
 
 @pytest.mark.parametrize(

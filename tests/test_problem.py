@@ -53,10 +53,10 @@ def test_integers_booleans_and_float32():
     assert noap.solve(problem, method="ascent").v.dtype == np.float64
 
 
-def test_data_is_neither_copied_nor_writable_nor_frozen_for_the_caller():
+def test_data_is_neither_shared_nor_writable_nor_frozen_for_the_caller():
     mine = X.copy()
     problem = noap.Problem(mine, k=2, adversary=ADVERSARY)
-    assert np.shares_memory(problem.X, mine)
+    assert not np.shares_memory(problem.X, mine)
     with pytest.raises(ValueError, match="read-only"):
         problem.X[0, 0] = 1
     mine[0, 0] = 1  # the caller's own array stays writable

@@ -89,6 +89,7 @@ def solve(
                 f"{name} is not an option of method {method!r}; it takes {', '.join(known) or 'none'}."
             )
     controls = Controls.checked(gap, time_limit, random_state, progress)
+    problem.check_unchanged()
     if problem.optimum_is_zero:
         warnings.warn(
             f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so the optimum is 0; "
@@ -174,7 +175,7 @@ def _run_ppm(
 
 
 def _vanilla(problem: Problem, start: ArrayLike | None, iterations: int) -> FloatArray:
-    S, k = problem.covariance, problem.k
+    S, k = problem.gram, problem.k
     first = truncated_leading_eigenvector(S, k) if start is None else _start(problem, start)
     return truncated_power(S, k, first, iterations)
 

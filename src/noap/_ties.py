@@ -74,7 +74,7 @@ def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, Float
     cross = _covariances(problem, support)
     pulled = cross @ v[support]
     rest = pulled - v[j] * cross[:, np.searchsorted(support, j)]  # S times the vector without j
-    diagonal = problem.column_norms**2 / problem.n_samples
+    diagonal = np.diag(problem.covariance) if problem.X is None else problem.column_norms**2 / problem.n_samples
     signs = np.where(rest * v[j] < 0, -1.0, 1.0)
     energy = float(v @ pulled)
     swapped = energy - v[j] * (pulled[j] + rest[j]) + 2 * signs * v[j] * rest + v[j] ** 2 * diagonal

@@ -2,18 +2,23 @@
 
 import math
 import operator
-from typing import Any
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from noap.errors import InvalidProblem
+from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.outward import definite_shift, least_shift
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["as_covariance", "as_samples", "as_seconds", "as_sparsity", "names_of"]
+__all__ = ["Symmetric", "as_covariance", "as_samples", "as_seconds", "as_sparsity", "names_of"]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
+# A covariance in double precision is positive semidefinite to this share of its largest eigenvalue; one in single
+# precision, or computed in it, to this one, and symmetric to it.
+_ROUNDING, _AS_GIVEN = 1e-10, 1e-6
 
 
 def as_sparsity(k: Any, d: int) -> int:
@@ -67,26 +72,103 @@ def as_samples(X: Any) -> tuple[Data, tuple[str, ...] | None]:
     return data, names
 
 
-def as_covariance(S: Any) -> tuple[FloatArray, tuple[str, ...] | None, tuple[float, float]]:
-    """Return S as a symmetric positive semidefinite float64 array, its column names and its extreme eigenvalues."""
+class Symmetric(NamedTuple):
+    """A matrix that stands for the data, as `as_covariance` returns it.
+
+    Attributes
+    ----------
+    matrix : array of shape (d, d), exactly symmetric, read-only
+    names : tuple of str, or None
+    shift : float
+        matrix + shift I is positive semidefinite, in exact arithmetic.
+    indefinite : bool
+        Whether the shift is more than rounding: matrix itself is not a covariance.
+    """
+
+    matrix: FloatArray
+    names: tuple[str, ...] | None
+    shift: float
+    indefinite: bool
+
+
+def as_covariance(S: Any, *, definite: bool = True) -> Symmetric:
+    """Return S as a symmetric float64 array with what makes it positive semidefinite.
+
+    Parameters
+    ----------
+    S : array-like of shape (d, d)
+    definite : bool
+        Whether it has to be positive semidefinite. One that is so to the precision of its entries is then raised, with
+        a warning, and any other refused; up to 1e-10 of the largest eigenvalue it is taken as it is. If not, any
+        symmetric matrix with a positive entry on its diagonal is taken as it is.
+    """
     names = names_of(S)
     dense = S.toarray() if _is_sparse(S) else _dense(S, names, "S")
     matrix = np.array(_checked_dtype(dense, "S"), dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise InvalidProblem(f"S must be a square matrix, got shape {matrix.shape}.")
     _check_entries(matrix, names, "S", largest=_LARGEST**2, smallest=_SMALLEST**2)
-    eigenvalues = np.linalg.eigvalsh((matrix + matrix.T) / 2)
-    slack = 1e-10 * max(eigenvalues[-1], 0.0)
-    if np.abs(matrix - matrix.T).max() > max(slack, 1e-10 * np.abs(matrix).max()):
+    # Values see the symmetric part alone; this is here to catch what was never meant to be symmetric.
+    if np.abs(matrix - matrix.T).max() > _AS_GIVEN * np.abs(matrix).max():
         raise InvalidProblem("S must be symmetric; pass X'X/n, or (S + S.T)/2 if S is symmetric by intent.")
-    if eigenvalues[0] < -slack:
-        raise InvalidProblem(
-            f"S must be positive semidefinite, its smallest eigenvalue is {eigenvalues[0]:.3g}; "
-            "pass a covariance X'X/n."
-        )
     matrix = (matrix + matrix.T) / 2
+    largest = float(matrix.diagonal().max())
+    if not definite and largest <= 0 and matrix.any():
+        raise InvalidProblem(
+            f"S must have a positive entry on its diagonal, the largest is {largest:.3g}; add c to all of it, which "
+            "adds c to the value of every direction."
+        )
+    shift = definite_shift(matrix)
+    # A power of two may be twice what is needed, and the size half the largest eigenvalue.
+    indefinite = shift > least_shift(matrix) and shift > 4 * _ROUNDING * _size(matrix)
+    if indefinite and definite:
+        _raise_diagonal(matrix, shift)
+        shift, indefinite = definite_shift(matrix), False
     matrix.flags.writeable = False
-    return matrix, names, (float(eigenvalues[0]), float(eigenvalues[-1]))
+    return Symmetric(matrix, names, shift, indefinite)
+
+
+def _raise_diagonal(S: FloatArray, shift: float) -> None:
+    """Add the shift to the diagonal, with a warning, if S is positive semidefinite to the precision of its entries."""
+    if shift > 2 * max(_AS_GIVEN * _size(S), min(len(S), 2 * math.sqrt(len(S))) * _half_a_digit(S)):
+        raise InvalidProblem(
+            f"S must be positive semidefinite, it has an eigenvalue of about {-0.75 * shift:.2g}; pass a covariance "
+            "X'X/n, or use NoAdversary, which takes any symmetric matrix."
+        )
+    S[np.diag_indices_from(S)] += shift
+    warnings.warn(
+        f"S is positive semidefinite only to the precision of its entries: {shift:.3g} was added to its diagonal, and "
+        "values and bounds are those of the raised matrix.",
+        NoapWarning,
+        stacklevel=4,
+    )
+
+
+def _size(S: FloatArray) -> float:
+    """Return about the largest eigenvalue, from below: the Rayleigh quotient after a few power steps."""
+    largest = max(float(S.diagonal().max()), 0.0)
+    pulled = S[int(np.argmax(S.diagonal()))]
+    for _ in range(12):
+        top = float(np.abs(pulled).max())
+        if top == 0:
+            break
+        v = pulled / top
+        pulled = S @ v
+        largest = max(largest, float(v @ pulled) / float(v @ v))
+    return largest
+
+
+def _half_a_digit(S: FloatArray) -> float:
+    """Return half a unit in the last decimal of entries that were rounded to 1 to 6 decimals, 0 for all others.
+
+    Rounding moves eigenvalues by at most d such halves; where it is as good as random by about 1.2 sqrt(d) of them.
+    Whole numbers count as exact.
+    """
+    for decimals in range(7):
+        # Decimals may have been kept in single precision.
+        if (np.abs(S - np.round(S, decimals)) <= 2.0**-24 * np.abs(S)).all():
+            return 0.5 * 10.0**-decimals if decimals else 0.0
+    return 0.0
 
 
 def names_of(X: Any) -> tuple[str, ...] | None:

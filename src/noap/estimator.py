@@ -186,7 +186,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self._sums_must_do("fit_covariance", "use fit with the samples")
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
-        covariance, names, _ = as_covariance(S)
+        covariance, names, *_ = as_covariance(S)
         d = len(covariance)
         offset = np.zeros(d) if mean is None else np.array(mean, dtype=np.float64)
         if offset.shape != (d,) or not np.isfinite(offset).all():

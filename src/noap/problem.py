@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap._validate import as_covariance, as_samples, as_sparsity
+from noap._validate import Symmetric, as_covariance, as_samples, as_sparsity
 from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.exact_norms import covariance_exceeds, smallest_budget, unsure
+from noap.linalg.frozen import changes, fingerprint, frozen
 from noap.linalg.screening import longer_columns, longer_samples
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import norms
 
 __all__ = ["Problem"]
@@ -34,8 +35,10 @@ class Problem:
     Parameters
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
-        Samples in rows. Used as given: not centred, not scaled, not copied. float32 stays float32; values
-        are computed in float64.
+        Samples in rows. Used as given: neither centred nor scaled. float32 stays float32; values are computed in
+        float64. Up to 256 MB X is copied, so that changing it later changes nothing here. A larger X is not copied but
+        fingerprinted: if it was changed after the Problem was built, `solve`, `verify` and every property that reads
+        it raise InvalidProblem.
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise or NoAdversary
@@ -63,8 +66,11 @@ class Problem:
     feature_names: tuple[str, ...] | None
 
     def __init__(self, X: Any, k: int, adversary: Adversary) -> None:
-        data, names = as_samples(X)
+        given, names = as_samples(X)
+        data = frozen(given)
         self._set(data, int(data.shape[0]), int(data.shape[1]), k, adversary, names)
+        if changes(data):
+            self.__dict__["_fingerprint"] = fingerprint(data)
 
     @classmethod
     def from_covariance(cls, S: Any, *, n_samples: int, k: int, adversary: Adversary) -> "Problem":
@@ -73,7 +79,12 @@ class Problem:
         Parameters
         ----------
         S : array-like of shape (d, d)
-            Symmetric, positive semidefinite to 1e-10 of its largest eigenvalue.
+            Symmetric, to 1e-6 of its largest entry. Without an adversary (NoAdversary, or rho = 0) any symmetric matrix
+            with a positive entry on its diagonal: the value is v'Sv, or 0 where that is negative. With one, positive
+            semidefinite: to 1e-10 of its largest eigenvalue S is taken as it is. To the precision of its
+            entries (1e-6, or what rounding to 1 to 6 decimals explains) it is raised: a warning says what was added to
+            the diagonal, and `covariance`, values, bounds and certificates are those of the raised matrix. Beyond, S is
+            refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are sqrt(n S_jj).
         k, adversary : as for Problem
@@ -97,13 +108,28 @@ class Problem:
             )
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**53:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
-        covariance, names, extremes = as_covariance(S)
+        known = as_covariance(S, definite=not isinstance(adversary, Adversary) or adversary.rho > 0)
+        return cls._of_symmetric(known, n_samples=int(n_samples), k=k, adversary=adversary)
+
+    @classmethod
+    def _of_symmetric(cls, known: Symmetric, *, n_samples: int, k: Any, adversary: Any) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, int(n_samples), covariance.shape[0], k, adversary, names)
+        problem._set(None, n_samples, len(known.matrix), k, adversary, known.names)
         # Written straight into the slots of the cached properties.
-        problem.__dict__["covariance"] = covariance
-        problem.__dict__["extreme_eigenvalues"] = extremes
+        problem.__dict__["covariance"] = known.matrix
+        problem.__dict__["diagonal_shift"] = known.shift
+        problem.__dict__["lift"] = known.shift if known.indefinite else 0.0
         return problem
+
+    def part(self, features: IntArray, k: int) -> "Problem":
+        """Return the problem on the chosen features alone; the budget stays what it is."""
+        if self.X is not None:
+            return Problem(self.X[:, features], k, self.adversary)
+        block = self.covariance[np.ix_(features, features)]
+        block.flags.writeable = False
+        # No eigenvalue of a block lies below the smallest of the whole.
+        known = Symmetric(block, None, self.diagonal_shift, self.lift > 0)
+        return Problem._of_symmetric(known, n_samples=self.n_samples, k=k, adversary=self.adversary)
 
     def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: tuple[str, ...] | None) -> None:
         if not isinstance(adversary, Adversary):
@@ -126,35 +152,70 @@ class Problem:
             f"k={self.k}, adversary={self.adversary!r})"
         )
 
+    def check_unchanged(self) -> None:
+        """Raise InvalidProblem if X was changed since the problem was built; only a large or sparse X can be."""
+        taken = self.__dict__.get("_fingerprint")
+        if taken is not None and self.X is not None and fingerprint(self.X) != taken:
+            raise InvalidProblem(
+                "X was changed after the Problem was built from it; build a new Problem, or leave X as it is."
+            )
+
     @cached_property
     def covariance(self) -> FloatArray:
         """S = X'X/n in float64, a d x d array; computed when first asked for."""
         covariance: FloatArray = products.gram(self.X) / self.n_samples
         covariance.flags.writeable = False
+        self.check_unchanged()
         return covariance
 
     @cached_property
-    def extreme_eigenvalues(self) -> tuple[float, float]:
-        """The smallest and the largest eigenvalue of the covariance, to rounding."""
-        eigenvalues = np.linalg.eigvalsh(self.covariance)
-        return float(eigenvalues[0]), float(eigenvalues[-1])
+    def diagonal_shift(self) -> float:
+        """A c such that S + cI is positive semidefinite, proved: a few ulps where the given S is so to rounding.
+
+        For problems built from a covariance, where it was found; X'X needs none.
+        """
+        return 0.0
+
+    @cached_property
+    def lift(self) -> float:
+        """What turns an indefinite S (rho = 0) into a Gram matrix, 0 for any other problem.
+
+        v'(S + cI)v = v'Sv + c for every unit v, so methods work on S + cI and take c off again.
+        """
+        return 0.0
+
+    @property
+    def gram(self) -> FloatArray:
+        """S + cI with c = `lift`: the covariance, but for an indefinite S."""
+        return self._lifted if self.lift else self.covariance
+
+    @cached_property
+    def _lifted(self) -> FloatArray:
+        lifted = self.covariance + self.lift * np.eye(self.n_features)
+        lifted.flags.writeable = False
+        return lifted
 
     @cached_property
     def column_norms(self) -> FloatArray:
-        """|a_j|, the norms of the d columns of X."""
+        """|a_j|, the norms of the d columns of X: the roots of n times the diagonal of `gram`."""
         if self.X is None:
-            from_diagonal: FloatArray = np.sqrt(self.n_samples * np.maximum(np.diag(self.covariance), 0.0))
+            squares = np.maximum(np.diag(self.covariance) + self.lift, 0.0)
+            from_diagonal: FloatArray = np.sqrt(self.n_samples * squares)
             return from_diagonal
-        return products.column_norms(self.X)
+        column_norms = products.column_norms(self.X)
+        self.check_unchanged()
+        return column_norms
 
     @cached_property
     def row_top_k_norms(self) -> FloatArray:
         """|top_k(x_i)|, per sample the largest score a k-sparse unit direction can give it."""
-        return products.row_top_k_norms(self.samples("row_top_k_norms"), self.k)
+        row_top_k_norms = products.row_top_k_norms(self.samples("row_top_k_norms"), self.k)
+        self.check_unchanged()
+        return row_top_k_norms
 
     @property
     def scale(self) -> float:
-        """The largest variance of a single feature, max_j |a_j|^2/n: the unit of absolute tolerances."""
+        """The largest variance of a single feature, max_j |a_j|^2/n, plus `lift`: the unit of absolute tolerances."""
         return float(self.column_norms.max()) ** 2 / self.n_samples
 
     @property
@@ -182,6 +243,8 @@ class Problem:
         """
         if not serves(ZERO_SERVES, self.adversary):
             return False
+        if self.X is None:
+            return not covariance_exceeds(self._largest_entry, self.n_samples, self.adversary.feature_floor)[0]
         if not self.live_features.any():
             return True
         return not self.adversary.gram_suffices and not self.live_samples.any()
@@ -193,9 +256,15 @@ class Problem:
             return self.adversary.rho_max(self.X, self.k)
         if isinstance(self.adversary, NoAdversary):
             return math.inf
-        diagonal = np.diag(self.covariance)
-        near = float(self.column_norms.max())
-        return smallest_budget(lambda rho: bool(covariance_exceeds(diagonal, self.n_samples, rho).any()), near)
+        entry = self._largest_entry
+        near = math.sqrt(self.n_samples * float(entry[0]))
+        return smallest_budget(lambda rho: bool(covariance_exceeds(entry, self.n_samples, rho)[0]), near)
+
+    @property
+    def _largest_entry(self) -> FloatArray:
+        """The largest |S_ij|: v'Sv is at most that times |v|_1^2, whether S is positive semidefinite or not."""
+        entries = np.diag(self.covariance) if self.k == 1 else np.abs(self.covariance)
+        return np.array([max(float(entries.max()), 0.0)])
 
     def samples(self, what: str) -> Data:
         """Return X, or raise InvalidProblem naming what cannot be had from a covariance."""
@@ -210,6 +279,11 @@ class Problem:
         ----------
         v : array of shape (d,)
             A unit vector (to 1e-9) with at most k non-zero entries.
+
+        Returns
+        -------
+        float
+            At least 0, also where v'Sv of an indefinite S is negative. (The optimum of such a problem is positive.)
         """
         direction = vector_of(v, self.n_features)
         length = float(norms(direction))

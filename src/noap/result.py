@@ -138,6 +138,7 @@ class Result:
         object.__setattr__(self, "v", v)
         object.__setattr__(self, "support", np.flatnonzero(v))
         object.__setattr__(self, "value", self.problem.value(v))
+        self.problem.check_unchanged()
         if self.bound < self.value:
             # Rounding may put the two an ulp apart; more than that is a wrong bound and must be heard.
             if self.value - self.bound > 1e-9 * max(self.value, 1e-3 * self.problem.scale):
@@ -154,6 +155,7 @@ class Result:
         """A proof of the bound for :func:`noap.verify` and for a file; None if the method gives none."""
         if self.proof is None:
             return None
+        self.problem.check_unchanged()
         return Certificate(
             Claim.about(self.problem, self.value, self.bound), self.support, self.v[self.support], self.proof
         )

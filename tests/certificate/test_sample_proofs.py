@@ -12,7 +12,7 @@ import judge
 import noap
 from cases import SHAPES, budget, small_data
 from noap.certificate.certificate import Certificate, Claim
-from noap.certificate.sample_proof import CLOSED, CONES, SPLIT, SampleProof
+from noap.certificate.sample_proof import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -171,4 +171,8 @@ def test_leaves_without_an_attack_are_written_as_such():
     problem = noise(0, 20, 10, 3, 1.5)
     _, certificate = solved(problem, node_limit=1)
     assert noap.verify(problem, certificate).ok
-    assert (certificate.proof.kind != SPLIT).any()
+    kind, attack = certificate.proof.kind, certificate.proof.attack
+    assert (kind == LENGTHS).sum() > 1
+    assert (attack[kind == LENGTHS] == 0).all()
+    # Only the root has an attack, so nothing below it can be closed by one of its own.
+    assert (attack > 0).nonzero()[0].tolist() == [0]

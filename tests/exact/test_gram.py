@@ -1,24 +1,25 @@
 """The exact search, vanilla and feature-wise, judged by brute force."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import noap
 from cases import SHAPES, budget, small_data
-from judge import feature_wise_optimum, vanilla_optimum
+from judge import exact_worth, feature_wise_best, vanilla_best
 from noap import Limit, Status
 from noap.exact.refutation import HIGH
 
 
-def check(problem, optimum, gap=1e-4, **options):
-    """No disagreement beyond the gap asked for, and never a bound below the optimum."""
+def check(problem, optimum, v, gap=1e-4, **options):
+    """Never a bound below what the judge's vector is worth; otherwise the gap asked for and the judge's rounding."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", noap.errors.NoapWarning)
         result = noap.solve(problem, gap=gap, **options)
     slack = 1e-9 * optimum + 1e-12 * problem.scale
-    assert result.bound >= optimum - slack
+    assert v is None or Fraction(result.bound) >= exact_worth(problem, v)
     assert result.value <= optimum + slack
     if not options:
         assert result.status is Status.OPTIMAL
@@ -34,8 +35,8 @@ def test_feature_wise_agrees_with_brute_force(shape, seed):
     k = int(rng.choice([1, d, rng.integers(1, d + 1)]))
     X = small_data(rng, shape, d)
     rho = budget(rng, np.linalg.norm(X, axis=0).max())
-    optimum = feature_wise_optimum(X.T @ X, len(X), k, rho)
-    check(noap.Problem(X, k=k, adversary=noap.FeatureWise(rho)), optimum)
+    optimum, v = feature_wise_best(X.T @ X, len(X), k, rho)
+    check(noap.Problem(X, k=k, adversary=noap.FeatureWise(rho)), optimum, v)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -53,13 +54,31 @@ def test_thresholds_agree_with_brute_force(shape, seed, monkeypatch):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("seed", range(20, 32))
+@pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+def test_no_bound_is_below_what_a_vector_is_worth(shape, seed):
+    """With no gap to hide in and no tolerance: the judge's vector is evaluated in exact arithmetic."""
+    rng = np.random.default_rng([seed, SHAPES.index(shape)])
+    d = int(rng.integers(1, 7))
+    k = int(rng.choice([1, d, rng.integers(1, d + 1)]))
+    X = small_data(rng, shape, d)
+    rho = budget(rng, np.linalg.norm(X, axis=0).max()) if seed % 2 else 0.0
+    _, v = feature_wise_best(X.T @ X, len(X), k, rho)
+    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho) if rho else noap.NoAdversary())
+    result = noap.solve(problem, gap=0.0, node_limit=5000)
+    for found in (v, result.v):
+        assert found is None or Fraction(result.bound) >= exact_worth(problem, found)
+    assert result.bound <= result.value * (1 + 1e-9) + 2e-12 * problem.scale or result.limit is Limit.NODES
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("seed", range(6))
 def test_vanilla_agrees_with_brute_force(shape, seed):
     rng = np.random.default_rng([seed, SHAPES.index(shape), 1])
     d = int(rng.integers(1, 10))
     k = int(rng.choice([1, d, rng.integers(1, d + 1)]))
     X = small_data(rng, shape, d)
-    check(noap.Problem(X, k=k, adversary=noap.NoAdversary()), vanilla_optimum(X.T @ X / len(X), k), gap=1e-8)
+    check(noap.Problem(X, k=k, adversary=noap.NoAdversary()), *vanilla_best(X.T @ X / len(X), k), gap=1e-8)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -85,13 +104,13 @@ def test_limits_keep_the_bound_valid(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((9, 7))
     rho = 0.35 * np.linalg.norm(X, axis=0).max()
-    optimum = feature_wise_optimum(X.T @ X, 9, 3, rho)
+    best = feature_wise_best(X.T @ X, 9, 3, rho)
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho))
     for nodes in (1, 2, 5, 20):
-        result = check(problem, optimum, node_limit=nodes)
+        result = check(problem, *best, node_limit=nodes)
         assert result.limit in (Limit.NODES, None)
         assert np.isfinite(result.bound)
-    assert check(problem, optimum, time_limit=1e-9).limit is Limit.TIME
+    assert check(problem, *best, time_limit=1e-9).limit is Limit.TIME
 
 
 def noise(n=60, d=60, seed=0):
@@ -256,5 +275,4 @@ def test_a_slightly_indefinite_covariance_keeps_its_bound_valid():
     S = np.array([[1.0, 0.9e-5], [0.9e-5, 0.0]])
     problem = noap.Problem.from_covariance(S, n_samples=4, k=2, adversary=noap.NoAdversary())
     result = noap.solve(problem, gap=1e-9)
-    assert result.bound >= np.linalg.eigvalsh(S)[-1]
-    assert result.bound >= problem.value(np.linalg.eigh(S)[1][:, -1])
+    assert Fraction(result.bound) >= exact_worth(problem, np.linalg.eigh(S)[1][:, -1])

@@ -1,16 +1,16 @@
 """Every inequality that the exact search prunes with, as a property over random data."""
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from noap.exact import _kernels_attack as attack
 from noap.exact import _kernels_caps as caps
 from noap.exact import _kernels_dominance as dominance_kernels
-from noap.exact import _kernels_node as node
 from noap.exact import _kernels_schur as schur_kernels
 from noap.exact import _kernels_semidefinite as semidefinite_kernels
 from noap.exact import _kernels_tighten as tighten
@@ -58,13 +58,22 @@ def test_caps_are_tight_for_one_slab(seed):
     assert bound == pytest.approx(best, abs=1e-3 * np.linalg.norm(c))
 
 
-@given(seeds, st.floats(0, 2), st.floats(0, 1), st.floats(0, 1))
-def test_chords_lie_above_f(seed, rho, a, b):
-    lo, hi = rho + min(a, b), rho + max(a, b)
-    alpha, beta = tighten.chord(lo, hi, rho)
-    s = np.linspace(lo, hi, 50)
-    assert (alpha * s**2 + beta >= f(s, rho) - 1e-12 * (1 + hi**2)).all()
+@given(
+    st.floats(0, 2), st.floats(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([1e-15, 1e-10, 4e-10, 6e-10, 1e-8]))
+)
+def test_chords_lie_above_f(rho, a, width):
+    """But for eight ulps of alpha hi^2: every use leaves far more room."""
+    lo = rho + a
+    hi = lo * (1 + width)
+    alpha, beta = (Fraction(x) for x in tighten.chord(lo, hi, rho))
     assert alpha >= 0
+    ulps = Fraction(1, 2**50) * (alpha * Fraction(hi) ** 2)
+    for s in np.linspace(lo, hi, 20).clip(lo, hi).tolist():
+        worth = max(Fraction(s) - Fraction(rho), Fraction(0)) ** 2
+        assert alpha * Fraction(s) ** 2 + beta >= worth - ulps
+    # And it touches f at the ends, unless the interval is so short that its slope would be all rounding.
+    if width > 1e-8:
+        assert abs(alpha * Fraction(hi) ** 2 + beta - (Fraction(hi) - Fraction(rho)) ** 2) <= ulps
 
 
 @given(seeds, st.floats(0.05, 1.5), st.booleans())
@@ -82,15 +91,16 @@ def test_attack_columns_bound_f_for_every_direction(seed, rho, with_gain):
     live = ceil > rho
     Y = kap * X + np.outer(w, dlt)
     s, tau = np.abs(X.T @ u), w @ u
-    assert (((Y.T @ u) ** 2)[live] >= f(s, rho)[live] - 1e-12).all()
+    ulps = 2.0**-47 * (1 + rho * nu) * ceil.max() ** 2  # of inner products, here and in the columns
+    assert (((Y.T @ u) ** 2)[live] >= f(s, rho)[live] - ulps).all()
     # The sharper statement holds for the columns a_j - rho sgn(g_j) w that were not scaled.
     sharp = (np.abs(g) >= rho) & (kap == 1.0) & (s >= rho)
     gained = f(s, rho) + rho * (1 - tau**2) * (s - rho)
-    assert (((Y.T @ u) ** 2)[sharp] >= gained[sharp] - 1e-12).all()
+    assert (((Y.T @ u) ** 2)[sharp] >= gained[sharp] - ulps).all()
     # Outside R the column is long enough to pay (1 + rho nu) f.
     outside = live & ~((np.abs(g) >= rho) & (kap == 1.0) & (dlt != 0))
-    assert (((Y.T @ u) ** 2)[outside] >= ((1 + rho * nu) * f(s, rho))[outside] - 1e-12).all()
-    assert (((alt * s) ** 2)[live] >= ((1 + rho * nu) * f(s, rho))[live] - 1e-12).all()
+    assert (((Y.T @ u) ** 2)[outside] >= ((1 + rho * nu) * f(s, rho))[outside] - ulps).all()
+    assert (((alt * s) ** 2)[live] >= ((1 + rho * nu) * f(s, rho))[live] - ulps).all()
 
 
 @given(seeds, st.floats(0.05, 0.8), st.booleans())
@@ -101,8 +111,7 @@ def test_gain_is_below_what_every_better_pair_has(seed, rho, at_best):
     s, g = np.abs(X.T @ u), X.T @ w
     chosen = np.argsort(-s)[:k]
     chosen = chosen[s[chosen] > rho]
-    if len(chosen) < 2:
-        return
+    assume(len(chosen) >= 2)
     T = 0.9 * f(s[chosen], rho).sum()
     inc, free_in = chosen[:2], chosen[2:]
     lo = rho + rng.uniform(0, 1, 2) * (s[inc] - rho)
@@ -115,7 +124,7 @@ def test_gain_is_below_what_every_better_pair_has(seed, rho, at_best):
     counted[free_in] &= nu * (s[free_in] - rho) <= 1.0
     have = rho * (s - rho)[[j for j in chosen if counted[j]]].sum()
     outside = rho * nu * f(s, rho)[[j for j in free_in if not counted[j]]].sum()
-    assert have + outside >= D - 1e-12
+    assert have + outside >= D
 
 
 @given(seeds, st.integers(0, 2), st.integers(0, 4), st.floats(0.6, 1.6), st.booleans())
@@ -150,7 +159,7 @@ def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, t
             # What is not marked takes part in no support above the threshold.
             for q in combinations(rest, p):
                 block = inc + list(q)
-                if np.linalg.eigvalsh(M[np.ix_(block, block)])[-1] > threshold * (1 + 1e-9):
+                if np.linalg.eigvalsh(M[np.ix_(block, block)])[-1] > threshold * (1 + 1e-13):
                     assert all(fails[j - n_inc] for j in q)
     if p <= 2 and level > 1.001:
         assert verdict == schur_kernels.CLOSED
@@ -161,11 +170,11 @@ def test_a_bound_on_the_largest_entries_is_one(seed, m, q, tau, steps, ties):
     rng = np.random.default_rng(seed)
     x = rng.integers(0, 3, m).astype(float) if ties else rng.exponential(size=m)
     bound, at = dominance_kernels.largest_sum(x, m, q, tau, steps)
-    exact = np.sort(x)[::-1][:q].sum()
-    assert bound >= exact * (1 - 1e-14)
+    exact = sum((Fraction(entry) for entry in np.sort(x)[::-1][:q].tolist()), Fraction(0))
+    assert Fraction(bound) >= exact * (1 - (m + 2) * Fraction(1, 2**53))  # any order of summation
     assert bound == pytest.approx(q * at + np.maximum(x - at, 0).sum())
     if steps == 12 and not ties:
-        assert bound <= 1.05 * exact
+        assert bound <= 1.05 * float(exact)
 
 
 @pytest.mark.parametrize("stored", [0, 640])
@@ -186,8 +195,7 @@ def test_dominance_closes_nothing_above_the_threshold(stored, seed, p, level, ki
     blocks = np.array(list(combinations(range(m), p)))
     top = np.linalg.eigvalsh(A[blocks[:, :, None], blocks[:, None, :]])[:, -1].max()
     threshold = level * top
-    if threshold <= 1.001 * np.diag(A).max():
-        return
+    assume(threshold > 1.001 * np.diag(A).max())
     ones, none = np.ones(m), np.zeros(m)
     root = 1 / np.sqrt(threshold - np.diag(A))
     warm = rng.uniform(1e-3, 1, m)
@@ -200,7 +208,7 @@ def test_dominance_closes_nothing_above_the_threshold(stored, seed, p, level, ki
         # What was left behind is a scaling that proves it.
         N = np.abs(A) * np.outer(root, root)
         np.fill_diagonal(N, 0)
-        assert (np.sort(N * warm, axis=1)[:, 1 - p :].sum(axis=1) < warm * (1 + 1e-9)).all()
+        assert (np.sort(N * warm, axis=1)[:, 1 - p :].sum(axis=1) < warm * (1 + 1e-12)).all()
     else:
         assert 0 <= worst < m
         assert measure > 0.99
@@ -235,51 +243,3 @@ def test_the_semidefinite_test_sees_signs_where_dominance_does_not():
     assert semidefinite_kernels.semidefinite(N, m, p, np.empty(m))
     assert not semidefinite_kernels.semidefinite(2.0 * np.eye(m) - N, m, p, np.empty(m))
     assert semidefinite_kernels.semidefinite(np.eye(m), m, m + 5, np.empty(m))
-
-
-@given(seeds, st.floats(0, 1.2), st.integers(1, 4), st.floats(0.3, 0.99))
-def test_a_node_never_loses_a_better_pair(seed, rho, k, share):
-    """A pair better than the target in a random node: after `look` the node still holds it and is not closed."""
-    rng = np.random.default_rng(seed)
-    n, d = 5, 6
-    X, u = rng.standard_normal((n, d)), unit(rng, n)
-    A = X.T @ X
-    A.flags.writeable = False
-    s = np.abs(X.T @ u)
-    chosen = np.argsort(-s)[:k]
-    chosen = chosen[s[chosen] > rho]
-    value = f(s[chosen], rho).sum()
-    if len(chosen) == 0 or value < 1e-3:
-        return
-    T = share * value
-    n_inc = int(rng.integers(0, len(chosen) + 1))
-    inc = rng.permutation(chosen)[:n_inc].astype(np.int64)
-    if n_inc and X[:, inc[0]] @ u < 0:
-        u = -u
-    signs = np.sign(X[:, inc].T @ u).astype(np.int64)
-    sign = np.where(rng.random(n_inc) < 0.5, signs, 0)
-    if n_inc:
-        sign[0] = 1
-    lo = np.maximum(rho, s[inc] - rng.uniform(0, 0.6, n_inc))
-    hi = np.minimum(np.linalg.norm(X[:, inc], axis=0), s[inc] + rng.uniform(0, 0.6, n_inc))
-    free = np.setdiff1d(np.arange(d), inc).astype(np.int64)
-    ceil = np.linalg.norm(X[:, free], axis=0)
-    w = unit(rng, n)
-    action, argument, n_free, distance, _, _ = node.look(
-        A, rho, k, T, float(np.diag(A).max()), X.T @ w, inc, sign, lo, hi, n_inc, free, ceil, len(free),
-        np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((k, d)), np.zeros(d, dtype=bool),
-    )  # fmt: skip
-    if action == node.DONE:
-        assert argument == node.AGAIN
-        assert distance**2 > T
-        return
-    tolerance = 1e-9
-    assert (sign[sign != 0] == signs[sign != 0]).all()
-    assert (lo <= s[inc] + tolerance).all()
-    assert (s[inc] <= hi + tolerance).all()
-    kept = set(free[:n_free])
-    wanted = set(chosen) - set(inc)
-    assert wanted <= kept
-    for j, top in zip(free[:n_free], ceil[:n_free], strict=True):
-        if j in wanted:
-            assert s[j] <= top + tolerance

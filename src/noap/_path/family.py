@@ -60,8 +60,11 @@ class Family:
         if not isinstance(X, Problem):
             base = Problem(X, k, first)
         elif X.X is None:
-            base = Problem.from_covariance(X.covariance, n_samples=X.n_samples, k=k, adversary=first)
+            # Validated for a positive budget, since all but the first point of a path have one.
+            base = Problem.from_covariance(X.covariance, n_samples=X.n_samples, k=k, adversary=make(1.0))
+            object.__setattr__(base, "adversary", first)
         else:
+            X.check_unchanged()
             base = Problem(X.X, k, first)
         if isinstance(X, Problem):
             object.__setattr__(base, "feature_names", X.feature_names)

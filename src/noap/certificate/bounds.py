@@ -46,20 +46,21 @@ def _from_gram(
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
         return math.inf, "the claimed bound is beyond all that these data could be worth"
-    try:
-        data = GramData.of(problem)
-    except ArithmeticError as error:
-        return math.inf, str(error)
-    if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
+    data = GramData.of(problem)
+    exactly = problem.adversary.rho == 0
+    if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
-    lift = absolute * data.scale + 2.0 * data.raised
+    # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.
+    lift = absolute * data.scale + (data.raised if exactly else 2.002 * data.raised)
     # The claim, and every level of the proof below it, raised by a hair; and by wider ones.
     raised = 1.0 + relative * np.array(_WIDER)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
     with np.errstate(over="ignore", under="ignore"):
         levels = np.minimum(np.outer(raised, np.ldexp(proof.levels, -2 * data.exponent)) + lift, claims[:, None])
     T, reason = check_gram(data, problem.k, proof, levels, claims, deadline)
-    return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
+    if reason:
+        return math.inf, reason
+    return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
 
 
 def _from_samples(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.certificate.samples import exponent_of, scaled_samples
-from noap.linalg.outward import UNIT, down, gamma, gram_with_error, scaled_up, up
+from noap.linalg.outward import UNIT, definite_shift, down, gamma, gram_with_error, scaled_up, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
@@ -31,8 +31,8 @@ class GramData:
     r_lo, r_hi : float
         The budget rho/sqrt(n) lies between these; both are 0 for a budget below 1e-20 of the longest column.
     raised : float
-        The vectors a_j may be those of a matrix that is larger than the given one by this much on the diagonal: a
-        covariance is made positive semidefinite. The optimum is raised by at most this.
+        The vectors a_j are those of a matrix that is larger than the given one by exactly this on the diagonal: a
+        covariance is made positive semidefinite. The optimum is raised by at most this; without a budget, by this.
     exponent : int
     """
 
@@ -110,28 +110,8 @@ class GramData:
 
 
 def _raised(A: FloatArray) -> tuple[FloatArray, float]:
-    """Add to the diagonal until a Cholesky factorisation proves the matrix positive semidefinite; returns how much.
-
-    A factorisation of a d x d matrix that succeeds is exact for one that differs by at most gamma(d + 2) times the
-    trace in norm.
-    """
-    if not A.any():
-        return A, 0.0
-    d = len(A)
-    diagonal = np.diag_indices(d)
-    trace = float(np.abs(A.diagonal()).sum()) * 1.001
-    room = gamma(d + 4) * trace * 1.01
-    shift = 2.0 * room
-    for _ in range(60):
-        lifted = A.copy()
-        lifted[diagonal] += shift - room
-        try:
-            np.linalg.cholesky(lifted)
-        except np.linalg.LinAlgError:
-            shift *= 2.0
-            room = gamma(d + 4) * (trace + d * shift) * 1.01
-            continue
-        lifted = A.copy()
-        lifted[diagonal] += shift
-        return lifted, shift * 1.001
-    raise ArithmeticError("the covariance is too far from positive semidefinite.")
+    """Add to the diagonal what a factorisation proves to make the matrix positive semidefinite; returns how much."""
+    shift = definite_shift(A)
+    lifted = A.copy()
+    lifted[np.diag_indices_from(lifted)] += shift
+    return lifted, shift

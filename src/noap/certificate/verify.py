@@ -78,7 +78,8 @@ def verify(problem: Problem, certificate: Certificate, *, time_limit: float | No
     -------
     Verification
         With ok = False and a reason if anything is not proved. It raises only if the arguments are of the wrong type,
-        and InvalidProblem if the adversary is of a type that the checker has no theorem about.
+        InvalidProblem if the adversary is of a type that the checker has no theorem about, or if the problem's X was
+        changed.
 
     Examples
     --------
@@ -98,6 +99,7 @@ def verify(problem: Problem, certificate: Certificate, *, time_limit: float | No
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
         )
+    problem.check_unchanged()
     deadline = Deadline(as_seconds(time_limit))
     started = time.perf_counter()
     value, bound, reason = _check(problem, certificate, deadline)

@@ -136,7 +136,7 @@ class Record:
             np.array(self.cut)[chosen] * float(np.sqrt(instance.unit)),
             np.array(self.nu)[chosen] / float(np.sqrt(instance.unit)),
             np.array(self.level, dtype=np.uint32)[chosen],
-            np.array(self.levels) * instance.unit,
+            np.maximum(np.array(self.levels) - instance.offset, 0.0) * instance.unit,
             live[np.array(each, dtype=np.int64)],
             np.array(self.starts, dtype=np.uint32),
             live[np.array(self.places, dtype=np.int64)],

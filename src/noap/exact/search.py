@@ -191,7 +191,8 @@ class Search:
     @property
     def gap(self) -> float:
         """The relative gap that is proved so far."""
-        return self.bound / self.incumbent.value - 1 if self.incumbent.value > 0 else 1.0
+        worth = self.incumbent.worth
+        return (self.bound - self.instance.offset) / worth - 1 if worth > 0 else 1.0
 
     def _late(self) -> bool:
         limit = self.controls.time_limit
@@ -207,10 +208,11 @@ class Search:
 
     def _reported_bound(self) -> float:
         """Return the bound in the units of the problem, with room for the rounding of the last few operations."""
-        return scaled_up(self.bound * (1 + 1e-14), math.frexp(self.instance.unit)[1] - 1)
+        raised = max(self.bound * (1 + 1e-14) - self.instance.offset, 0.0)
+        return scaled_up(raised, math.frexp(self.instance.unit)[1] - 1)
 
     def _point(self) -> TracePoint:
-        value = self.incumbent.value * self.instance.unit
+        value = self.incumbent.worth * self.instance.unit
         return TracePoint(self.controls.seconds, value, self._reported_bound(), self.nodes)
 
     def _note(self) -> None:

@@ -44,8 +44,8 @@ def _live_rows(problem: Problem) -> IntArray | None:
 
 def _live_covariance(problem: Problem, live: IntArray) -> FloatArray:
     if len(live) == problem.n_features:
-        return problem.covariance
+        return problem.gram
     if "covariance" in problem.__dict__:  # known already: cut it out instead of forming a smaller product
-        cut: FloatArray = problem.covariance[np.ix_(live, live)]
+        cut: FloatArray = problem.gram[np.ix_(live, live)]
         return cut
     return products.gram(problem.samples("covariance")[:, live]) / problem.n_samples

@@ -87,5 +87,5 @@ def oracle_of(problem: Problem) -> Oracle:
     """Return an oracle over all features and samples."""
     adversary = in_units_of_samples(problem)
     if works_on_gram(adversary) and (problem.X is None or problem.n_features <= GRAM_FEATURES):
-        return GramOracle(problem.covariance, adversary)
+        return GramOracle(problem.gram, adversary)
     return SampleOracle(problem.samples("a problem of this size"), problem.n_samples, adversary)

@@ -88,7 +88,7 @@ def screen_submatrix(
     >>> screen_submatrix(np.diag([1.0, 5.0, 3.0, 4.0]), k=1, reduced_dim=2)
     array([1, 3])
     """
-    matrix, _, _ = as_covariance(S)
+    matrix = as_covariance(S).matrix
     d = len(matrix)
     k = as_sparsity(k, d)
     if not k <= reduced_dim <= d:

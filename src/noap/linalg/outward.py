@@ -11,12 +11,14 @@ import numpy as np
 
 from noap.linalg.types import FloatArray
 
-__all__ = ["UNIT", "down", "gamma", "gram_with_error", "scaled_up", "up"]
+__all__ = ["UNIT", "definite_shift", "down", "gamma", "gram_with_error", "least_shift", "scaled_up", "up"]
 
 UNIT = 2.0**-53
 # Rows whose products are added in one matrix product; the blocks are then added one by one. Short blocks keep the
 # error bound small, long ones are fast.
 _BLOCK = 512
+# From here on LAPACK is called without the copies of NumPy's door to it, which cost as much as the factorisation.
+_LARGE = 512
 
 
 def gamma(n: float) -> float:
@@ -87,3 +89,71 @@ def gram_with_error(Y: FloatArray) -> tuple[FloatArray, float]:
     top = float(G.diagonal().max(initial=0.0))
     error = gamma(min(n, _BLOCK) + blocks + 4) * top * 1.001 + n * 1e-300
     return G, error
+
+
+def least_shift(S: FloatArray) -> float:
+    """Return the least that `definite_shift` adds to a matrix that is not 0: about d ulps of the trace."""
+    return 2.0 * _room(_trace(S), len(S))
+
+
+def definite_shift(S: FloatArray) -> float:
+    r"""Return c >= 0 such that :math:`S + cI` is positive semidefinite, in exact arithmetic.
+
+    A floating-point Cholesky factorisation of a d x d matrix that succeeds is exact for one that differs from it by at
+    most gamma(d + 2) times the trace in norm. So c is what such a factorisation of S + cI less that much room proves:
+    `least_shift` if S is positive semidefinite to rounding, otherwise a power of two, at most about twice as large as
+    need be. It is a power of two so that the same S gives the same c wherever it is computed.
+
+    Parameters
+    ----------
+    S : array of shape (d, d), symmetric and finite
+
+    Examples
+    --------
+    >>> definite_shift(np.array([[1.0, 2.0], [2.0, 1.0]])), definite_shift(np.eye(2)) < 1e-14
+    (2.0, True)
+    """
+    top = float(np.abs(S).max(initial=0.0))
+    if top == 0.0:
+        return 0.0
+    exponent = math.frexp(top)[1]
+    A = np.ldexp(S, -exponent)  # so that no product leaves the range of floats
+    trace = _trace(A)
+    least = 2.0 * _room(trace, len(A))
+    if _definite(A, trace, least):
+        return math.ldexp(least, exponent)
+    # By exponents: up in large steps, then the smallest power of two between the last two. Most factorisations that
+    # fail do so after a few columns.
+    low, step = math.floor(math.log2(least)), 8
+    high = low + step
+    while not _definite(A, trace, 2.0**high):
+        low, high = high, high + step
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _definite(A, trace, 2.0**middle) else (middle, high)
+    return math.ldexp(1.0, high + exponent)
+
+
+def _definite(A: FloatArray, trace: float, shift: float) -> bool:
+    """Return whether a factorisation proves A + shift I to be positive semidefinite."""
+    lifted = A.copy()
+    # The additions, too, are within the room: they change each diagonal entry by an ulp.
+    lifted[np.diag_indices_from(lifted)] += shift - _room(trace + len(A) * shift, len(A))
+    if len(A) > _LARGE:
+        from scipy.linalg.lapack import dpotrf  # takes the time of `import noap` to load
+
+        return int(dpotrf(lifted.T, lower=1, overwrite_a=1, clean=0)[1]) == 0
+    try:
+        np.linalg.cholesky(lifted)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _trace(A: FloatArray) -> float:
+    # Of a positive semidefinite matrix no entry exceeds the trace; of any other the trace says nothing.
+    return max(float(np.abs(A.diagonal()).sum()) * 1.001, float(np.abs(A).max(initial=0.0)))
+
+
+def _room(trace: float, d: int) -> float:
+    return gamma(d + 4) * trace * 1.01

@@ -74,11 +74,7 @@ class Instance:
 
 def restricted(problem: Problem, features: IntArray) -> Problem:
     """Return the problem on the chosen features alone; the budget stays what it is."""
-    k = min(problem.k, len(features))
-    if problem.X is not None:
-        return Problem(problem.X[:, features], k, problem.adversary)
-    part = problem.covariance[np.ix_(features, features)]
-    return Problem.from_covariance(part, n_samples=problem.n_samples, k=k, adversary=problem.adversary)
+    return problem.part(features, min(problem.k, len(features)))
 
 
 def require_program(problem: Problem) -> None:
@@ -99,6 +95,10 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
     incumbent : array of shape (n_features,), optional
         A unit k-sparse direction of the problem.
     """
+    if problem.lift:
+        raise InvalidProblem(
+            "The mixed-integer programs need a positive semidefinite covariance S; use method='exact', which takes any."
+        )
     kind = _kind(problem, screen)
     features = np.flatnonzero(problem.live_features) if screen else np.arange(problem.n_features)
     part = problem if len(features) == problem.n_features else restricted(problem, features)

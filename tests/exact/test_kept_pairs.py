@@ -1,0 +1,275 @@
+"""No step of the search cuts off a pair that is worth more than the target: exact arithmetic, and no tolerance."""
+
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from exact_pairs import exact_pairs, float_below, misread_pairs
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+import noap
+from noap.exact import _kernels_attack as attack
+from noap.exact import _kernels_node as node
+from noap.exact import _kernels_tighten as kernels
+from noap.exact._kernels_dominance import CLOSED
+from noap.exact.instance import GramInstance, Incumbent
+from noap.exact.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
+
+seeds = st.integers(0, 10**6)
+
+
+def two_supports(k):
+    """How many features a step looks at in one go: those of the pair and those of the vector an attack responds to."""
+    return 2 * k
+
+
+def all_pairs(seed, count):
+    """Pairs of exact data, and pairs of misread data whose matrix as a whole is indefinite."""
+    yield from exact_pairs(seed, count)
+    for rng, pair, _ in misread_pairs(seed, count // 2, two_supports):
+        yield rng, pair
+
+
+@given(seeds, st.integers(0, 4), st.integers(0, 3), st.integers(0, 4), st.sampled_from([0.0, 1e-9, 0.3, 0.9]))
+def test_propagation_keeps_every_pair_that_is_worth_more(seed, n_inc, wanted, others, share):
+    """Step 2 speaks of numbers only: s_j, intervals and ceilings that often end at them, and T an ulp below."""
+    rng = np.random.default_rng(seed)
+    m = n_inc + wanted + others
+    s = np.exp(rng.uniform(-8, 1, m)) if rng.random() < 0.5 else rng.integers(1, 4, m).astype(float)
+    s += 0.5
+    rho = share * 0.5
+    exact = [(Fraction(x) - Fraction(rho)) ** 2 for x in s.tolist()]
+    T = float_below(sum(exact[: n_inc + wanted], Fraction(0)))
+    lo = np.maximum(s[:n_inc] * (1 - rng.choice([0.0, 1e-15, 0.3], n_inc)), rho)
+    hi = s[:n_inc] * (1 + rng.choice([0.0, 1e-15, 0.3], n_inc))
+    free = np.arange(n_inc, m)
+    ceil = s[n_inc:] * (1 + rng.choice([0.0, 1e-15, 0.3], m - n_inc))
+    order = rng.permutation(m - n_inc)
+    free, ceil = free[order], ceil[order]
+    p = wanted + int(rng.integers(0, 2))
+    before = lo.copy()
+    if n_inc + wanted == 0:
+        return
+    closed, n_free, U = kernels.propagate(
+        rho, T, p, np.arange(n_inc), np.ones(n_inc, dtype=np.int64), lo, hi, n_inc, free, ceil, m - n_inc
+    )
+    assert not closed
+    assert Fraction(U) >= sum(exact[: n_inc + wanted], Fraction(0))
+    assert (lo <= s[:n_inc]).all()
+    assert (lo >= before).all()
+    left = dict(zip(free[:n_free].tolist(), ceil[:n_free], strict=True))
+    assert all(left[j] >= s[j] for j in range(n_inc, n_inc + wanted))
+
+
+def test_propagation_raises_intervals_drops_features_and_closes():
+    # Worth at most 1 + 1 + 0.25: above 2 the first two must reach their tops, and the last feature cannot be had.
+    def run(T):
+        lo, free, ceil = np.zeros(2), np.array([2, 3, 4]), np.array([0.5, 1e-3, 0.0])
+        one = np.ones(2, dtype=np.int64)
+        closed, n_free, U = kernels.propagate(0.0, T, 1, np.arange(2), one, lo, np.ones(2), 2, free, ceil, 3)
+        assert 2.25 <= U < 2.25 * (1 + 1e-12)
+        return closed, lo, free[:n_free].tolist()
+
+    closed, lo, free = run(2.0)
+    assert not closed
+    assert lo == pytest.approx(np.sqrt(0.75))
+    assert free == [2, 3]
+    assert run(2.1)[2] == [2]
+    assert run(2.26)[0]
+
+
+def test_tightening_keeps_every_pair_that_is_worth_more():
+    closed = narrowed = cut = 0
+    for rng, pair in all_pairs(1, 200):
+        d = len(pair.A)
+        for _ in range(4):
+            inc, sign, lo, hi, free, ceil = pair.node(rng)
+            p, n_inc, w = pair.k - len(inc), len(inc), np.empty(d)
+            use, tau = False, 0.0
+            for _ in range(3):
+                before = hi.sum() - lo.sum() + ceil.sum()
+                shut, n_free, U = kernels.tighten(
+                    pair.A, pair.rho, pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau, use
+                )
+                assert not shut
+                free, ceil = free[:n_free].copy(), ceil[:n_free].copy()
+                pair.check_held(inc, sign, lo, hi, free, ceil, n_free)
+                narrowed += hi.sum() - lo.sum() + ceil.sum() < before
+                if n_inc < 2 or (sign == 0).any():
+                    break
+                rest = max(U - sum(kernels.worth(x, pair.rho) for x in hi), 0.0)
+                use, tau = kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, n_inc, rest, d, w)
+                if not use:
+                    break
+                # u leans towards w at least so far: w'u from the combination of columns that u is.
+                assert sum(c * Fraction(float(w[j])) for j, c in pair.c.items()) >= Fraction(tau)
+                cut += tau > 0.5
+            # It is not just timid: a little above what the pair is worth, nodes close.
+            shut, _, _ = kernels.tighten(
+                pair.A, pair.rho, 1.01 * pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau, use
+            )
+            closed += shut
+    assert min(closed, narrowed, cut) > 100
+
+
+def test_the_eigenvector_of_a_slab_is_a_unit_vector():
+    used = 0
+    for rng, pair in exact_pairs(2, 300):
+        if len(pair.S) < 2:
+            continue
+        inc, sign, lo, hi, _, _ = pair.node(rng, n_inc=len(pair.S), signed=1.0)
+        w = np.empty(len(pair.A))
+        if kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, len(inc), 0.0, len(pair.A), w)[0]:
+            used += 1
+            # w = sum x_j a_j over the included features: x solves A_II x = w_I, and |w|^2 = x'A_II x.
+            x = np.linalg.lstsq(pair.A[np.ix_(inc, inc)], w[inc], rcond=1e-10)[0]
+            assert x @ w[inc] == pytest.approx(1, rel=1e-6)
+            assert pair.A[:, inc] @ x == pytest.approx(w, abs=1e-6 * pair.scale)
+    assert used > 50
+
+
+def arrays(pair, n_inc, n_free):
+    """Work space of the tests."""
+    d, m = len(pair.A), n_inc + n_free
+    S, W = np.empty((d, d)), np.empty((max(n_inc, 1), d))
+    return np.empty(m), np.empty(m), np.empty(n_free), S, W, np.zeros(d, dtype=bool), np.ones(d), False
+
+
+@pytest.mark.parametrize("strong", [False, True])
+def test_chords_close_no_pair_that_is_worth_more(strong):
+    closed = 0
+    for rng, pair in all_pairs(3, 150):
+        inc, _, lo, hi, free, ceil = pair.node(rng)
+        n_inc, n_free, p = len(inc), len(free), pair.k - len(inc)
+        ulps = 4.0 * pair.k * (pair.k + 3) * 1.2e-16
+        for T in (pair.T, 0.9 * pair.T, 2 * pair.T):
+            kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
+            verdict, _, _ = attack.chord_test(
+                pair.A, pair.rho, T, p, np.zeros(len(pair.A)), inc, lo, hi, n_inc, free, ceil, n_free, ulps,
+                pair.scale, np.append(inc, free), kap, dlt, alt, S, W, fails, warm, glance, strong,
+            )  # fmt: skip
+            check_verdict(pair, T, verdict, inc, free, p, fails)
+            closed += verdict == CLOSED
+    assert closed > 50
+
+
+@pytest.mark.parametrize("at_best", [False, True])
+def test_attacks_close_no_pair_that_is_worth_more(at_best):
+    """In response to the pair's own direction or to any other, of features outside the node as well."""
+    closed = 0
+    for rng, pair in all_pairs(4, 300):
+        if pair.rho == 0:
+            continue
+        inc, _, lo, hi, free, ceil = pair.node(rng)
+        n_inc, n_free, p = len(inc), len(free), pair.k - len(inc)
+        ulps = 4.0 * pair.k * (pair.k + 3) * 1.2e-16
+        for T in (pair.T, 0.9 * pair.T, 1.2 * pair.T):
+            g = pair.lean(rng)
+            if g is None:
+                continue
+            kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
+            verdict, _, _, _ = attack.attack_test(
+                pair.A, pair.rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, pair.scale, at_best,
+                np.append(inc, free), kap, dlt, alt, S, W, fails, warm, glance,
+            )  # fmt: skip
+            check_verdict(pair, T, verdict, inc, free, p, fails)
+            closed += verdict == CLOSED
+    assert closed > 50
+
+
+def check_verdict(pair, T, verdict, inc, free, p, fails):
+    if T > pair.T:
+        return
+    assert verdict != CLOSED
+    if verdict == 2 and p in (1, 2):
+        # Features that take part in nothing that fails are dropped: not those of the pair.
+        wanted = set(pair.S) - set(inc.tolist())
+        assert wanted <= set(free[fails[: len(free)]].tolist())
+
+
+def test_a_node_never_loses_a_better_pair():
+    kept = closed = 0
+    for rng, pair in all_pairs(5, 200):
+        d = len(pair.A)
+        for T in (pair.T, 0.9 * pair.T, 1.1 * pair.T):
+            inc, sign, lo, hi, free, ceil = pair.node(rng)
+            g = pair.lean(rng)
+            if g is None:
+                continue
+            action, argument, n_free, distance, _, _ = node.look(
+                pair.A, pair.rho, pair.k, T, pair.scale, g, inc, sign, lo, hi, len(inc), free, ceil, len(free),
+                np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)), np.zeros(d, dtype=bool),
+            )  # fmt: skip
+            if action == node.DONE and argument == node.AGAIN:
+                assert distance**2 > T
+            elif T > pair.T:
+                closed += action == node.DONE
+            else:
+                assert action != node.DONE
+                pair.check_held(inc, sign, lo, hi, free, ceil, n_free)
+                kept += 1
+    assert min(kept, closed) > 50
+
+
+# -- the Gram matrix as it was computed --------------------------------------------------------------------------------
+
+
+def proved(pair, start, manner):
+    """The target that a whole refutation proves, starting from a vector that may be poor."""
+    A, d = pair.A, len(pair.A)
+    instance = GramInstance(A, pair.rho, pair.k, np.arange(d), pair.norms, pair.scale, 0.0, 1.0)
+    refutation = Refutation(instance, Incumbent(instance, start), 0.0, Workspace(instance), manner, None)
+    for _ in range(3000):
+        if not refutation.stack:
+            break
+        refutation.advance()
+    return refutation.target if refutation.done else math.inf
+
+
+def test_a_misread_gram_matrix_proves_no_bound_that_is_too_low():
+    """With the errors of all entries at their bound, d >> 2k, and the matrix as a whole indefinite."""
+    finished = indefinite = 0
+    for rng, pair, truth in misread_pairs(6, 60, two_supports):
+        assert pair.worth >= truth
+        indefinite += np.linalg.eigvalsh(pair.A)[0] < -1e-6
+        start = np.eye(len(pair.A))[rng.integers(len(pair.A))]
+        manner = [PLAIN, LOW, HIGH][rng.integers(3)] if pair.rho else [PLAIN, THOROUGH][rng.integers(2)]
+        bound = proved(pair, start, manner)
+        finished += bound < math.inf
+        assert bound >= truth
+    assert min(finished, indefinite) > 30
+
+
+def test_a_shift_for_fewer_features_would():
+    # So that the test above could fail: the same errors, and too little added to the diagonal.
+    lost = 0
+    for _, pair, truth in misread_pairs(6, 40, lambda k: 0.9 * k):
+        start = np.zeros(len(pair.A))
+        for j, c in pair.c.items():
+            start[j] = float(c)
+        lost += proved(pair, start, PLAIN) < truth
+    assert lost > 5
+
+
+@pytest.mark.parametrize("form", ["float64", "float32", "sparse"])
+def test_what_is_added_covers_the_rounding_of_the_products(form):
+    """Every block of two supports dominates the true one, with data whose sums lose what is small: exact products."""
+    rng = np.random.default_rng(0)
+    n, d, k = 60_000, 7, 2
+    X = np.full((n, d), 2.0**-27) * rng.choice([-1.0, 1.0], d)
+    X[::256] *= 2.0**27  # often enough that no partial sum is spared
+    data = {"float64": X, "float32": X.astype(np.float32), "sparse": csr_array(X)}[form]
+    instance = GramInstance.of(noap.Problem(data, k=k, adversary=noap.FeatureWise(0.1)))
+    # Multiples of 2^-27: their products are multiples of 2^-54, and integers add up exactly.
+    whole = np.round(X * 2.0**27).astype(np.int64)
+    true = (whole.T @ whole).tolist()
+    missing = np.array([
+        [float(Fraction(float(instance.A[i, j])) - Fraction(true[i][j], n * 2**54)) for j in range(d)] for i in range(d)
+    ])  # fmt: skip
+    assert np.abs(missing - np.diag(np.diag(missing))).max() > 2e-15 * instance.scale  # there was rounding
+    for block in combinations(range(d), 2 * k):
+        assert np.linalg.eigvalsh(missing[np.ix_(block, block)])[0] > 0
