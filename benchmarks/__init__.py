@@ -1,1 +1,7 @@
-"""Measurements. Each writes one results file that says machine, versions and commit."""
+"""Studies of single parts; `noap.measuring` is how they measure, `noap.bench` compares with others."""
+
+from pathlib import Path
+
+__all__ = ["RESULTS"]
+
+RESULTS = Path(__file__).parent / "results"

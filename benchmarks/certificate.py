@@ -6,51 +6,48 @@ results/certificate-<section>.md. With --recording every instance is also solved
 """
 
 import argparse
-import csv
-import time
+import math
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 import noap
-from benchmarks.common import RESULTS, header, table
+from benchmarks import RESULTS
 from benchmarks.exact import SECTIONS
+from noap.measuring.environment import heading
+from noap.measuring.tables import frame_of, markdown, write_table
+from noap.measuring.timing import side_by_side, timed
 
-COLUMNS = [
-    "instance", "accepted", "solve_s", "without_s", "make_s", "verify_s", "tree", "bytes", "claimed_gap", "proved_gap",
-    "message",
-]  # fmt: skip
 _REPEATS = 5
 
 
-def solve_seconds(problem: noap.Problem, gap: float, limit: float, certificate: bool) -> tuple[float, noap.Result]:
-    started = time.perf_counter()
-    result = noap.solve(problem, gap=gap, time_limit=limit, certificate=certificate)
-    return time.perf_counter() - started, result
-
-
-def measure(label: str, problem: noap.Problem, gap: float, limit: float, recording: bool) -> list[object]:
-    seconds, result = solve_seconds(problem, gap, limit, True)
-    without = np.nan
+def measure(label: str, problem: noap.Problem, gap: float, limit: float, recording: bool) -> dict[str, object]:
+    solve = partial(noap.solve, problem, gap=gap, time_limit=limit)
+    solving, result = timed(solve)
+    without = math.nan
     if recording:
-        pairs = [
-            (solve_seconds(problem, gap, limit, True)[0], solve_seconds(problem, gap, limit, False)[0])
-            for _ in range(_REPEATS)
-        ]
-        seconds, without = (float(np.median(column)) for column in zip(*pairs, strict=True))
-    started = time.perf_counter()
+        found = side_by_side({"with": solve, "without": partial(solve, certificate=False)}, _REPEATS)
+        solving, without = (found[name].row["wall_s"] for name in ("with", "without"))
+    row = {"instance": label, "accepted": False, "solve_s": solving, "without_s": without, "make_s": 0.0}
+    row |= {"verify_s": 0.0, "tree": 0, "bytes": 0, "claimed_gap": result.gap, "proved_gap": math.inf}
     certificate = result.certificate
     if certificate is None:
-        return [label, False, seconds, without, 0.0, 0.0, 0, 0, result.gap, np.inf, "no certificate"]
-    data = certificate.to_bytes()
-    made = time.perf_counter() - started
+        return row | {"message": "no certificate"}
+    making, data = timed(certificate.to_bytes)
     # From the bytes alone: what a reader of the file would see.
     report = noap.verify(problem, noap.Certificate.from_bytes(data))
-    return [
-        label, report.ok, seconds, without, made, report.seconds, certificate.nodes, len(data), result.gap, report.gap,
-        report.message,
-    ]  # fmt: skip
+    return row | {
+        "accepted": report.ok,
+        "make_s": making,
+        "verify_s": report.seconds,
+        "tree": certificate.nodes,
+        "bytes": len(data),
+        "proved_gap": report.gap,
+        "message": report.message,
+    }
 
 
 def run(section: str, folder: Path | None, limit: float, recording: bool) -> None:
@@ -65,34 +62,33 @@ def run(section: str, folder: Path | None, limit: float, recording: bool) -> Non
             warnings.simplefilter("ignore", noap.errors.NoapWarning)
             row = measure(label, problem, gap, limit, recording)
         rows.append(row)
-        if not row[1]:
-            print(label, row[-1], flush=True)
-    with (RESULTS / f"certificate-{section}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        writer.writerows([[f"{x:.6g}" if isinstance(x, float) else x for x in row] for row in rows])
-    text = summary(section, rows, limit, recording)
+        if not row["accepted"]:
+            print(label, row["message"], flush=True)
+    frame = frame_of(rows)
+    write_table(frame, RESULTS / f"certificate-{section}.csv")
+    text = summary(section, frame, limit, recording)
     (RESULTS / f"certificate-{section}.md").write_text(text, encoding="utf-8")
     print(text)
 
 
-def summary(section: str, rows: list[list[object]], limit: float, recording: bool) -> str:
-    column = {name: np.array([row[i] for row in rows]) for i, name in enumerate(COLUMNS[:-1])}
-    solve, verify = column["solve_s"].astype(float), column["verify_s"].astype(float)
+def summary(section: str, frame: pl.DataFrame, limit: float, recording: bool) -> str:
+    tree, size, solve, verify, make = (
+        frame[name].to_numpy() for name in ("tree", "bytes", "solve_s", "verify_s", "make_s")
+    )
     body = [
-        ["instances", len(rows)],
-        ["accepted", int(column["accepted"].astype(bool).sum())],
-        ["tree: median, most nodes", f"{np.median(column['tree']):.0f}, {column['tree'].max()}"],
-        ["file: median, most bytes", f"{np.median(column['bytes']):.0f}, {column['bytes'].max()}"],
+        ["instances", frame.height],
+        ["accepted", int(frame["accepted"].sum())],
+        ["tree: median, most nodes", f"{np.median(tree):.0f}, {tree.max()}"],
+        ["file: median, most bytes", f"{np.median(size):.0f}, {size.max()}"],
         ["solve: median, most seconds", f"{np.median(solve):.4f}, {solve.max():.3f}"],
         ["verify: median, most seconds", f"{np.median(verify):.4f}, {verify.max():.3f}"],
         ["verify/solve: median, all together", f"{np.median(verify / solve):.2f}, {verify.sum() / solve.sum():.2f}"],
-        ["making the file/solve, all together", f"{column['make_s'].astype(float).sum() / solve.sum():.3f}"],
+        ["making the file/solve, all together", f"{make.sum() / solve.sum():.3f}"],
     ]
     if recording:
-        ratio = solve / column["without_s"].astype(float)
+        ratio = solve / frame["without_s"].to_numpy()
         body.append(["solve with/without recording: median", f"{np.median(ratio):.3f}"])
-    return f"{header(f'Certificates: {section}')}\nTime limit {limit:g} s.\n\n{table(['what', 'figure'], body)}\n"
+    return f"{heading(f'Certificates: {section}')}\nTime limit {limit:g} s.\n\n{markdown(['what', 'figure'], body)}\n"
 
 
 def main() -> None:

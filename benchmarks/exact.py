@@ -5,8 +5,6 @@ section writes results/exact-<section>.csv with one row per instance and a summa
 """
 
 import argparse
-import csv
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,14 +12,13 @@ from pathlib import Path
 import numpy as np
 
 import noap
-from benchmarks.common import RESULTS, header, table
-from noap.bench.sources import matrices_in
+from benchmarks import RESULTS
+from noap.bench.sources import matrices_in, strong_weak
+from noap.measuring.environment import heading
+from noap.measuring.tables import append_row, markdown, share
+from noap.measuring.timing import timed
 
 Instance = tuple[str, noap.Problem, float]  # label, problem, gap asked for
-
-
-def strong_weak(n: int, d: int, k: int, seed: int, lam: float = 3.0) -> np.ndarray:
-    return noap.theory.spiked_wishart(n, d, k, lam, k1=2, c=0.8, random_state=seed).X
 
 
 def feature_wise(X: np.ndarray, k: int, normalised: float) -> noap.Problem:
@@ -131,7 +128,6 @@ def sample_wise(_: Path | None) -> Iterator[Instance]:
 SECTIONS = {
     f.__name__: f for f in (grid, variants, vanilla, robust, large, growth, hard, sample_wise)
 }  # section -> its instances
-COLUMNS = ["instance", "status", "value", "bound", "gap", "nodes", "seconds", "gap at 1 s", "gap at 10 s", "limit"]
 
 
 def run(section: str, folder: Path | None, limit: float) -> None:
@@ -140,25 +136,29 @@ def run(section: str, folder: Path | None, limit: float) -> None:
     tiny = np.random.default_rng(0).standard_normal((8, 4))
     for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):
         noap.solve(noap.Problem(tiny, k=2, adversary=adversary))
-    rows: list[list[object]] = []
-    started = time.perf_counter()
-    with (RESULTS / f"exact-{section}.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(COLUMNS)
-        for label, problem, gap in SECTIONS[section](folder):
-            result = noap.solve(problem, gap=gap, time_limit=limit)
-            row = [
-                label, result.status.value, f"{result.value:.8g}", f"{result.bound:.8g}", f"{result.gap:.3g}",
-                result.nodes,
-                round(result.seconds, 4), *(f"{gap_at(result, s):.3g}" for s in (1, 10)),
-                result.limit.value if result.limit else "",
-            ]  # fmt: skip
-            writer.writerow(row)
-            file.flush()
-            print(*row)
-            rows.append(row)
-    total = time.perf_counter() - started
+    place = RESULTS / f"exact-{section}.csv"
+    place.unlink(missing_ok=True)
+    total, rows = timed(lambda: [measure(*instance, limit, place) for instance in SECTIONS[section](folder)])
     (RESULTS / f"exact-{section}.md").write_text(summary(section, rows, total, limit), encoding="utf-8")
+
+
+def measure(label: str, problem: noap.Problem, gap: float, limit: float, place: Path) -> dict[str, object]:
+    result = noap.solve(problem, gap=gap, time_limit=limit)
+    row = {
+        "instance": label,
+        "status": result.status.value,
+        "value": result.value,
+        "bound": result.bound,
+        "gap": result.gap,
+        "nodes": result.nodes,
+        "seconds": result.seconds,
+        "gap at 1 s": gap_at(result, 1),
+        "gap at 10 s": gap_at(result, 10),
+        "limit": result.limit.value if result.limit else None,
+    }
+    append_row(row, place)
+    print(*row.values(), flush=True)
+    return row
 
 
 def gap_at(result: noap.Result, seconds: float) -> float:
@@ -167,22 +167,27 @@ def gap_at(result: noap.Result, seconds: float) -> float:
     return noap.metrics.gap(result.value, min(bounds)) if bounds else float("inf")
 
 
-def summary(section: str, rows: list[list[object]], total: float, limit: float) -> str:
-    seconds = np.array([float(str(row[6])) for row in rows]) if rows else np.zeros(1)
-    nodes = np.array([int(str(row[5])) for row in rows]) if rows else np.zeros(1)
-    closed = sum(row[1] == "optimal" for row in rows)
-    slow = [row for row in rows if row[1] != "optimal"]
-    worst = sorted(rows, key=lambda row: -float(str(row[6])))[:8]
+def summary(section: str, rows: list[dict[str, object]], total: float, limit: float) -> str:
+    seconds = np.array([row["seconds"] for row in rows]) if rows else np.zeros(1)
+    nodes = np.array([row["nodes"] for row in rows]) if rows else np.zeros(1)
+    slow = [row for row in rows if row["status"] != "optimal"]
+    worst = sorted(rows, key=lambda row: -row["seconds"])[:8]
     about = str(SECTIONS[section].__doc__).removeprefix("Yield ")
-    text = header(f"Exact: {section}") + (
-        f"\n{about[0].upper()}{about[1:]}\n\n{closed} of {len(rows)} optimal at the asked gap; limit {limit:g} s each. "
-        f"Seconds: median {np.median(seconds):.3f}, most {seconds.max():.2f}, {total:.1f} in all. "
+    text = heading(f"Exact: {section}") + (
+        f"\n{about[0].upper()}{about[1:]}\n\n{share(len(rows) - len(slow), len(rows))} optimal at the asked gap; limit "
+        f"{limit:g} s each. Seconds: median {np.median(seconds):.3f}, most {seconds.max():.2f}, {total:.1f} in all. "
         f"Nodes: median {np.median(nodes):g}, most {nodes.max():g}. Every instance: exact-{section}.csv.\n\n"
     )
     if slow:
-        text += "## Not closed\n\n" + table(COLUMNS, slow) + "\n"
-    shown = rows if len(rows) <= 120 else worst
-    return text + f"## {'All' if shown is rows else 'Slowest'}\n\n" + table(COLUMNS, shown)
+        text += "## Not closed\n\n" + shown(slow) + "\n"
+    return text + ("## All\n\n" + shown(rows) if len(rows) <= 120 else "## Slowest\n\n" + shown(worst))
+
+
+def shown(rows: list[dict[str, object]]) -> str:
+    # Values and bounds differ in their last digits: four would hide it.
+    exactly = {"value": ".8g", "bound": ".8g"}
+    body = [[format(entry, exactly[name]) if name in exactly else entry for name, entry in row.items()] for row in rows]
+    return markdown(list(rows[0]) if rows else ["instance"], body)
 
 
 def main() -> None:

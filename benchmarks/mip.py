@@ -6,25 +6,21 @@ Algorithm 1, N = 3 pieces, r = 3, one thread. Run ``python -m benchmarks.mip``; 
 """
 
 import argparse
-import csv
-import importlib.metadata
 import math
-import os
-import platform
-import subprocess
-import time
 import warnings
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
-from pathlib import Path
 
 import noap
+from benchmarks import RESULTS
 from noap._controls import Controls
+from noap.bench.sources import strong_weak
+from noap.measuring.environment import described, environment
+from noap.measuring.tables import append_row, markdown, read_table
 from noap.mip import Cuts, list_backends, run_mip, run_mip_r
 
-RESULTS = Path(__file__).parent / "results"
 TABLE, REPORT = RESULTS / "mip.csv", RESULTS / "mip.md"
-N, D, K, LAM, K1, C, SEED = 500, 100, 5, 3.0, 2, 0.8, 0
+N, D, K, SEED = 500, 100, 5, 0
 RHO_BARS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
 SAMPLE_RHOS = (0.5, 1.0, 2.0)  # the budget itself: sample-wise there is nothing to normalise
 SECONDS, PIECES, RANK, REDUCED = 60.0, 3, 3, 15
@@ -45,7 +41,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Row:
+class MeasuredCase:
     """A case and what came out of it; gaps are relative to the value."""
 
     table: str
@@ -62,7 +58,7 @@ class Row:
     total_gap: float
     seconds: float
     nodes: int
-    limit: str
+    limit: str | None
 
 
 def cases() -> Iterator[Case]:
@@ -85,11 +81,10 @@ def leave_one_out() -> list[str]:
     return [f"without {name}" for name in Cuts.names()]
 
 
-def run(case: Case) -> Row:
-    model = noap.theory.spiked_wishart(N, D, K, LAM, k1=K1, c=C, random_state=SEED)
+def run(case: Case) -> MeasuredCase:
     feature_wise = noap.FeatureWise(case.rho_bar * math.sqrt(N / K))
     adversary = noap.SampleWise(case.rho_bar) if case.table.startswith("sample") else feature_wise
-    problem = noap.Problem(model.X, k=K, adversary=adversary)
+    problem = noap.Problem(strong_weak(N, D, K, SEED), k=K, adversary=adversary)
     options: dict[str, object] = {"backend": case.backend, "pieces": PIECES}
     if case.features < D:
         options["reduced_dim"] = case.features
@@ -108,7 +103,7 @@ def run(case: Case) -> Row:
             result = run_mip_r(problem, controls, rank=RANK, **options)
     bound = result.bound if result.restricted_bound is None else result.restricted_bound
     solver_gap = math.nan if result.solver_gap is None else result.solver_gap
-    return Row(
+    return MeasuredCase(
         **asdict(case),
         value=result.value,
         bound=bound,
@@ -118,34 +113,25 @@ def run(case: Case) -> Row:
         total_gap=bound / result.value - 1.0,
         seconds=result.seconds,
         nodes=result.nodes,
-        limit="" if result.limit is None else result.limit.value,
+        limit=None if result.limit is None else result.limit.value,
     )
 
 
-def read() -> list[Row]:
+def read() -> list[MeasuredCase]:
     if not TABLE.exists():
         return []
-    kinds = {field.name: field.type for field in fields(Row)}
-    with TABLE.open(newline="") as stream:
-        return [Row(**{name: kinds[name](entry) for name, entry in line.items()}) for line in csv.DictReader(stream)]
+    # Where no solver found a solution of its own, a gap is "nan" in every row.
+    kinds = {field.name: float for field in fields(MeasuredCase) if field.type is float} | {"limit": str}
+    return [MeasuredCase(**row) for row in read_table(TABLE, kinds).iter_rows(named=True)]
 
 
-def append(row: Row) -> None:
-    fresh = not TABLE.exists()
-    with TABLE.open("a", newline="") as stream:
-        writer = csv.DictWriter(stream, [field.name for field in fields(Row)], lineterminator="\n")
-        if fresh:
-            writer.writeheader()
-        writer.writerow({name: f"{x:.6g}" if isinstance(x, float) else x for name, x in asdict(row).items()})
-
-
-def render(rows: list[Row]) -> str:
+def render(rows: list[MeasuredCase], measured_on: str) -> str:
     parts = [
         "# The paper's mixed-integer programs, as printed and strengthened",
-        f"Strong/weak spiked Wishart model, n = {N}, d = {D}, k = {K}, lambda = {LAM:g}, k1 = {K1}, c = {C}, "
+        f"Strong/weak spiked Wishart model, n = {N}, d = {D}, k = {K}, lambda = 3, k1 = 2, c = 0.8, "
         f"random_state = {SEED}, feature-wise adversary, rho = rho-bar sqrt(n/k). Cut to {REDUCED} features by "
         f"Algorithm 1 unless said otherwise, N = {PIECES} pieces, r = {RANK}, {SECONDS:g} s, one thread.",
-        machine(),
+        measured_on,
         "*solver gap*: what the solver left open on its own model. *model gap*: how far the model's best known "
         "solution lies above the value, the formulation's own error as measured. *a-priori term*: what the theorem "
         "allows for it, in units of the value. *total gap*: (bound - value)/value. The bounds are the solver's, for "
@@ -170,43 +156,43 @@ def render(rows: list[Row]) -> str:
     if found:
         parts += [
             f"## Effect of each cut, sample-wise, rho = {SAMPLE_RHOS[1]:g}: SCIP, one switch off",
-            "Total gap, seconds, nodes.\n\n| method | switch off | |\n|---|---|---|\n"
-            + "\n".join(f"| {row.method} | {row.form.split()[1]} | {_brief(row)} |" for row in found),
+            "Total gap, seconds, nodes.",
+            markdown(["method", "switch off", ""], [[row.method, row.form.split()[1], _brief(row)] for row in found]),
         ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def table(rows: list[Row]) -> str:
-    lines = [
-        "| rho-bar | solver | value | bound | solver gap | model gap | a-priori term | total gap | s | nodes | limit |",
-        "|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
+def table(rows: list[MeasuredCase]) -> str:
+    body = []
     for row in rows:
         # A model gap needs a solution of the model at least as good as the value.
         own = row.model_gap if row.model_gap > -1e-6 else math.nan
-        gaps = f"{_percent(row.solver_gap)} | {_percent(own)} | {row.formulation_term:.3g} | {row.total_gap:.2%}"
-        lines.append(
-            f"| {row.rho_bar:g} | {row.backend} | {row.value:.4f} | {row.bound:.4f} | {gaps} | {row.seconds:.1f} | "
-            f"{row.nodes} | {row.limit} |"
-        )
-    return "\n".join(lines)
+        body.append([
+            f"{row.rho_bar:g}", row.backend, f"{row.value:.4f}", f"{row.bound:.4f}", _percent(row.solver_gap),
+            _percent(own), f"{row.formulation_term:.3g}", f"{row.total_gap:.2%}", f"{row.seconds:.1f}", row.nodes,
+            row.limit,
+        ])  # fmt: skip
+    columns = [
+        "rho-bar", "solver", "value", "bound", "solver gap", "model gap", "a-priori term", "total gap", "s", "nodes",
+        "limit",
+    ]  # fmt: skip
+    return markdown(columns, body)
 
 
-def effects(rows: list[Row]) -> str:
+def effects(rows: list[MeasuredCase]) -> str:
     """Seconds and total gap per switch; the first line has all of them on."""
     base = {row.rho_bar: row for row in rows if (row.table, row.method, row.form, row.backend) == _BASE}
-    lines = ["| switch off | " + " | ".join(f"rho-bar {rho:g}" for rho in RHO_BARS) + " |", "|---" * 7 + "|"]
-    lines.append("| none | " + " | ".join(_brief(base.get(rho)) for rho in RHO_BARS) + " |")
+    body = [["none", *(_brief(base.get(rho)) for rho in RHO_BARS)]]
     for form in leave_one_out():
         found = {row.rho_bar: row for row in rows if (row.table, row.form) == ("cuts", form)}
-        lines.append(f"| {form.split()[1]} | " + " | ".join(_brief(found.get(rho)) for rho in RHO_BARS) + " |")
-    return "Total gap, seconds, nodes.\n\n" + "\n".join(lines)
+        body.append([form.split()[1], *(_brief(found.get(rho)) for rho in RHO_BARS)])
+    return "Total gap, seconds, nodes.\n\n" + markdown(["switch off", *(f"rho-bar {rho:g}" for rho in RHO_BARS)], body)
 
 
 _BASE = ("main", "mip", "strengthened", "scip")
 
 
-def _brief(row: Row | None) -> str:
+def _brief(row: MeasuredCase | None) -> str:
     return "" if row is None else f"{row.total_gap:.2%}, {row.seconds:.1f} s, {row.nodes}"
 
 
@@ -214,48 +200,26 @@ def _percent(share: float) -> str:
     return f"{share:.2%}" if math.isfinite(share) else "-"
 
 
-def machine() -> str:
-    model = platform.processor() or platform.machine()
-    info = Path("/proc/cpuinfo")
-    if info.exists():
-        names = [
-            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
-        ]
-        model = names[0] if names else model
-    packages = ("pyscipopt", "highspy", "gurobipy", "numpy")
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in packages if _installed(name))
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    return (
-        f"{model}, {os.cpu_count()} cores shared with other work; Python {platform.python_version()}, {versions}; "
-        f"noap {noap.__version__}, commit {commit.stdout.strip() or 'unknown'} and later; "
-        f"{time.strftime('%Y-%m-%d')}."
-    )
-
-
-def _installed(name: str) -> bool:
-    try:
-        importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True
+def measured_on() -> str:
+    """Return where the table was begun: a report that is there keeps its words, whoever adds to it or renders it."""
+    if TABLE.exists() and REPORT.exists():
+        return REPORT.read_text(encoding="utf-8").split("\n\n")[2]
+    return f"{described(environment())} and later; other work shares the machine."
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--render", action="store_true", help="rewrite the report from the table, run nothing")
     arguments = parser.parse_args()
-    RESULTS.mkdir(exist_ok=True)
-    known = {
-        tuple(asdict(row)[name] for name in ("table", "method", "form", "backend", "features", "rho_bar"))
-        for row in read()
-    }
+    known = {tuple(asdict(row).values())[: len(fields(Case))] for row in read()}
+    where = measured_on()
     for case in () if arguments.render else cases():
         if tuple(asdict(case).values()) not in known:
             row = run(case)
-            append(row)
+            append_row(asdict(row), TABLE)
             print(f"{case}: bound {row.bound:.4f}, value {row.value:.4f}, {row.seconds:.1f} s", flush=True)
-            REPORT.write_text(render(read()))
-    REPORT.write_text(render(read()))
+            REPORT.write_text(render(read(), where), encoding="utf-8")
+    REPORT.write_text(render(read(), where), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@ does not hold it. Every path is certified to 1e-4 at every point, or the table s
 """
 
 import argparse
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +12,11 @@ import numpy as np
 from sklearn.datasets import load_breast_cancer
 
 import noap
-from benchmarks.common import RESULTS, header, table
-from noap.bench.sources import matrices_in
+from benchmarks import RESULTS
+from noap.bench import sources
+from noap.measuring.environment import heading
+from noap.measuring.tables import markdown
+from noap.measuring.timing import side_by_side
 
 _GAP, _POINTS, _REPEATS = 1e-4, 50, 3
 # UCI Communities and Crime has so many rows; the benchmark matrix is their correlation.
@@ -28,24 +30,20 @@ def breast_cancer() -> Callable[[float], noap.Problem]:
 
 
 def strong_weak() -> Callable[[float], noap.Problem]:
-    X = noap.theory.spiked_wishart(500, 100, 5, 3.0, k1=2, c=0.8, random_state=0).X
+    X = sources.strong_weak(500, 100, 5, 0)
     return lambda rho: noap.Problem(X, k=5, adversary=noap.FeatureWise(rho))
 
 
 def communities(folder: Path | None) -> Callable[[float], noap.Problem] | None:
-    found = [S for name, key, S in matrices_in(folder) if (name, key) == ("communities", "corr")] if folder else []
+    found = (
+        [S for name, key, S in sources.matrices_in(folder) if (name, key) == ("communities", "corr")] if folder else []
+    )
     if not found:
         print("skipped: communities needs a folder of matrices")
         return None
     return lambda rho: noap.Problem.from_covariance(
         found[0], n_samples=_COMMUNITIES_SAMPLES, k=5, adversary=noap.FeatureWise(rho)
     )
-
-
-def seconds(job: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    job()
-    return time.perf_counter() - started
 
 
 def against_cold_solves(folder: Path | None) -> str:
@@ -64,17 +62,17 @@ def against_cold_solves(folder: Path | None) -> str:
         def cold(problem=problem, rhos=rhos) -> list[noap.Result]:
             return [noap.solve(problem(float(rho)), gap=_GAP) for rho in rhos]
 
-        path, apart = whole(), cold()
-        # Taken in turns, so that a busy machine slows both alike.
-        pairs = [(seconds(whole), seconds(cold)) for _ in range(_REPEATS)]
-        together, separate = np.median(pairs, axis=0)
+        # In turns, so that a busy machine slows both alike.
+        found = side_by_side({"path": whole, "cold": cold}, _REPEATS)
+        together, separate = (found[job].row["wall_s"] for job in ("path", "cold"))
+        path, apart = found["path"].answer, found["cold"].answer
         proved = sum(result.status is noap.Status.OPTIMAL for result in path.results)
         worst = max(result.gap for result in path.results)
         better = sum(a.value > b.value * (1 + _GAP) for a, b in zip(apart, path.results, strict=True))
         rows.append(
             [
                 name, base.n_features, len(path), proved, f"{worst:.1e}", better,
-                float(together), float(separate), float(together / separate),
+                together, separate, together / separate,
             ]
         )  # fmt: skip
         print(*rows[-1])
@@ -82,7 +80,7 @@ def against_cold_solves(folder: Path | None) -> str:
         "data", "d", "points", "certified to 1e-4", "largest gap", "cold better by more than the gap", "path, s",
         "cold, s", "ratio",
     ]  # fmt: skip
-    return table(columns, rows)
+    return markdown(columns, rows)
 
 
 def lifetimes(seeds: int) -> str:
@@ -112,7 +110,7 @@ def lifetimes(seeds: int) -> str:
         "n", "seeds", "every strong outlives every weak", "strong outlive weak on average",
         "every weak outlives every noise", "weak outlive noise on average", "full order", "certified at every point",
     ]  # fmt: skip
-    return table(columns, rows)
+    return markdown(columns, rows)
 
 
 def main() -> None:
@@ -124,7 +122,7 @@ def main() -> None:
     noap.path(np.random.default_rng(0).standard_normal((20, 4)), k=2, points=3)
     text = "\n".join(
         [
-            header("The path"),
+            heading("The path"),
             f"## {_POINTS} budgets from 0 to 0.99 rho_max against as many cold solves, k = 5\n\n"
             f"One run, the two in turns, medians of {_REPEATS}; both certified to {_GAP:g}.\n",
             against_cold_solves(asked.folder),

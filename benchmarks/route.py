@@ -9,7 +9,10 @@ import warnings
 import numpy as np
 
 import noap
-from benchmarks.common import RESULTS, header, table
+from benchmarks import RESULTS
+from noap.bench.sources import strong_weak
+from noap.measuring.environment import heading
+from noap.measuring.tables import markdown
 
 _LIMIT = 30.0
 
@@ -28,12 +31,12 @@ def bound_at(result: noap.Result, seconds: float) -> float:
 
 def main() -> None:
     warnings.simplefilter("ignore", noap.errors.NoapWarning)
-    model = noap.theory.spiked_wishart(500, 100, 5, 3.0, k1=2, c=0.8, random_state=0)
+    X = strong_weak(500, 100, 5, 0)
     # Warm: the kernels are compiled before anything is timed.
-    noap.solve(noap.Problem(model.X[:20, :4], k=2, adversary=noap.FeatureWise(0.5)))
+    noap.solve(noap.Problem(X[:20, :4], k=2, adversary=noap.FeatureWise(0.5)))
     rows: list[list[object]] = []
     for normalised in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0):
-        problem = noap.Problem(model.X, k=5, adversary=noap.FeatureWise(normalised * np.sqrt(500 / 5)))
+        problem = noap.Problem(X, k=5, adversary=noap.FeatureWise(normalised * np.sqrt(500 / 5)))
         exact = noap.solve(problem, gap=1e-6)
         strong = noap.solve(problem, method="mip", reduced_dim=15, time_limit=_LIMIT)
         printed = noap.solve(problem, method="mip", reduced_dim=15, time_limit=_LIMIT, as_printed=True)
@@ -51,9 +54,9 @@ def main() -> None:
         "normalised rho", "value", "exact bound, 100 features", "s", "program on 15 features", "its bound on those",
         "s", "exact reached it after s", "exact's bound by then",
     ]  # fmt: skip
-    text = header("Exact on all features against the paper's route") + (
+    text = heading("Exact on all features against the paper's route") + (
         f"\nStrong/weak model, n = 500, d = 100, k = 5, lambda = 3, k1 = 2, c = 0.8, seed 0; N = 3, SCIP, one thread, "
-        f"at most {_LIMIT:g} s.\n\n" + table(columns, rows)
+        f"at most {_LIMIT:g} s.\n\n" + markdown(columns, rows)
     )
     (RESULTS / "route.md").write_text(text, encoding="utf-8")
 

@@ -4,16 +4,16 @@ Run ``python -m benchmarks.stream``; every job is a process of its own, the jobs
 """
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from benchmarks.common import RESULTS, header, table
+from benchmarks import RESULTS
+from noap.measuring.environment import heading
+from noap.measuring.processes import in_fresh_process
+from noap.measuring.tables import markdown
 
 PARTS, ROWS, FEATURES, REPEATS = 8, 300_000, 50, 3
 GROUPS = (20_000, 100_000)  # rows per row group: what the reader decodes ahead comes in these
@@ -29,21 +29,19 @@ JOBS = {
     ),
 }
 FRAME = """
-import json, re, sys, time
+import time
 pattern = sys.argv[1]
-def peak():
-    return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1024
 def begin():
     global started, before
-    started, before = time.perf_counter(), peak()
+    started, before = time.perf_counter(), peak_memory()
 {job}
-print(json.dumps({{"n": n, "seconds": time.perf_counter() - started, "before": before, "peak": peak()}}))
+print(json.dumps({{"n": n, "seconds": time.perf_counter() - started, "before": before, "peak": peak_memory()}}))
 """
 
 
 def main() -> None:
     argparse.ArgumentParser(description=__doc__).parse_args()
-    parts = [header("X'X out of core")]
+    parts = [heading("X'X out of core")]
     for group in GROUPS:
         with tempfile.TemporaryDirectory() as folder:
             size = write(Path(folder), group)
@@ -58,7 +56,7 @@ def main() -> None:
             [name, one["n"] / one["seconds"] / 1e6, one["seconds"] / ours, one["peak"], one["peak"] - one["before"]]
             for name, one in found.items()
         ]
-        parts.append(table(["job", "million rows/s", "time / ours", "peak MB", "added MB"], rows))
+        parts.append(markdown(["job", "million rows/s", "time / ours", "peak MB", "added MB"], rows))
     text = "\n".join(parts)
     (RESULTS / "stream.md").write_text(text, encoding="utf-8")
     print(text)
@@ -77,9 +75,7 @@ def measure(pattern: str) -> dict[str, dict[str, float]]:
     times: dict[str, list[dict[str, float]]] = {name: [] for name in JOBS}
     for _ in range(REPEATS):
         for name, job in JOBS.items():
-            command = [sys.executable, "-c", FRAME.format(job=job), pattern]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
-            times[name].append(json.loads(done.stdout))
+            times[name].append(in_fresh_process(FRAME.format(job=job), pattern))
     return {
         name: {key: float(np.median([one[key] for one in runs])) for key in runs[0]} for name, runs in times.items()
     }

@@ -1,33 +1,30 @@
-"""The scoreboard: fair timing, the same score for everyone, tables that make the page, and its door."""
+"""The scoreboard: fair timing, the same score for everyone, tables that make the page, and its command."""
 
 import dataclasses
 import importlib.util
 import json
-import os
-import time
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
 import noap
 from judge import vanilla_optimum
 from noap.bench import FULL, QUICK, run, write_page
 from noap.bench.board import Setting
-from noap.bench.boards import BOARDS
+from noap.bench.boards import BOARDS, profiles
 from noap.bench.page import beaten
 from noap.bench.peers import PEERS, missing_peers
 from noap.bench.runner import read
 from noap.bench.scoring import loss, score
 from noap.bench.sources import Matrix, from_folder, matrices
-from noap.bench.timing import Timing, ratio, side_by_side, single_thread
-from noap.bench.tracing import parts_of
 from noap.cli.app import app
 from noap.errors import InvalidProblem
 from noap.heuristics.batch import Batch
+from noap.measuring.tables import frame_of
+from noap.measuring.tracing import parts_of
 from noap.mip.backends.scip_direct import solve_directly
 
 ROOT = Path(__file__).parent.parent
@@ -62,37 +59,6 @@ def test_specs_are_frozen_and_quick_is_part_of_full():
     for name in ("ks", "samples", "budgets", "sample_budgets", "program_budgets", "growth_d", "growth_k", "memory_d"):
         assert set(getattr(QUICK, name)) <= set(getattr(FULL, name))
     assert json.loads(json.dumps(FULL.as_dict()))["repeats"] == FULL.repeats
-
-
-def test_jobs_take_turns_in_alternating_order_and_the_first_round_does_not_count():
-    calls = []
-    jobs = {name: lambda name=name: calls.append(name) for name in "ab"}
-    found = side_by_side(jobs, 3, patience=60.0)
-    assert "".join(calls) == "abbaabba"
-    assert all(len(timing.cpu) == 3 for timing in found.values())
-
-
-def test_a_slow_job_is_not_repeated():
-    found = side_by_side({"slow": lambda: time.sleep(0.05), "quick": lambda: 7}, 3, patience=0.04)
-    assert len(found["slow"].cpu) == 1
-    assert len(found["quick"].cpu) == 3
-    assert found["quick"].answer == 7
-
-
-def test_ratios_compare_rounds_with_each_other():
-    # The machine was ten times slower in the second round: the ratio does not care.
-    assert ratio(Timing(cpu=[2.0, 20.0, 2.0]), Timing(cpu=[1.0, 10.0, 1.0])) == 2.0
-    assert ratio(Timing(cpu=[3.0]), Timing(cpu=[1.0, 10.0, 1.0])) == 3.0
-
-
-def test_every_library_is_held_to_one_thread(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-    with single_thread() as held:
-        assert held
-        assert all(one["threads"] == 1 for one in held)
-        assert all(info["num_threads"] == 1 for info in threadpool_info())
-        assert os.environ["OMP_NUM_THREADS"] == "1"
-    assert "OMP_NUM_THREADS" not in os.environ
 
 
 def test_vectors_are_scored_as_returned_and_on_their_support():
@@ -161,19 +127,11 @@ def test_the_direct_model_bounds_and_finds_the_optimum():
     assert score(problem, robust.v).resolved == pytest.approx(proved.value, rel=1e-3)
 
 
-def test_parts_of_a_job_add_up():
-    def inner():
-        sum(range(400_000))
-
-    def outer():
-        inner()
-        sum(range(400_000))
-
-    shares = parts_of(outer, {("test_bench.py", "inner"): "inside"})
-    assert sum(shares.values()) == pytest.approx(1.0)
-    assert 0.1 < shares["inside"] < 0.9
-    shares = parts_of(outer, {("test_bench.py", "inner"): "inside", ("test_bench.py", "outer"): "out"}, sticky="out")
-    assert "inside" not in shares
+@pytest.mark.parametrize("parts", [profiles._PARTS, profiles._EXACT_PARTS])
+def test_parts_of_the_profiles_are_there(parts):
+    with pytest.raises(AttributeError):
+        parts_of(lambda: None, {"noap.problem:Problem.nonsense": "nothing"})
+    assert sum(parts_of(lambda: sum(range(100_000)), parts).values()) == pytest.approx(1.0)
 
 
 def test_keys_tell_supports_apart():
@@ -271,7 +229,7 @@ def test_programs_compare_forms_on_a_solver(monkeypatch):
     monkeypatch.setattr("noap.bench.boards.programs.list_backends", lambda licences: backend)
     monkeypatch.setattr("noap.bench.boards.programs._REDUCED", 6)
     setting = Setting(dataclasses.replace(TINY, program_seconds=0.3), SMALL, None, lambda line: None)
-    frame = pl.DataFrame(list(BOARDS["programs"].run(setting)), infer_schema_length=None)
+    frame = frame_of(BOARDS["programs"].run(setting))
     assert set(frame["form"]) == {"noap exact", "as printed", "corrected", "strengthened"}
     assert (frame["total_gap"] >= -1e-6).all()
     assert "strengthened" in BOARDS["programs"].show(frame)
@@ -279,14 +237,14 @@ def test_programs_compare_forms_on_a_solver(monkeypatch):
 
 def test_the_command_renders_and_refuses(measured, undrawn, tmp_path):
     out, _ = measured
-    door = CliRunner()
+    command = CliRunner()
     page = tmp_path / "page.md"
-    done = door.invoke(app, ["bench", "--render", "--out", str(out), "--page", str(page), "--json"])
+    done = command.invoke(app, ["bench", "--render", "--out", str(out), "--page", str(page), "--json"])
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
     assert document["page"] == str(page)
     assert page.exists()
-    done = door.invoke(app, ["bench", "--render", "--out", str(out)])
+    done = command.invoke(app, ["bench", "--render", "--out", str(out)])
     assert "Heuristics" in done.stdout
     for arguments, words in (
         (["--board", "nonsense"], "board must be one of"),
@@ -294,7 +252,7 @@ def test_the_command_renders_and_refuses(measured, undrawn, tmp_path):
         (["--against", str(tmp_path)], "--against"),
         (["--render", "--out", str(tmp_path / "none")], "not a folder"),
     ):
-        done = door.invoke(app, ["bench", "--out", str(tmp_path / "new"), *arguments])
+        done = command.invoke(app, ["bench", "--out", str(tmp_path / "new"), *arguments])
         assert done.exit_code
         assert isinstance(done.exception, InvalidProblem)
         assert words in str(done.exception)

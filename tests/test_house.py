@@ -66,6 +66,7 @@ LAYERS = [
     ["exact", "mip"],
     ["_solve"],
     ["_path", "estimator"],
+    ["measuring"],
     ["experiments", "figures", "report"],
     ["bench"],
     ["cli"],
@@ -104,6 +105,9 @@ def test_walls(path):
         assert room in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
     if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):
         assert room == "estimator"
+    if room == "measuring":  # what is measured is no business of those who measure
+        ours = {name for name in names if name.startswith("noap")}
+        assert all(name.startswith(("noap._version", "noap._files", "noap.measuring")) for name in ours), ours
     if room == "theory":
         assert not {name for name in names if name.startswith("noap.")} - {
             name for name in names if name.startswith(("noap.theory", "noap.errors", "noap.linalg"))
@@ -114,3 +118,14 @@ def test_no_file_is_too_long():
     for path in SOURCE.rglob("*.py"):
         lines = len(path.read_text(encoding="utf-8").splitlines())
         assert lines <= 600, f"{path.name} has {lines} lines"
+
+
+# Each is written once, in noap/measuring: tables, the record of machine and commit, fresh processes.
+MACHINERY = ["---|", "csv.writer", "DictWriter", "write_csv", "read_csv", "cpuinfo", "rev-parse", "subprocess.run("]
+
+
+def test_measuring_has_one_machinery():
+    folders = [SOURCE / "bench", SOURCE / "experiments", Path(__file__).parent.parent / "benchmarks"]
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert not [word for word in MACHINERY if word in text], path

@@ -4,14 +4,14 @@ import functools
 import os
 import time
 
-from noap.experiments import Method, Model, Spec, Store, perform, run
+from noap.experiments import Method, Spec, SpikedModel, Store, perform, run
 from noap.experiments.table import trials
 from noap.experiments.trial import MEASURED
 
 SPEC = Spec(
     name="small",
     adversary="feature",
-    model=Model(d=12, k=3, lam=3.0, k1=1, c=0.8),
+    model=SpikedModel(d=12, k=3, lam=3.0, k1=1, c=0.8),
     samples=(40,),
     budgets=(0.0, 0.5, 1.5, 9.0),
     seeds=tuple(range(5)),

@@ -5,7 +5,7 @@ import dataclasses
 import polars as pl
 import pytest
 
-from noap.experiments import Model, Store, paper_specs, run
+from noap.experiments import SpikedModel, Store, paper_specs, run
 from noap.experiments.claims import CLAIMS, Verdict, judge
 from noap.experiments.claims.claim import ranges, verdict_of
 from noap.experiments.population import guaranteed_cosines, population_of
@@ -109,11 +109,11 @@ def test_claims_without_data_say_so():
 
 
 def test_population_is_what_the_theory_says():
-    path = population_of(Model(100, 5, 3.0, k1=2, c=0.8), 4.5)
+    path = population_of(SpikedModel(100, 5, 3.0, k1=2, c=0.8), 4.5)
     assert path.thresholds == pytest.approx((0.840, 1.947, 3.317), abs=1e-3)
     assert path.sizes[0] == 5
     assert path.sizes[-1] == path.cosine_strong[-1] == path.values[-1] == 0.0
-    _, cosines = guaranteed_cosines(Model(100, 5, 3.0), 1.0)
+    _, cosines = guaranteed_cosines(SpikedModel(100, 5, 3.0), 1.0)
     assert cosines[0] == pytest.approx(1.0, abs=1e-3)
 
 
@@ -121,11 +121,11 @@ def test_population_is_what_the_theory_says():
 def small():
     """The paper's experiments with everything small: the same methods, claims and figures in seconds."""
     specs = paper_specs(quick=True, trials=2, mip_seconds=0.1)
-    model = Model(d=20, k=3, lam=3.0, k1=1, c=0.8)
+    model = SpikedModel(d=20, k=3, lam=3.0, k1=1, c=0.8)
     specs["figures"] = dataclasses.replace(specs["figures"], model=model, samples=(60,), budgets=(0.0, 1.0, 2.0, 5.0))
     specs["stages"] = dataclasses.replace(specs["stages"], model=model, samples=(60, 200), budgets=(0.0, 1.0, 2.0, 5.0))
     specs["recovery"] = dataclasses.replace(
-        specs["recovery"], model=Model(d=20, k=3, lam=3.0), samples=(60,), budgets=(0.0, 0.1, 0.2)
+        specs["recovery"], model=SpikedModel(d=20, k=3, lam=3.0), samples=(60,), budgets=(0.0, 0.1, 0.2)
     )
     specs["sample-wise"] = dataclasses.replace(specs["sample-wise"], model=model, samples=(60, 200), budgets=(0.0, 0.5))
     return specs

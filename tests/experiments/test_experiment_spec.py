@@ -6,7 +6,7 @@ import pytest
 from experiment_cases import COUNT, SPEC
 
 from noap.errors import InvalidProblem
-from noap.experiments import Method, Model, Spec, paper_specs
+from noap.experiments import Method, Spec, SpikedModel, paper_specs
 
 
 def test_trials_are_the_product_and_have_keys_of_their_own():
@@ -20,7 +20,7 @@ def test_trials_are_the_product_and_have_keys_of_their_own():
         {"budgets": (0.0, 0.5, 1.5, 9.5)},
         {"samples": (41,)},
         {"seeds": (0, 1, 2, 3, 7)},
-        {"model": Model(d=12, k=3, lam=3.5, k1=1, c=0.8)},
+        {"model": SpikedModel(d=12, k=3, lam=3.5, k1=1, c=0.8)},
         {"adversary": "sample"},
         {"methods": (Method("MIP", "mip", {"reduced_dim": 6, "backend": "scip"}), *SPEC.methods[2:])},
         {"methods": (dataclasses.replace(SPEC.methods[0], time_limit=5.0), *SPEC.methods[1:])},
@@ -69,7 +69,7 @@ def test_bad_parts_are_refused_by_name():
     with pytest.raises(InvalidProblem, match="time_limit"):
         Method("x", "exact", time_limit=0)
     with pytest.raises(InvalidProblem, match="k must"):
-        Model(d=3, k=4, lam=1.0)
+        SpikedModel(d=3, k=4, lam=1.0)
     with pytest.raises(InvalidProblem, match="trials"):
         paper_specs(trials=0)
 
@@ -77,7 +77,7 @@ def test_bad_parts_are_refused_by_name():
 def test_the_papers_setting():
     spec = paper_specs()["figures"]
     assert isinstance(spec, Spec)
-    assert spec.model == Model(d=100, k=5, lam=3.0, k1=2, c=0.8)
+    assert spec.model == SpikedModel(d=100, k=5, lam=3.0, k1=2, c=0.8)
     assert spec.samples == (100, 500)
     assert spec.budgets == tuple(i / 2 for i in range(10))
     assert len(spec.seeds) == 10

@@ -17,7 +17,8 @@ from experiment_cases import COUNT, SPEC, measured
 from noap.errors import StoreError
 from noap.experiments import Store, run
 from noap.experiments.store import SCHEMA
-from noap.experiments.table import export, points, trials
+from noap.experiments.table import points, trials
+from noap.measuring.tables import write_table
 
 
 @pytest.fixture(scope="module")
@@ -74,8 +75,8 @@ def test_every_row_knows_where_it_comes_from(copy):
 def test_export_goes_there_and_back(copy, tmp_path):
     with Store(copy) as store:
         table = trials(SPEC, store)
-    export(table, tmp_path / "t.parquet")
-    export(points(table), tmp_path / "p.csv")
+    write_table(table, tmp_path / "t.parquet")
+    write_table(points(table), tmp_path / "p.csv")
     assert pl.read_parquet(tmp_path / "t.parquet").equals(table)
     means = pl.read_csv(tmp_path / "p.csv")
     one = means.filter((pl.col("method") == "exact") & (pl.col("budget") == 0.5))

@@ -2,6 +2,6 @@
 
 from noap.bench.page import write_page
 from noap.bench.runner import run
-from noap.bench.spec import FULL, QUICK, Spec
+from noap.bench.spec import FULL, QUICK, BenchSpec
 
-__all__ = ["FULL", "QUICK", "Spec", "run", "write_page"]
+__all__ = ["FULL", "QUICK", "BenchSpec", "run", "write_page"]

@@ -1,19 +1,18 @@
 """A board: rows that a run measures, and what a page says about them. Rows are all that connects the two."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from noap.bench.sources import Matrix
-from noap.bench.spec import Spec
+from noap.bench.spec import BenchSpec
 
-__all__ = ["Board", "Row", "Setting", "markdown", "percent", "seconds", "share"]
+__all__ = ["Board", "BoardRow", "Setting"]
 
-Row = dict[str, Any]
+BoardRow = dict[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +21,7 @@ class Setting:
 
     Attributes
     ----------
-    spec : Spec
+    spec : BenchSpec
     matrices : list of Matrix
     folder : Path or None
         The folder of matrices, for what else it holds.
@@ -34,7 +33,7 @@ class Setting:
         What was left out and why, one sentence each; boards add to it.
     """
 
-    spec: Spec
+    spec: BenchSpec
     matrices: list[Matrix]
     folder: Path | None
     say: Callable[[str], None]
@@ -61,44 +60,6 @@ class Board:
 
     name: str
     title: str
-    run: Callable[[Setting], Iterable[Row]]
+    run: Callable[[Setting], Iterable[BoardRow]]
     show: Callable[[pl.DataFrame], str]
     beaten: Callable[[pl.DataFrame], list[str]]
-
-
-def markdown(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a Markdown table."""
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(_cell(entry) for entry in row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(entry: object) -> str:
-    if entry is None:
-        return ""
-    if isinstance(entry, bool):
-        return "yes" if entry else "no"
-    return f"{entry:.4g}" if isinstance(entry, float) else str(entry).replace("|", "\\|")
-
-
-def percent(part: float | None) -> str:
-    """Return a loss or gap as a percentage; a dash where there is none."""
-    if part is None or not np.isfinite(part):
-        return "-"
-    if part < 5e-7:
-        return "0"
-    return f"{100 * part:.2g} %" if part < 0.1 else f"{100 * part:.0f} %"
-
-
-def seconds(amount: float | None) -> str:
-    """Return seconds in the unit that suits them."""
-    if amount is None or not np.isfinite(amount):
-        return "-"
-    if amount < 1.0:
-        return f"{1e3 * amount:.3g} ms"
-    return f"{amount:.3g} s"
-
-
-def share(count: int, total: int) -> str:
-    """Return "3 of 7"."""
-    return f"{count} of {total}"

@@ -10,6 +10,7 @@ from noap.bench.boards import BOARDS
 from noap.bench.figures import PICTURES, draw
 from noap.bench.runner import Results
 from noap.errors import InvalidProblem
+from noap.measuring.environment import described
 
 __all__ = ["beaten", "write_page"]
 
@@ -93,13 +94,8 @@ def _abouts(results: Results) -> dict[str, dict[str, Any]]:
 def _environment(results: Results) -> str:
     lines = []
     for name, about in _abouts(results).items():
-        known = about["environment"]
-        versions = ", ".join(f"{key} {known[key]}" for key in known if key not in ("commit", "cpu", "cores", "system"))
         held = sorted({f"{one['library']} {one['threads']}" for one in about["threads"]})
-        line = (
-            f"{known['cpu']}, {known['cores']} cores, {known['system']}; {versions}; commit {known['commit']}; threads "
-            f"{', '.join(held)}; spec {about['spec']['name']}"
-        )
+        line = f"{described(about['environment'])}; threads {', '.join(held)}; spec {about['spec']['name']}"
         lines.append((name, line))
     by_line: dict[str, list[str]] = {}
     for name, line in lines:

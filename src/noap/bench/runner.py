@@ -12,10 +12,11 @@ from noap.bench.board import Setting
 from noap.bench.boards import BOARDS
 from noap.bench.peers import missing_peers
 from noap.bench.sources import matrices
-from noap.bench.spec import Spec
-from noap.bench.timing import single_thread
+from noap.bench.spec import BenchSpec
 from noap.errors import InvalidProblem, NoapWarning, StoreError
-from noap.experiments.environment import environment
+from noap.measuring.environment import environment
+from noap.measuring.tables import frame_of, read_table, write_table
+from noap.measuring.timing import single_thread
 from noap.mip import list_backends
 
 __all__ = ["Results", "read", "run"]
@@ -32,7 +33,7 @@ class Results:
 
 
 def run(
-    spec: Spec,
+    spec: BenchSpec,
     out: Path,
     *,
     folder: Path | None = None,
@@ -44,7 +45,7 @@ def run(
 
     Parameters
     ----------
-    spec : Spec
+    spec : BenchSpec
     out : Path
         Folder of the results; a board's file is replaced when the board has finished, the others stay.
     folder : Path, optional
@@ -100,7 +101,7 @@ def read(out: Path) -> Results:
     """Return the results that a folder holds."""
     places = {name: out / f"{name}.csv" for name in BOARDS}
     kept = {name: place for name, place in places.items() if place.exists()}
-    return Results({name: pl.read_csv(place, infer_schema_length=None) for name, place in kept.items()}, _about(out))
+    return Results({name: read_table(place) for name, place in kept.items()}, _about(out))
 
 
 def _load() -> None:
@@ -114,17 +115,9 @@ def _load() -> None:
 
 
 def _environment() -> dict[str, str]:
-    import importlib.metadata
-
-    known = dict(environment())
-    for package in ("scikit-learn", "abess", "threadpoolctl"):
-        try:
-            known[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            known[package] = "not installed"
+    """Return the record of every result, and which programs this machine's Gurobi may solve."""
     licences = {info.name: info.licence for info in list_backends(licences=True) if info.installed}
-    known["gurobi licence"] = licences.get("gurobi", "none")
-    return known
+    return environment() | {"gurobi licence": licences.get("gurobi", "none")}
 
 
 def _about(out: Path) -> dict[str, object]:
@@ -140,7 +133,7 @@ def _about(out: Path) -> dict[str, object]:
 
 def _keep(out: Path, name: str, rows: list[dict[str, object]], about: dict[str, object]) -> None:
     try:
-        pl.DataFrame(rows, infer_schema_length=None).write_csv(out / f"{name}.csv", float_precision=None)
+        write_table(frame_of(rows), out / f"{name}.csv")
         (out / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(f"--out {out} cannot be written ({error.strerror or error}); choose another folder.") from None

@@ -66,9 +66,9 @@ class Matrix:
         return len(self.S)
 
 
-def strong_weak(n: int, d: int, k: int, seed: int) -> FloatArray:
-    """Return samples of the paper's strong/weak model: lambda = 3, k1 = 2, c = 0.8."""
-    X: FloatArray = spiked_wishart(n, d, k, 3.0, k1=2, c=0.8, random_state=seed).X
+def strong_weak(n: int, d: int, k: int, seed: int, lam: float = 3.0) -> FloatArray:
+    """Return samples of the paper's strong/weak model: lambda = 3 unless said otherwise, k1 = 2, c = 0.8."""
+    X: FloatArray = spiked_wishart(n, d, k, lam, k1=2, c=0.8, random_state=seed).X
     return X
 
 

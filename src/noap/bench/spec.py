@@ -3,11 +3,11 @@
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-__all__ = ["FULL", "QUICK", "Spec"]
+__all__ = ["FULL", "QUICK", "BenchSpec"]
 
 
 @dataclass(frozen=True)
-class Spec:
+class BenchSpec:
     """Everything that a run depends on except the machine and the folder of matrices.
 
     Attributes
@@ -71,7 +71,7 @@ class Spec:
         return asdict(self)
 
 
-FULL = Spec("full")
+FULL = BenchSpec("full")
 QUICK = replace(
     FULL,
     name="quick",

@@ -7,8 +7,8 @@
 
 from noap.experiments.paper import paper_specs
 from noap.experiments.runner import Run, run
-from noap.experiments.spec import Method, Model, Spec, Trial
+from noap.experiments.spec import Method, Spec, SpikedModel, Trial
 from noap.experiments.store import Store
 from noap.experiments.trial import perform
 
-__all__ = ["Method", "Model", "Run", "Spec", "Store", "Trial", "paper_specs", "perform", "run"]
+__all__ = ["Method", "Run", "Spec", "SpikedModel", "Store", "Trial", "paper_specs", "perform", "run"]

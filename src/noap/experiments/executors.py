@@ -11,17 +11,17 @@ from typing import Any
 
 from noap.errors import InvalidProblem, NoapError
 from noap.experiments.spec import Trial
-from noap.experiments.trial import Outcome
+from noap.experiments.trial import FinishedTrial
 
 __all__ = ["Executor", "Work", "here", "on_cluster", "on_cores"]
 
-Work = Callable[[Trial], Outcome | None]
+Work = Callable[[Trial], FinishedTrial | None]
 Stopping = Callable[[], bool]
 # Takes the trials, how to do one, and a question asked before each: stop here? Yields them as they finish.
-Executor = Callable[[list[Trial], Work, Stopping], Iterator[tuple[Trial, Outcome | None]]]
+Executor = Callable[[list[Trial], Work, Stopping], Iterator[tuple[Trial, FinishedTrial | None]]]
 
 
-def here(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, Outcome | None]]:
+def here(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, FinishedTrial | None]]:
     """Do one after the other in this process."""
     for trial in trials:
         if stopping():
@@ -32,7 +32,7 @@ def here(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[
 def on_cores(jobs: int) -> Executor:
     """Return an executor on `jobs` processes of this machine (-1 for all cores), through joblib."""
 
-    def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, Outcome | None]]:
+    def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, FinishedTrial | None]]:
         # Imported where processes are wanted; it ships no types.
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
@@ -43,7 +43,7 @@ def on_cores(jobs: int) -> Executor:
     return execute
 
 
-def _paired(work: Work, trial: Trial) -> tuple[Trial, Outcome | None]:
+def _paired(work: Work, trial: Trial) -> tuple[Trial, FinishedTrial | None]:
     _follow(os.getpid())
     return trial, work(trial)
 
@@ -78,7 +78,7 @@ def on_cluster(address: str, *, timeout: float = 10.0) -> Executor:
             f"--cluster must be the address of a Dask scheduler, such as tcp://host:8786, got {address}."
         )
 
-    def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, Outcome | None]]:
+    def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, FinishedTrial | None]]:
         with _client(distributed, address, timeout) as client:
             futures = {client.submit(work, trial, pure=False): trial for trial in trials}
             waiting = distributed.as_completed(list(futures), loop=client.loop)

@@ -7,7 +7,7 @@ programs on 15 features with N = 3 pieces and r = 3. It leaves k1 and c open: ou
 from dataclasses import replace
 
 from noap.errors import InvalidProblem
-from noap.experiments.spec import Method, Model, Option, Spec
+from noap.experiments.spec import Method, OptionValue, Spec, SpikedModel
 
 __all__ = ["EXPERIMENTS", "FULL_TRIALS", "MIP_SECONDS", "QUICK_SECONDS", "QUICK_TRIALS", "paper_specs"]
 
@@ -20,8 +20,8 @@ EXPERIMENTS = {
     "recovery": "Theorem 4: the exact optimum for a general sparse truth, small budgets, n growing",
     "sample-wise": "Theorem 3: the exact sample-wise optimum, n growing",
 }
-STRONG_WEAK = Model(d=100, k=5, lam=3.0, k1=2, c=0.8)
-GENERAL = Model(d=100, k=5, lam=3.0)
+STRONG_WEAK = SpikedModel(d=100, k=5, lam=3.0, k1=2, c=0.8)
+GENERAL = SpikedModel(d=100, k=5, lam=3.0)
 
 
 def paper_specs(
@@ -74,8 +74,8 @@ def paper_specs(
 
 
 def _figure_methods(limit: float, backend: str) -> tuple[Method, ...]:
-    printed: dict[str, Option] = {"as_printed": True, "backend": backend, "pieces": 3, "reduced_dim": 15}
-    corrected: dict[str, Option] = {"backend": "scip", "pieces": 3, "reduced_dim": 15}
+    printed: dict[str, OptionValue] = {"as_printed": True, "backend": backend, "pieces": 3, "reduced_dim": 15}
+    corrected: dict[str, OptionValue] = {"backend": "scip", "pieces": 3, "reduced_dim": 15}
     return (
         Method("exact", "exact", time_limit=60.0),
         Method("exact-15", "exact", {"reduced_dim": 15}, time_limit=60.0),

@@ -6,7 +6,7 @@ import numpy as np
 
 from noap import metrics, theory
 from noap.errors import InvalidProblem
-from noap.experiments.spec import Model
+from noap.experiments.spec import SpikedModel
 from noap.linalg.types import FloatArray
 
 __all__ = ["Population", "guaranteed_cosines", "population_of"]
@@ -34,12 +34,12 @@ class Population:
     thresholds: tuple[float, float, float]
 
 
-def population_of(model: Model, largest: float, points: int = 400) -> Population:
+def population_of(model: SpikedModel, largest: float, points: int = 400) -> Population:
     """Return the population path of a strong/weak model for normalised budgets from 0 to `largest`.
 
     Examples
     --------
-    >>> path = population_of(Model(100, 5, 3.0, k1=2, c=0.8), 4.5)
+    >>> path = population_of(SpikedModel(100, 5, 3.0, k1=2, c=0.8), 4.5)
     >>> [round(threshold, 3) for threshold in path.thresholds]
     [0.84, 1.947, 3.317]
     """
@@ -73,12 +73,12 @@ def population_of(model: Model, largest: float, points: int = 400) -> Population
     )
 
 
-def guaranteed_cosines(model: Model, largest: float, points: int = 200) -> tuple[FloatArray, FloatArray]:
+def guaranteed_cosines(model: SpikedModel, largest: float, points: int = 200) -> tuple[FloatArray, FloatArray]:
     """Return normalised budgets and the cosine that Theorem 4, corrected, guarantees the population optimum there.
 
     Examples
     --------
-    >>> budgets, cosines = guaranteed_cosines(Model(100, 5, 3.0), 1.0)
+    >>> budgets, cosines = guaranteed_cosines(SpikedModel(100, 5, 3.0), 1.0)
     >>> bool((np.diff(budgets) > 0).all() and (np.diff(cosines) < 0).all())
     True
     """

@@ -6,16 +6,18 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noap.experiments.claims import Claim, Judgement, cosines_to_vanilla, judge
+from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
-from noap.experiments.table import export, points, trials
+from noap.experiments.table import points, trials
+from noap.measuring.environment import listed
+from noap.measuring.tables import markdown, write_table
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FIGURES", "claims_page", "render", "write_figures"]
+__all__ = ["FIGURES", "claims_page", "render", "render_tables", "write_figures"]
 
 # Which experiment every figure is drawn from, and what it shows.
 FIGURES = {
@@ -67,7 +69,9 @@ def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFr
     return drawn
 
 
-def render(specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str) -> list[tuple[Claim, Judgement]]:
+def render(
+    specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str
+) -> list[tuple[PaperClaim, Judgement]]:
     """Write tables, figures, claims and README.md to `folder`; return the judged claims.
 
     Parameters
@@ -80,15 +84,21 @@ def render(specs: Mapping[str, Spec], store: Store, folder: Path, *, command: st
     command : str
         What reproduces them, for the page.
     """
+    return render_tables(specs, {name: trials(spec, store) for name, spec in specs.items()}, folder, command=command)
+
+
+def render_tables(
+    specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path, *, command: str
+) -> list[tuple[PaperClaim, Judgement]]:
+    """Do what :func:`render` does, from the tables of trials alone."""
     import polars as pl
 
-    tables = {name: trials(spec, store) for name, spec in specs.items()}
     known = [table for table in tables.values() if table.height]
     if known:
         every = pl.concat(known, how="diagonal_relaxed")
-        export(every, folder / "trials.parquet")
-        export(every.drop("environment", "finished", "scope", "loadings"), folder / "trials.csv")
-        export(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
+        write_table(every, folder / "trials.parquet")
+        write_table(every.drop("environment", "finished", "scope", "loadings"), folder / "trials.csv")
+        write_table(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
     drawn = write_figures(specs, tables, folder)
     judged = judge(tables)
     _write(folder / "claims.md", claims_page(judged))
@@ -97,7 +107,7 @@ def render(specs: Mapping[str, Spec], store: Store, folder: Path, *, command: st
     return judged
 
 
-def claims_page(judged: Sequence[tuple[Claim, Judgement]]) -> str:
+def claims_page(judged: Sequence[tuple[PaperClaim, Judgement]]) -> str:
     """Return the claims with their verdicts and evidence as Markdown."""
     parts = ["# The paper's claims, checked\n"]
     for claim, judgement in judged:
@@ -112,7 +122,7 @@ def _page(
     specs: Mapping[str, Spec],
     tables: Mapping[str, "polars.DataFrame"],
     drawn: Sequence[str],
-    judged: Sequence[tuple[Claim, Judgement]],
+    judged: Sequence[tuple[PaperClaim, Judgement]],
     command: str,
 ) -> str:
     parts = [
@@ -123,7 +133,7 @@ def _page(
         "`trials.parquet` (every trial; the latter with vectors and environments), `specs.json` (what was asked), "
         "[claims.md](claims.md).\n",
         "## Claims\n",
-        _table(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
+        markdown(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
         "## Experiments\n",
         _experiments(specs, tables),
         _LEGEND,
@@ -154,7 +164,7 @@ def _experiments(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFra
                 f"{float(done['seconds'].sum()) if done.height else 0.0:.0f}",
             ]
         )
-    return _table(["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"], rows)
+    return markdown(["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"], rows)
 
 
 def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:
@@ -176,7 +186,7 @@ def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]
                 f"{_number(gaps.median())} / {_number(gaps.max())}" if len(gaps) else "-",
             ]
         )
-    return _table(
+    return markdown(
         ["label", "what it is", "limit, s", "stopped by it", "seconds, median / most", "gap, median / most"], rows
     )
 
@@ -199,15 +209,8 @@ def _environments(tables: Mapping[str, "polars.DataFrame"]) -> str:
     first, last = (datetime.datetime.fromisoformat(moment) for moment in (min(times), max(times)))
     lines = [f"From {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC."]
     for document, count in documents.items():
-        shown = ", ".join(f"{name} {text}" for name, text in json.loads(document).items() if text != "not installed")
-        lines.append(f"- {count} trials: {shown}.")
+        lines.append(f"- {count} trials: {listed(json.loads(document))}.")
     return "## Where and when\n\n" + "\n".join(lines) + "\n"
-
-
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def _number(value: object) -> str:

@@ -69,14 +69,14 @@ def run(
     progress : bool
         Show progress and the time left on a terminal.
     work : callable
-        What turns a Trial into an Outcome.
+        What turns a Trial into a FinishedTrial.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from noap.experiments import Method, Model
-    >>> spec = Spec("tiny", "feature", Model(8, 2, 3.0), (30,), (0.0, 1.0), (0,), (Method("PPM", "ppm"),))
+    >>> from noap.experiments import Method, SpikedModel
+    >>> spec = Spec("tiny", "feature", SpikedModel(8, 2, 3.0), (30,), (0.0, 1.0), (0,), (Method("PPM", "ppm"),))
     >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "trials.sqlite") as store:
     ...     run([spec], store).done, run([spec], store).done
     (2, 0)
@@ -90,13 +90,13 @@ def run(
     done, halted = 0, threading.Event()
     with _interrupts() as stopping, Bars(missing, jobs, wanted=progress) as bars:
         try:
-            for trial, outcome in execute(missing, work, lambda: halted.is_set() or stopping()):
-                if outcome is None:  # Ctrl-C reached a solver first
+            for trial, finished in execute(missing, work, lambda: halted.is_set() or stopping()):
+                if finished is None:  # Ctrl-C reached a solver first
                     halted.set()
                     continue
-                store.add(trial, outcome)
+                store.add(trial, finished)
                 done += 1
-                bars.advance(trial, float(outcome.columns["seconds"]))
+                bars.advance(trial, float(finished.columns["seconds"]))
         except KeyboardInterrupt:
             halted.set()
         stopped = halted.is_set() or stopping()

@@ -9,16 +9,15 @@ from typing import Any, Literal
 
 from noap.errors import InvalidProblem
 
-__all__ = ["Adversary", "Method", "Model", "Spec", "Trial"]
+__all__ = ["AdversaryKey", "Method", "Spec", "SpikedModel", "Trial"]
 
-Adversary = Literal["feature", "sample"]
-Option = str | int | float | bool | None
-Options = Mapping[str, Option]
+AdversaryKey = Literal["feature", "sample"]
+OptionValue = str | int | float | bool | None
 SOLVERS = ("exact", "mip", "mip-r", "ascent", "ppm", "vanilla")
 
 
 @dataclass(frozen=True)
-class Model:
+class SpikedModel:
     """The spiked Wishart model ``N(0, lam v v' + I)`` in d dimensions with a k-sparse truth v (Assumptions 2 and 3).
 
     Attributes
@@ -68,7 +67,7 @@ class Method:
 
     label: str
     solver: str
-    options: Options | tuple[tuple[str, Option], ...] = ()
+    options: Mapping[str, OptionValue] | tuple[tuple[str, OptionValue], ...] = ()
     gap: float = 1e-4
     time_limit: float | None = None
 
@@ -102,15 +101,15 @@ class Trial:
     Attributes
     ----------
     adversary : "feature" or "sample"
-    model : Model
+    model : SpikedModel
     n, seed : int
     budget : float
         Feature-wise the normalised ``rho-bar = rho sqrt(k/n)``; sample-wise rho itself.
     method : Method
     """
 
-    adversary: Adversary
-    model: Model
+    adversary: AdversaryKey
+    model: SpikedModel
     n: int
     seed: int
     budget: float
@@ -147,7 +146,7 @@ class Spec:
     ----------
     name : str
     adversary : "feature" or "sample"
-    model : Model
+    model : SpikedModel
     samples : tuple of int
         The values of n.
     budgets : tuple of float
@@ -159,14 +158,14 @@ class Spec:
 
     Examples
     --------
-    >>> spec = Spec("tiny", "feature", Model(8, 2, 3.0), (30,), (0.0, 1.0), (0, 1), (Method("exact", "exact"),))
+    >>> spec = Spec("tiny", "feature", SpikedModel(8, 2, 3.0), (30,), (0.0, 1.0), (0, 1), (Method("exact", "exact"),))
     >>> len(list(spec.trials())), len(spec.hash)
     (4, 16)
     """
 
     name: str
-    adversary: Adversary
-    model: Model
+    adversary: AdversaryKey
+    model: SpikedModel
     samples: tuple[int, ...]
     budgets: tuple[float, ...]
     seeds: tuple[int, ...]
@@ -226,7 +225,7 @@ def canonical(document: object) -> str:
     return json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def _fields(model: Model) -> dict[str, Any]:
+def _fields(model: SpikedModel) -> dict[str, Any]:
     return {"d": model.d, "k": model.k, "lam": float(model.lam), "k1": model.k1, "c": model.c}
 
 

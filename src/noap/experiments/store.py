@@ -11,7 +11,7 @@ from typing import Any
 from noap.errors import StoreError
 from noap.experiments.lock import Lock
 from noap.experiments.spec import Spec, Trial, canonical
-from noap.experiments.trial import MEASURED, TIMED, Outcome
+from noap.experiments.trial import MEASURED, TIMED, FinishedTrial
 
 __all__ = ["SCHEMA", "Store"]
 
@@ -111,18 +111,18 @@ class Store:
             row = (spec.hash, spec.name, canonical(spec.definition))
             connection.execute("INSERT OR IGNORE INTO specs VALUES (?, ?, ?)", row)
 
-    def add(self, trial: Trial, outcome: Outcome) -> None:
+    def add(self, trial: Trial, finished: FinishedTrial) -> None:
         """Write one finished trial, in one transaction."""
         with self._transaction() as connection:
-            number = self._environment(connection, outcome.environment)
-            entries = [outcome.columns[name] for name in _COLUMNS]
+            number = self._environment(connection, finished.environment)
+            entries = [finished.columns[name] for name in _COLUMNS]
             marks = ", ".join("?" * (len(entries) + 3))
             connection.execute(
                 # If a second run of the same trial ever gets here, the first one stays.
                 f"INSERT OR IGNORE INTO trials (key, definition, {', '.join(_COLUMNS)}, environment) VALUES ({marks})",
-                (outcome.key, canonical(trial.definition), *entries, number),
+                (finished.key, canonical(trial.definition), *entries, number),
             )
-        self._environments[outcome.environment] = number
+        self._environments[finished.environment] = number
 
     def rows(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
         """Return the finished trials among `keys`, each as a dictionary of its columns."""

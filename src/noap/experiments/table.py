@@ -1,17 +1,17 @@
 """Flat tables of an experiment: every trial, and every point of a figure. Pure functions of the store."""
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
+from noap.measuring.tables import frame_of
 from noap.metrics import gap as relative_gap
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["BEST", "export", "points", "trials"]
+__all__ = ["BEST", "points", "trials"]
 
 # The paper's "best": the vector of the best objective among its three methods.
 BEST, _CONTENDERS = "best", ("MIP", "MIP-r", "PPM")
@@ -46,8 +46,6 @@ def trials(spec: Spec, store: Store) -> "polars.DataFrame":
     -------
     polars.DataFrame
     """
-    import polars
-
     stored = store.rows(trial.key for trial in spec.trials())
     asked: list[dict[str, Any]] = [
         {
@@ -75,7 +73,7 @@ def trials(spec: Spec, store: Store) -> "polars.DataFrame":
         groups.setdefault((row["n"], row["seed"], row["budget"]), []).append(row)
     for group in groups.values():
         rows += _compared(group)
-    return polars.DataFrame(rows, infer_schema_length=None)
+    return frame_of(rows)
 
 
 def _compared(group: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -139,11 +137,3 @@ def points(table: "polars.DataFrame") -> "polars.DataFrame":
     ]
     keys = ["experiment", "method", "n", "budget"]
     return table.group_by(keys, maintain_order=True).agg(columns)
-
-
-def export(table: "polars.DataFrame", path: Path) -> None:
-    """Write a table as Parquet or CSV, by the suffix of `path`."""
-    if path.suffix == ".parquet":
-        table.write_parquet(path)
-    else:
-        table.write_csv(path)

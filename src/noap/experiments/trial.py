@@ -7,7 +7,6 @@ import math
 import multiprocessing
 import signal
 import threading
-import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,13 +15,14 @@ import numpy as np
 import noap
 from noap import metrics
 from noap.adversaries import BY_KEY
-from noap.experiments.environment import environment
 from noap.experiments.methods import Finding, find
-from noap.experiments.spec import Model, Trial, canonical
+from noap.experiments.spec import SpikedModel, Trial, canonical
 from noap.linalg.vectors import orient
+from noap.measuring.environment import environment
+from noap.measuring.timing import timed
 from noap.theory import SpikedWishart, spiked_wishart
 
-__all__ = ["MEASURED", "TIMED", "Outcome", "perform"]
+__all__ = ["MEASURED", "TIMED", "FinishedTrial", "perform"]
 
 # Columns that the definition decides, and columns that differ from run to run.
 MEASURED = (
@@ -49,7 +49,7 @@ TIMED = ("seconds", "finished")
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FinishedTrial:
     """A finished trial: its key, its columns, and where it was run."""
 
     key: str
@@ -57,13 +57,13 @@ class Outcome:
     environment: str
 
 
-def perform(trial: Trial) -> Outcome | None:
+def perform(trial: Trial) -> FinishedTrial | None:
     """Run the trial; None if Ctrl-C stopped it halfway, for half a trial is none.
 
     Examples
     --------
-    >>> from noap.experiments import Method, Model, Trial
-    >>> trial = Trial("feature", Model(8, 2, 3.0), n=50, seed=0, budget=0.5, method=Method("exact", "exact"))
+    >>> from noap.experiments import Method, SpikedModel, Trial
+    >>> trial = Trial("feature", SpikedModel(8, 2, 3.0), n=50, seed=0, budget=0.5, method=Method("exact", "exact"))
     >>> perform(trial).columns["limit_hit"] is None
     True
     """
@@ -72,20 +72,18 @@ def perform(trial: Trial) -> Outcome | None:
         draw = _draw(trial.model, trial.n, trial.seed)
         adversary = BY_KEY[trial.adversary].with_budget(trial.rho)
         problem = noap.Problem(draw.X, k=trial.model.k, adversary=adversary)
-        started = time.perf_counter()
-        finding = find(problem, trial.method, trial.seed)
-        seconds = time.perf_counter() - started
+        seconds, finding = timed(lambda: find(problem, trial.method, trial.seed))
     except KeyboardInterrupt:
         return None
     value = problem.value(finding.v) if finding.v.any() else 0.0
     columns = _columns(trial, draw, finding, value)
     columns["seconds"] = seconds
     columns["finished"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
-    return Outcome(trial.key, columns, canonical(environment()))
+    return FinishedTrial(trial.key, columns, canonical(environment()))
 
 
 @functools.lru_cache(maxsize=4)
-def _draw(model: Model, n: int, seed: int) -> SpikedWishart:
+def _draw(model: SpikedModel, n: int, seed: int) -> SpikedWishart:
     return spiked_wishart(n, model.d, model.k, model.lam, k1=model.k1, c=model.c, random_state=seed)
 
 

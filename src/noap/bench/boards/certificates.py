@@ -9,11 +9,12 @@ import numpy as np
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, seconds, share
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.boards.heuristics import vanilla
 from noap.bench.scoring import TOLERANCE
 from noap.bench.sources import strong_weak
-from noap.bench.timing import Timing, ratio, side_by_side
+from noap.measuring.tables import markdown, seconds, share
+from noap.measuring.timing import Timing, ratio, side_by_side
 from noap.problem import Problem
 
 __all__ = ["CERTIFICATES"]
@@ -46,7 +47,7 @@ def _certificate(problem: Problem) -> noap.Certificate:
     return certificate
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     spec = setting.spec
     for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):  # compiles the searches and the checkers
         tiny = Problem(np.random.default_rng(0).standard_normal((12, 5)), k=3, adversary=adversary)

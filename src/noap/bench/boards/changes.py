@@ -1,9 +1,6 @@
 """Before and after: another version of noap against this one, in alternating processes of one run."""
 
 import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,18 +10,21 @@ import numpy as np
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, percent, seconds, share
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.scoring import TOLERANCE
 from noap.bench.sources import strong_weak
+from noap.measuring.processes import in_fresh_process
+from noap.measuring.tables import markdown, percent, seconds, share
 
 __all__ = ["CHANGES"]
 
 _HERE = Path(noap.__file__).parent.parent
 _JOBS = ("ascent", "exact", "verify")
-# Runs in the version that PYTHONPATH names; data come from a file, because that version may have no benchmarks. What
-# does not end within the limit is timed once, anything else again after a first run that loads and compiles.
+# Runs in one of the two versions. The other may know nothing of measuring: data come from a file, and the program
+# times itself. What does not end within the limit is timed once, anything else again after a first run that loads and
+# compiles.
 _PROGRAM = """
-import json, sys, time, warnings
+import time, warnings
 import numpy as np, noap
 warnings.simplefilter("ignore")
 cases, data, limit, found = json.loads(sys.argv[1]), np.load(sys.argv[2]), float(sys.argv[3]), []
@@ -58,7 +58,7 @@ print(json.dumps(found))
 """
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     if setting.against is None:
         setting.skipped.append("Before and after needs the sources of another version (--against FOLDER).")
         return
@@ -87,14 +87,8 @@ def _run(setting: Setting) -> Iterator[Row]:
         for turn in range(setting.spec.repeats):
             for version in list(turns)[:: -1 if turn % 2 else 1]:
                 source = setting.against if version == "before" else _HERE
-                done = subprocess.run(
-                    [sys.executable, "-c", _PROGRAM, asked, str(place), str(setting.spec.change_seconds)],
-                    capture_output=True,
-                    text=True,
-                    check=True,
-                    env=os.environ | {"PYTHONPATH": str(source)},
-                )
-                turns[version].append(json.loads(done.stdout))
+                limit = str(setting.spec.change_seconds)
+                turns[version].append(in_fresh_process(_PROGRAM, asked, str(place), limit, sources=source))
                 setting.say(f"{version}, round {turn + 1}")
     for number, (label, _, adversary, _, k, d) in enumerate(cases):
         for job in _JOBS:

@@ -1,20 +1,22 @@
 """Proofs at rho = 0: time to a proved optimum, and the gap where the time ran out."""
 
 import math
-import time
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, percent, seconds, share
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.boards.heuristics import vanilla
 from noap.bench.published import SOURCE, published_runs
 from noap.bench.scoring import TOLERANCE, score
 from noap.bench.sources import Matrix
 from noap.experiments.methods import find
 from noap.experiments.spec import Method
+from noap.measuring.tables import markdown, percent, seconds, share
+from noap.measuring.timing import timed
 from noap.metrics import gap as relative_gap
 from noap.mip import list_backends
 from noap.mip.backends.scip_direct import solve_directly
@@ -29,7 +31,7 @@ _GAP = 1e-4  # what the general solvers are asked for: noap's default, and coars
 _MARKS = (1.0, 10.0, 60.0)
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     noap.solve(vanilla(setting.matrices[0], 2))  # compiles
     solvers = [info.name for info in list_backends(licences=True) if info.installed and info.licence != "none"]
     for matrix in setting.matrices:
@@ -45,7 +47,7 @@ def _run(setting: Setting) -> Iterator[Row]:
     yield from _published(setting)
 
 
-def _solvers(setting: Setting, matrix: Matrix, problem: Problem, solvers: list[str]) -> Iterator[Row]:
+def _solvers(setting: Setting, matrix: Matrix, problem: Problem, solvers: list[str]) -> Iterator[BoardRow]:
     limits = setting.spec.solver_seconds
     if any(run.matrix == matrix.name for run in published_runs(setting.folder)):
         limits = (*limits, setting.spec.solver_long_seconds)  # here, at least, as long as ours may take
@@ -55,13 +57,11 @@ def _solvers(setting: Setting, matrix: Matrix, problem: Problem, solvers: list[s
         yield _row(matrix, problem.k, DIRECT, value, direct.bound, direct.seconds, direct.nodes, None, limit)
         for solver in solvers:
             method = Method("", "mip", {"backend": solver, "as_printed": True, "pieces": 3}, gap=_GAP, time_limit=limit)
-            started = time.perf_counter()
             try:
-                finding = find(problem, method, 0)
+                spent, finding = timed(partial(find, problem, method, 0))
             except noap.errors.BackendNotAvailable:
                 setting.skipped.append(f"{solver}: its licence does not allow the program of {matrix.name}.")
                 continue
-            spent = time.perf_counter() - started
             value = score(problem, finding.v).resolved if finding.v.any() else 0.0
             name = f"{_NAMES[solver]}, paper's MIP"
             yield _row(matrix, problem.k, name, value, finding.bound, spent, finding.nodes, None, limit)
@@ -81,7 +81,7 @@ def _row(
     nodes: int,
     result: Result | None,
     limit: float | None = None,
-) -> Row:
+) -> BoardRow:
     gap = relative_gap(value, bound) if value > 0 else math.inf
     closed = gap <= (TOLERANCE if result is not None else _GAP) * 1.01
     marks = {f"gap_{mark:g}s": None if result is None else _gap_at(result, mark) for mark in _MARKS}
@@ -110,7 +110,7 @@ def _gap_at(result: Result, mark: float) -> float:
     return relative_gap(result.value, min(bounds)) if bounds else math.inf
 
 
-def _published(setting: Setting) -> Iterator[Row]:
+def _published(setting: Setting) -> Iterator[BoardRow]:
     """Yield what another exact method published of itself, on the matrices that are here."""
     here = {matrix.name for matrix in setting.matrices}
     for run in published_runs(setting.folder):

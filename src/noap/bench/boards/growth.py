@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, seconds, share
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.peers import PEERS
 from noap.bench.sources import strong_weak
-from noap.bench.timing import ratio, side_by_side
 from noap.linalg.types import FloatArray
+from noap.measuring.tables import markdown, seconds, share
+from noap.measuring.timing import ratio, side_by_side
 from noap.problem import Problem
 
 __all__ = ["GROWTH"]
@@ -21,7 +22,7 @@ _N, _D, _K, _BUDGET = 500, 200, 5, 1.0
 _SCIKIT_FEATURES = 500
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     spec = setting.spec
     cases = [("d", _N, d, _K, _BUDGET) for d in spec.growth_d]
     cases += [("n", n, _D, _K, _BUDGET) for n in spec.growth_n]

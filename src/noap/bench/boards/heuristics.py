@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, percent, seconds, share
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.peers import PEERS
 from noap.bench.scoring import TOLERANCE, loss, score
 from noap.bench.sources import Matrix
-from noap.bench.timing import ratio, side_by_side
 from noap.linalg.types import FloatArray
+from noap.measuring.tables import markdown, percent, seconds, share
+from noap.measuring.timing import ratio, side_by_side
 from noap.problem import Problem
 
 __all__ = ["HEURISTICS"]
@@ -26,14 +27,14 @@ def vanilla(matrix: Matrix, k: int) -> Problem:
     return Problem.from_covariance(matrix.S, n_samples=1, k=k, adversary=noap.NoAdversary())
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     for matrix in setting.matrices:
         for k in setting.spec.ks:
             if k < matrix.d:
                 yield from _pair(setting, matrix, k)
 
 
-def _pair(setting: Setting, matrix: Matrix, k: int) -> Iterator[Row]:
+def _pair(setting: Setting, matrix: Matrix, k: int) -> Iterator[BoardRow]:
     spec = setting.spec
 
     def ours(method: str) -> FloatArray:

@@ -1,16 +1,14 @@
 """Peak memory, one process per job."""
 
-import json
-import re
 import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import polars as pl
 
-from noap.bench.board import Board, Row, Setting, markdown
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.peers import PEERS
+from noap.measuring.processes import in_fresh_process, peak_memory
+from noap.measuring.tables import markdown
 
 __all__ = ["MEMORY"]
 
@@ -23,31 +21,28 @@ _JOBS = {
 }
 # A first small job loads and compiles what the method needs, so that the rest is the work itself.
 _FRAME = """
-import json, math, re, sys
+import math
 import noap
 from noap.bench.peers import PEERS
 from noap.bench.sources import strong_weak
-def peak():
-    return int(re.search(r"VmHWM:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) / 1024
 def job(n, d, k):
     X = strong_weak(n, d, k, 0)
     problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(math.sqrt(n / k)))
     wanted = [peer for peer in PEERS if peer.name == {name!r}]
     S = X.T @ X / n if wanted else None
     peers = {{peer.name: peer.prepare(S, k) for peer in wanted}}
-    before = peak()
+    before = peak_memory()
     {call}
     return before
 job(20, 10, 3)
-base = peak()
+base = peak_memory()
 before = job({n}, {d}, {k})
-print(json.dumps({{"base": base, "data": before, "peak": peak()}}))
+print(json.dumps({{"base": base, "data": before, "peak": peak_memory()}}))
 """
-_STATUS = Path("/proc/self/status")
 
 
-def _run(setting: Setting) -> Iterator[Row]:
-    if not _STATUS.exists() or not re.search("VmHWM", _STATUS.read_text(encoding="utf-8")):
+def _run(setting: Setting) -> Iterator[BoardRow]:
+    if peak_memory() is None:
         setting.skipped.append("Memory is read from /proc/self/status, which this system does not have.")
         return
     absent = {peer.name for peer in PEERS if not peer.installed}
@@ -57,11 +52,11 @@ def _run(setting: Setting) -> Iterator[Row]:
             if name in absent or (name == "scikit-learn" and d > 200):
                 continue
             program = _FRAME.format(name=name, call=call, n=_N, d=d, k=_K)
-            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-            if done.returncode:
+            try:
+                found = in_fresh_process(program)
+            except subprocess.CalledProcessError:
                 setting.skipped.append(f"Memory of {name} at d = {d}: the process failed.")
                 continue
-            found = json.loads(done.stdout.splitlines()[-1])
             setting.say(f"{name} d={d}: {found['peak']:.0f} MB")
             yield {
                 "method": name,

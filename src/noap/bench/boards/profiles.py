@@ -1,40 +1,40 @@
 """Where the time goes, for ascent and exact on three instances, beside what the hardware would need for the work."""
 
 import math
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, seconds
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.sources import Matrix, strong_weak
-from noap.bench.timing import side_by_side
-from noap.bench.tracing import parts_of
+from noap.measuring.tables import markdown, seconds
+from noap.measuring.timing import side_by_side
+from noap.measuring.tracing import parts_of
 from noap.problem import Problem
 
 __all__ = ["PROFILES"]
 
 _PARTS = {
-    ("noap/problem.py", "*"): "data",
-    ("noap/linalg/products.py", "*"): "data",
-    ("noap/_validate.py", "*"): "data",
-    ("heuristics/gram_climber.py", "starts"): "starts",
-    ("heuristics/gram_climber.py", "climb"): "climbs",
-    ("heuristics/gram_climber.py", "exchanges"): "exchanges",
-    ("heuristics/gram_climber.py", "settled"): "last rounds",
-    ("heuristics/leaders.py", "*"): "ranking",
+    "noap.problem": "data",
+    "noap.linalg.products": "data",
+    "noap._validate": "data",
+    "noap.heuristics.gram_climber:GramClimber.starts": "starts",
+    "noap.heuristics.gram_climber:GramClimber.climb": "climbs",
+    "noap.heuristics.gram_climber:GramClimber.exchanges": "exchanges",
+    "noap.heuristics.gram_climber:GramClimber.settled": "last rounds",
+    "noap.heuristics.leaders": "ranking",
 }
 _EXACT_PARTS = {
-    ("noap/problem.py", "*"): "data",
-    ("noap/_solve.py", "_ascended"): "ascent",
-    ("exact/instance.py", "*"): "data",
-    ("exact/refutation.py", "advance"): "nodes and bounds",
-    ("exact/refutation.py", "_children"): "branching",
-    ("exact/refutation.py", "_note_children"): "branching",
-    ("exact/record.py", "*"): "recording",
-    ("noap/result.py", "*"): "result",
+    "noap.problem": "data",
+    "noap._solve:_ascended": "ascent",
+    "noap.exact.instance": "data",
+    "noap.exact.refutation:Refutation.advance": "nodes and bounds",
+    "noap.exact.refutation:Refutation._children": "branching",
+    "noap.exact.refutation:Refutation._note_children": "branching",
+    "noap.exact.record": "recording",
+    "noap.result": "result",
 }
 _TRACES = 9  # traced runs per job; their shares are averaged, so that they add up
 # Of ascent: inner rounds, supports kept, typical steps, supports polished.
@@ -65,7 +65,7 @@ def _fresh(problem: Problem) -> Problem:
     )
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     flops, bandwidth = _machine()
     for name, n, problem in _instances(setting.matrices):
         for method, parts, sticky in (("ascent", _PARTS, None), ("exact", _EXACT_PARTS, "ascent")):
@@ -99,16 +99,9 @@ def _machine() -> tuple[float, float]:
     """Return flops and bytes per second that one thread reaches here: a matrix product and a copy."""
     a = np.random.default_rng(0).standard_normal((512, 512))
     block, target = np.ones(2**23), np.empty(2**23)
-
-    def best(job: Callable[[], object]) -> float:
-        times = []
-        for _ in range(7):
-            started = time.process_time()
-            job()
-            times.append(time.process_time() - started)
-        return min(times)
-
-    return 2 * 512**3 / best(lambda: a @ a), 2 * block.nbytes / best(lambda: np.copyto(target, block))
+    jobs = {"product": lambda: a @ a, "copy": lambda: np.copyto(target, block)}
+    best = {name: timing.row["cpu_low"] for name, timing in side_by_side(jobs, 7).items()}
+    return 2 * 512**3 / best["product"], 2 * block.nbytes / best["copy"]
 
 
 def _needed(method: str, n: int, d: int, k: int, nodes: int) -> tuple[float, float]:
@@ -126,7 +119,7 @@ def _needed(method: str, n: int, d: int, k: int, nodes: int) -> tuple[float, flo
     return flops, moved
 
 
-def _roof(row: Row) -> float:
+def _roof(row: BoardRow) -> float:
     return float(max(row["needed_flops"] / row["machine_flops"], row["needed_bytes"] / row["machine_bytes"]))
 
 

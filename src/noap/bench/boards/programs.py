@@ -8,10 +8,11 @@ from typing import Any
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, percent, seconds
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.sources import strong_weak
 from noap.errors import BackendNotAvailable, NoapWarning
 from noap.linalg.types import IntArray
+from noap.measuring.tables import markdown, percent, seconds
 from noap.mip import Cuts, list_backends
 
 __all__ = ["PROGRAMS"]
@@ -26,7 +27,7 @@ _FORMS: dict[str, dict[str, Any]] = {
 }
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     X = strong_weak(_N, _D, _K, 0)
     backends = [info.name for info in list_backends(licences=True) if info.installed and info.licence != "none"]
     for budget in setting.spec.program_budgets:
@@ -52,7 +53,7 @@ def _run(setting: Setting) -> Iterator[Row]:
                     yield _row(method, form, backend, budget, result, exact.value)
 
 
-def _row(method: str, form: str, backend: str, budget: float, result: noap.Result, optimum: float) -> Row:
+def _row(method: str, form: str, backend: str, budget: float, result: noap.Result, optimum: float) -> BoardRow:
     return {
         "program": method,
         "form": form,

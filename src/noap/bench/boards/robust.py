@@ -7,12 +7,13 @@ import numpy as np
 import polars as pl
 
 import noap
-from noap.bench.board import Board, Row, Setting, markdown, percent, seconds, share
+from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.peers import PEERS
 from noap.bench.scoring import TOLERANCE, loss, score
 from noap.bench.sources import strong_weak
-from noap.bench.timing import side_by_side
 from noap.linalg.types import FloatArray
+from noap.measuring.tables import markdown, percent, seconds, share
+from noap.measuring.timing import side_by_side
 from noap.mip.backends.scip_direct import solve_directly
 from noap.problem import Problem
 
@@ -25,7 +26,7 @@ _D, _K = 100, 5
 _GAP = 1e-5
 
 
-def _run(setting: Setting) -> Iterator[Row]:
+def _run(setting: Setting) -> Iterator[BoardRow]:
     spec = setting.spec
     for n in spec.samples:
         for seed in range(spec.seeds):
@@ -52,7 +53,7 @@ def _instance(
     budget: float,
     vectors: dict[str, FloatArray],
     costs: dict[str, float],
-) -> Iterator[Row]:
+) -> Iterator[BoardRow]:
     if problem.optimum_is_zero:
         return
     found = side_by_side(

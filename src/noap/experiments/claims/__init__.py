@@ -1,15 +1,15 @@
 """The paper's statements as executable checks over the tables of the experiments."""
 
 from noap.experiments.claims.captions import CAPTIONS
-from noap.experiments.claims.claim import Claim, Judgement, Tables, Verdict
+from noap.experiments.claims.claim import Judgement, PaperClaim, Tables, Verdict
 from noap.experiments.claims.theorems import THEOREMS, cosines_to_vanilla
 
-__all__ = ["CLAIMS", "Claim", "Judgement", "Tables", "Verdict", "cosines_to_vanilla", "judge"]
+__all__ = ["CLAIMS", "Judgement", "PaperClaim", "Tables", "Verdict", "cosines_to_vanilla", "judge"]
 
-CLAIMS: tuple[Claim, ...] = (*CAPTIONS, *THEOREMS)
+CLAIMS: tuple[PaperClaim, ...] = (*CAPTIONS, *THEOREMS)
 
 
-def judge(tables: Tables) -> list[tuple[Claim, Judgement]]:
+def judge(tables: Tables) -> list[tuple[PaperClaim, Judgement]]:
     """Return every claim with what the tables say about it; a claim whose experiment is missing says so.
 
     Parameters

@@ -4,8 +4,8 @@ import json
 from typing import TYPE_CHECKING
 
 from noap.experiments.claims.claim import (
-    Claim,
     Judgement,
+    PaperClaim,
     by_point,
     positive_points,
     ranges,
@@ -173,7 +173,7 @@ def _values(table: "polars.DataFrame", method: str) -> dict[tuple[int, int, floa
 
 _ONE, _TWO = "caption of the first figure", "caption of the second figure"
 CAPTIONS = (
-    Claim(
+    PaperClaim(
         "three stages",
         f"Theorem 5 and {_ONE}",
         "As rho-bar grows, first both parts are recovered (cosines >= 0.9), then the strong part alone (weak <= 0.1), "
@@ -181,70 +181,70 @@ CAPTIONS = (
         "figures",
         _three_stages,
     ),
-    Claim(
+    PaperClaim(
         "three stages of the programs",
         _ONE,
         "The same stages show in the solutions of MIP, of MIP-r and of the best of the three methods.",
         "figures",
         _three_stages_programs,
     ),
-    Claim(
+    PaperClaim(
         "MIP gap near 0, as printed",
         _TWO,
         "On the 15 chosen features the gap of MIP is close to 0 (at most 1 %).",
         "figures",
         lambda table: _gap_near_zero(table, "MIP"),
     ),
-    Claim(
+    PaperClaim(
         "MIP gap near 0, corrected",
         "our formulation",
         "With the valid rows of docs/mip.md the gap of MIP on the 15 chosen features is at most 1 %.",
         "figures",
         lambda table: _gap_near_zero(table, "MIP corrected"),
     ),
-    Claim(
+    PaperClaim(
         "MIP is the tightest bound",
         _TWO,
         "The gap of MIP is smaller than those of MIP-r and of vanilla sparse PCA.",
         "figures",
         lambda table: _tightest(table, "MIP", ("MIP-r", "vanilla")),
     ),
-    Claim(
+    PaperClaim(
         "MIP is the tightest bound, corrected",
         "our formulation",
         "With the valid rows the gap of MIP is smaller than those of MIP-r (with them) and of vanilla sparse PCA.",
         "figures",
         lambda table: _tightest(table, "MIP corrected", ("MIP-r corrected", "vanilla")),
     ),
-    Claim(
+    PaperClaim(
         "MIP finds the best objective",
         _TWO,
         f"When the perturbation is large (rho-bar >= {LARGE}) the vectors of MIP have the largest robust variance.",
         "figures",
         _best_objective,
     ),
-    Claim(
+    PaperClaim(
         "PPM recovers most of the support",
         _TWO,
         "Strong and weak recovery rates of PPM are at least those of MIP and MIP-r.",
         "figures",
         _ppm_support,
     ),
-    Claim(
+    PaperClaim(
         "PPM keeps its support",
         _TWO,
         "At large rho the final support of PPM is that of its start, the vanilla answer (in 9 of 10 trials or more).",
         "figures",
         _ppm_keeps,
     ),
-    Claim(
+    PaperClaim(
         "15 features are enough",
         "Appendix C, Algorithm 1",
         "The optimum over the 15 chosen features is that of the whole problem (to 0.1 %).",
         "figures",
         _restriction,
     ),
-    Claim(
+    PaperClaim(
         "the programs bound the problem",
         "Section 3.3, primal-dual gap",
         "The programs' bounds are upper bounds of the problem, not of the 15 chosen features alone.",

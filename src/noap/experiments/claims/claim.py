@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Claim", "Judgement", "Point", "Tables", "Verdict", "by_point", "ranges", "verdict_of"]
+__all__ = ["Judgement", "PaperClaim", "Point", "Tables", "Verdict", "by_point", "ranges", "verdict_of"]
 
 Tables = Mapping[str, "polars.DataFrame"]
 Point = tuple[int, float]
@@ -32,7 +32,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """A statement of the paper and the function that checks it.
 
     Attributes

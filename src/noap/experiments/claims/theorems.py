@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap import theory
-from noap.experiments.claims.claim import Claim, Judgement, Verdict, ranges, verdict_of
+from noap.experiments.claims.claim import Judgement, PaperClaim, Verdict, ranges, verdict_of
 
 if TYPE_CHECKING:
     import polars
@@ -185,7 +185,7 @@ def _theorem_5_printed(table: "polars.DataFrame") -> Judgement:
 
 
 THEOREMS = (
-    Claim(
+    PaperClaim(
         "sample-wise optima do not move",
         "Theorem 3",
         "As n grows the sample-wise optimal vector becomes that of vanilla sparse PCA, whatever rho is (cosine >= 0.99 "
@@ -193,7 +193,7 @@ THEOREMS = (
         "sample-wise",
         _theorem_3,
     ),
-    Claim(
+    PaperClaim(
         "recovery below the threshold, population",
         "Theorem 4, corrected",
         "Below rho = lambda(2 delta - delta^2)/(sqrt(1+lambda) + sqrt(1+lambda(1-delta)^2)) sqrt(n)/(sqrt(k)-1) the "
@@ -201,28 +201,28 @@ THEOREMS = (
         "recovery",
         _theorem_4_population,
     ),
-    Claim(
+    PaperClaim(
         "recovery below the threshold, as printed",
         "Theorem 4",
         "One constant c serves every lambda: cosine >= 1 - delta for rho <= c delta lambda sqrt(n/k).",
         "recovery",
         _theorem_4_printed,
     ),
-    Claim(
+    PaperClaim(
         "recovery below the threshold, samples",
         "Theorem 4, corrected",
         "Below the corrected threshold the certified optimum of the samples has cosine >= 1 - delta as well.",
         "recovery",
         _theorem_4_samples,
     ),
-    Claim(
+    PaperClaim(
         "the stages change where the population says",
         "Theorem 5, exact thresholds",
         "As n grows the stages of the certified optimum change at the exact population thresholds (to one grid step).",
         "stages",
         _theorem_5_thresholds,
     ),
-    Claim(
+    PaperClaim(
         "the stages change where the proof says",
         "Theorem 5, constants of its proof",
         "The weak part is recovered up to the printed start of the robust stage, which is not empty.",

@@ -1,18 +1,35 @@
-"""Time several jobs side by side: one process, one thread each, in turns, in alternating order."""
+"""Seconds of a job, and of several side by side: one process, one thread each, in turns, in alternating order."""
 
 import contextlib
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-__all__ = ["Timing", "ratio", "side_by_side", "single_thread"]
+__all__ = ["Timing", "ratio", "side_by_side", "single_thread", "timed"]
 
-# Read by libraries when they are loaded, so they reach the processes that the runner starts.
+T = TypeVar("T")
+
+# Read by libraries when they are loaded, so they reach the processes that a run starts.
 _VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "POLARS_MAX_THREADS")
+
+
+def timed(job: Callable[[], T]) -> tuple[float, T]:
+    """Return the wall seconds of one run of `job`, and what it returned.
+
+    Examples
+    --------
+    >>> spent, answer = timed(lambda: 6 * 7)
+    >>> answer, spent >= 0
+    (42, True)
+    """
+    started = time.perf_counter()
+    answer = job()
+    return time.perf_counter() - started, answer
 
 
 @dataclass
@@ -38,14 +55,14 @@ class Timing:
         }
 
 
-def side_by_side(jobs: Mapping[str, Callable[[], Any]], repeats: int, patience: float) -> dict[str, Timing]:
+def side_by_side(jobs: Mapping[str, Callable[[], Any]], repeats: int, patience: float = math.inf) -> dict[str, Timing]:
     """Run every job in each of `repeats` rounds, after one round that is not counted.
 
     Parameters
     ----------
     jobs : mapping from name to callable
     repeats : int
-    patience : float
+    patience : float, optional
         A job that has taken so many seconds, warming up included, is not run again; its times so far count.
     """
     found = {name: Timing() for name in jobs}
