@@ -1,6 +1,7 @@
 """Ascent looks only at the features, and samples, that screening leaves."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from noap.heuristics.climber import Climber
 from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.oracle import GRAM_FEATURES
 from noap.heuristics.sample_climber import SampleClimber
-from noap.heuristics.sample_oracle import SampleOracle
+from noap.heuristics.sample_oracle import SampleOracle, never
 from noap.linalg import products
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
@@ -20,8 +21,11 @@ __all__ = ["live_climber"]
 _WORTH_COPYING = 0.7
 
 
-def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
-    """Return a climber over what screening leaves of the problem, and the features it is about."""
+def live_climber(problem: Problem, check: Callable[[], None] = never) -> tuple[Climber, IntArray]:
+    """Return a climber over what screening leaves of the problem, and the features it is about.
+
+    `check` is called between portions of its work; what it raises passes through.
+    """
     d = problem.n_features
     live = np.flatnonzero(problem.live_features)
     if not problem.k <= len(live) <= _WORTH_COPYING * d:
@@ -32,9 +36,12 @@ def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
         return GramClimber(_live_covariance(problem, live), adversary, k), live
     X = problem.samples("a problem of this size")
     rows = _live_rows(problem)
-    X = X if rows is None else X[rows]
-    oracle = SampleOracle(X[:, live] if len(live) < d else X, problem.n_samples, adversary)
-    return SampleClimber(oracle, k), live
+    if rows is not None and len(live) < d and isinstance(X, np.ndarray):
+        X = X[np.ix_(rows, live)]  # one copy, where two steps would hold two
+    else:
+        X = X if rows is None else X[rows]
+        X = X[:, live] if len(live) < d else X
+    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check), k), live
 
 
 def _live_rows(problem: Problem) -> IntArray | None:
