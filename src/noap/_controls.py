@@ -12,11 +12,15 @@ from noap._validate import as_seconds
 from noap.errors import InvalidProblem
 from noap.result import Limit
 
-__all__ = ["Controls", "Stopped"]
+__all__ = ["Controls", "Stopped", "never"]
 
 
 class Stopped(Exception):
     """A limit was reached in the middle of something; what was known before still holds."""
+
+
+def never() -> None:
+    """Check nothing: work that nobody stops."""
 
 
 @dataclass

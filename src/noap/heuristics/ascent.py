@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap._compiled import compile_once
+from noap._controls import never
 from noap.adversaries import FeatureWise
 from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
 from noap.heuristics.leaders import Leaders
 from noap.heuristics.live import live_climber
-from noap.heuristics.sample_oracle import never
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 

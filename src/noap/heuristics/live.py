@@ -5,12 +5,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from noap._controls import never
 from noap.adversaries.base import GramAdversary
 from noap.heuristics.climber import Climber
 from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.oracle import GRAM_FEATURES
 from noap.heuristics.sample_climber import SampleClimber
-from noap.heuristics.sample_oracle import SampleOracle, never
+from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg import products
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem

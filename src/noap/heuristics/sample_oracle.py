@@ -5,17 +5,14 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from noap._controls import never
 from noap.adversaries.base import Adversary
 from noap.heuristics.batch import Batch
 from noap.linalg import products
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.linalg.vectors import unit
 
-__all__ = ["SampleOracle", "never"]
-
-
-def never() -> None:
-    """Do not stop."""
+__all__ = ["SampleOracle"]
 
 
 class SampleOracle:
@@ -75,13 +72,13 @@ class SampleOracle:
     def power(self, basis: FloatArray) -> FloatArray:
         """Return X'(X basis)/n."""
         basis = basis.astype(self.X.dtype)
-        total: FloatArray | None = None
-        for rows in self._portions(self.X.shape[0], basis.shape[1]):
-            part = self.X[rows]
-            product = part.T @ (part @ basis)
-            total = product if total is None else total + product
-        product = self.factor**2 * total
-        return product
+        parts = [self.X[rows] for rows in self._portions(self.X.shape[0], basis.shape[1])]
+        total: FloatArray = parts[0].T @ (parts[0] @ basis)
+        for part in parts[1:]:
+            self.check()
+            total += part.T @ (part @ basis)
+        total *= self.factor**2
+        return total
 
     @staticmethod
     def _columns(X: Data, features: IntArray) -> FloatArray:

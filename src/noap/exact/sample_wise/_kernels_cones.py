@@ -232,13 +232,12 @@ def split_cones(Y, lengths, rho, target, pool, keys, ids, size, used, best_v):
 
 
 @njit(cache=True)
-def open_cones(Y, lengths, rho, target, pool, keys, ids, used):
-    """Bound the first `used` cones and put the open ones in the heap; returns its size."""
+def open_cones(Y, lengths, rho, target, pool, keys, ids, first, last, size):
+    """Bound the cones from `first` to `last` and put the open ones in the heap; returns its size."""
     c = np.empty(Y.shape[1])
-    size = 0
-    for s in range(used):
+    for s in range(first, last):
         bound = bound_of(Y, lengths, rho, pool[s], c)
-        if bound > target:
+        if not bound <= target:
             keys[size] = bound
             ids[size] = s
             size += 1

@@ -17,6 +17,9 @@ from numba import njit
 
 from noap.exact.sample_wise._kernels_ball import project, project_rows, squared_norm
 
+# How fast weights move at first.
+STRIDE = 5.0
+
 
 @njit(cache=True)
 def truncate(g, n_inc, p, place, value):
@@ -221,52 +224,74 @@ def curvature(places, values, sizes, weights, m, cols):
 
 
 @njit(cache=True)
-def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, turns, clock, stride):
-    """Take `turns` steps of both players; E, weights and energies are updated. Returns the largest energy."""
-    n, cols = Y.shape
-    R = np.empty((n, m))
+def face(Y, E, places, values, sizes, m, R, energies):
+    """Fill R with the scores (y_i + e_i)'v_a and add their squares to the energies."""
+    for i in range(Y.shape[0]):
+        for a in range(m):
+            x = 0.0
+            for c in range(sizes[a]):
+                j = places[a, c]
+                x += (Y[i, j] + E[i, j]) * values[a, c]
+            R[i, a] = x
+            energies[a] += x * x
+
+
+@njit(cache=True)
+def reweigh(weights, energies, m, eta):
+    """Move the weights towards the strongest; returns the largest energy, and whether there is anything to play on."""
+    most = 0.0
+    for a in range(m):
+        most = max(most, energies[a])
+    if most <= 0.0:
+        return most, False
+    total = 0.0
+    for a in range(m):
+        weights[a] *= math.exp(eta * (energies[a] - most) / most)
+        total += weights[a]
+    if total <= 0.0:
+        return most, False
+    for a in range(m):
+        weights[a] /= total
+    return most, True
+
+
+@njit(cache=True)
+def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
+    """Take a gradient step of this length against the mixture, from the scores R, and project every row."""
+    n, cols = E.shape
     top = np.empty(max(p, 1))
     order = np.empty(max(cols - n_inc, 1))
     step = np.empty(cols)
-    most = 0.0
-    for turn in range(turns):
+    for i in range(n):
+        for j in range(cols):
+            step[j] = 0.0
         for a in range(m):
-            energies[a] = 0.0
-        for i in range(n):
-            for a in range(m):
-                x = 0.0
+            x = weights[a] * R[i, a] * length
+            if x != 0.0:
                 for c in range(sizes[a]):
-                    j = places[a, c]
-                    x += (Y[i, j] + E[i, j]) * values[a, c]
-                R[i, a] = x
-                energies[a] += x * x
-        most = 0.0
-        for a in range(m):
-            most = max(most, energies[a])
-        if most <= 0.0:
-            return most
-        eta = stride / math.sqrt(1.0 + 0.2 * (clock + turn))
-        total = 0.0
-        for a in range(m):
-            weights[a] *= math.exp(eta * (energies[a] - most) / most)
-            total += weights[a]
-        if total <= 0.0:
-            return most
-        for a in range(m):
-            weights[a] /= total
-        length = 1.0 / curvature(places, values, sizes, weights, m, cols)
-        for i in range(n):
-            for j in range(cols):
-                step[j] = 0.0
-            for a in range(m):
-                x = weights[a] * R[i, a] * length
-                if x != 0.0:
-                    for c in range(sizes[a]):
-                        step[places[a, c]] += x * values[a, c]
-            for j in range(cols):
-                E[i, j] -= step[j]
-            project(E[i], n_inc, p, rho, top, order)
-    return most
+                    step[places[a, c]] += x * values[a, c]
+        for j in range(cols):
+            E[i, j] -= step[j]
+        project(E[i], n_inc, p, rho, top, order)
+
+
+@njit(cache=True)
+def pace(clock):
+    """Return the exponent's rate at this turn: both players slow down."""
+    return STRIDE / math.sqrt(1.0 + 0.2 * clock)
+
+
+@njit(cache=True)
+def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock):
+    """Take a step of both players; E, weights and energies are updated."""
+    R = np.empty((Y.shape[0], m))
+    for a in range(m):
+        energies[a] = 0.0
+    face(Y, E, places, values, sizes, m, R, energies)
+    _, on = reweigh(weights, energies, m, pace(clock))
+    if on:
+        length = 1.0 / curvature(places, values, sizes, weights, m, Y.shape[1])
+        advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length)
 
 
 @njit(cache=True)
@@ -337,6 +362,6 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
             mark, mark_at = best, r
         elif r - mark_at >= patience:
             return best, m, clock, r + 1
-        play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, 1, clock, 5.0)
+        play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock)
         clock += 1
     return best, m, clock, rounds
