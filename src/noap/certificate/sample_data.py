@@ -59,7 +59,8 @@ class SampleData:
         r = min(scaled_up(rho, -exponent), 1e300)
         r = r if r > 1e-290 else 0.0
         scale = float(np.einsum("ij,ij->j", X, X).max(initial=0.0))
-        rows = np.flatnonzero(kernels.lengths_up(np.ascontiguousarray(X), 0, min(problem.k, X.shape[1])) > r)
+        lengths = kernels.lengths_up(np.ascontiguousarray(X), 0, min(problem.k, X.shape[1]))
+        rows = np.flatnonzero(~(lengths <= r))
         columns = np.flatnonzero(X[rows].any(axis=0))
         Y = np.ascontiguousarray(X[np.ix_(rows, columns)])
         place_of = np.full(X.shape[1], -1)

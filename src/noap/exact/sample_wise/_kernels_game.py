@@ -17,6 +17,8 @@ from numba import njit
 
 from noap.exact.sample_wise._kernels_ball import project, project_rows, squared_norm
 
+# Directions that join in one round at most, and the share of all weight that they start with.
+MOST_NEW, SHARE = 8, 0.1
 # How fast weights move at first.
 STRIDE = 5.0
 
@@ -94,8 +96,8 @@ def same(place, size, places, sizes, m):
 
 
 @njit(cache=True)
-def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, floor, share):
-    """Add up to `most_new` directions above `floor`, found by climbing from the attackers and the largest diagonals.
+def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
+    """Add a few directions above `floor`, found by climbing from the attackers and the largest diagonals.
 
     Returns (m, largest v'Mv met).
     """
@@ -142,7 +144,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, 
         best = max(best, energy)
     added = 0
     for s in np.argsort(found):
-        if -found[s] < floor or added == most_new:
+        if -found[s] < floor or added == MOST_NEW:
             break
         twin = same(found_place[s], found_size[s], places, sizes, m)
         if twin >= 0:
@@ -181,7 +183,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, 
             total += weights[a]
         for a in range(m):
             if weights[a] == 0.0:
-                weights[a] = (total if total > 0.0 else 1.0) * share / max(added, 1)
+                weights[a] = (total if total > 0.0 else 1.0) * SHARE / max(added, 1)
         total = 0.0
         for a in range(m):
             total += weights[a]
@@ -295,8 +297,11 @@ def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock
 
 
 @njit(cache=True)
-def respond(Y, v, n_inc, p, rho, E):
-    """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows."""
+def respond(Y, v, n_inc, p, rho, E, halvings=30):
+    """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows.
+
+    t_i is found by so many halvings of an interval; with fewer of them the attack is a little weaker.
+    """
     n, cols = Y.shape
     top = np.empty(max(p, 1))
     for i in range(n):
@@ -318,7 +323,7 @@ def respond(Y, v, n_inc, p, rho, E):
                 E[i, j] -= share * (Y[i, j] - score * v[j])
         else:
             low, high = 0.0, rho
-            for _ in range(30):
+            for _ in range(halvings):
                 t = 0.5 * (low + high)
                 for j in range(n_inc, cols):
                     if v[j] == 0.0:
@@ -352,7 +357,7 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
         mean = 0.0
         for a in range(m):
             mean += weights[a] * energies[a]
-        m, most = recruit(M, n_inc, p, places, values, sizes, weights, energies, m, 8, mean, 0.1)
+        m, most = recruit(M, n_inc, p, places, values, sizes, weights, energies, m, mean)
         if most < best:
             best = most
             best_E[:] = E

@@ -24,6 +24,8 @@ _UNIT = 2.0**-53
 _ATTACKERS = 200
 # The test of every feature costs the cube of their number: seconds at this one.
 _MOST_PROBED = 600
+# Accuracy of the first response, in bits; on very many samples it is paid for in seconds.
+_HALVINGS, _FEW_HALVINGS = 30, 12
 # Work (entries touched) after which the enumeration of supports gives up: about a tenth of a second.
 _WORK = 40_000_000
 
@@ -131,7 +133,7 @@ class Attack:
         """Respond to the incumbent."""
         E = np.zeros(Y.shape)
         for rows in portions(Y.shape, check):
-            respond(Y[rows], v, 0, k, rho, E[rows])
+            respond(Y[rows], v, 0, k, rho, E[rows], _FEW_HALVINGS if is_long(Y.shape) else _HALVINGS)
         return cls(Y, np.arange(len(Y)), np.arange(Y.shape[1]), 0, k, rho, E, Mixture.empty(k), 0)
 
     def narrowed(self, inc: IntArray, free: IntArray, p: int, check: Callable[[], None] = never) -> "Attack":

@@ -69,7 +69,7 @@ def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float, check: Ca
     v = np.ascontiguousarray(v)
     E: FloatArray = np.zeros(Y.shape)
     for rows in portions(Y.shape):
-        respond(Y[rows], v, k, 0, rho, E[rows])
+        respond(Y[rows], v, k, 0, rho, E[rows], 0)
     best, lowest = E, _largest(Y, E)
     try:
         for width in _WIDTHS:

@@ -26,7 +26,7 @@ def long_contest(attack: Attack, target: float, rounds: int, patience: int, chec
             M = gram(attack.Y, attack.E, check)
             mean = float(x.weights[: x.count] @ x.energies[: x.count])
             x.count, most = recruit(
-                M, attack.n_inc, attack.p, x.places, x.values, x.sizes, x.weights, x.energies, x.count, 8, mean, 0.1
+                M, attack.n_inc, attack.p, x.places, x.values, x.sizes, x.weights, x.energies, x.count, mean
             )
             if most < best:
                 best = most
