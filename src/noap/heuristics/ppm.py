@@ -51,8 +51,9 @@ def ppm(
         raise InvalidProblem(f"iterate must be 'last' or 'best', got {iterate!r}.")
     current = truncate(start[None, :], k)
     dense = current.dense(len(start))
-    best, best_distance = current, float(oracle.distances(current)[0])
+    best, best_distance = current, 0.0
     try:
+        best_distance = float(oracle.distances(current)[0])
         for _ in range(iterations):
             if controls is not None and controls.expired():
                 break
