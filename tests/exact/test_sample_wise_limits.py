@@ -14,6 +14,7 @@ from noap._controls import Controls, Stopped
 from noap.exact.sample_wise import cones as cones_module
 from noap.exact.sample_wise import portions as portions_module
 from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.long_game import long_contest
 from noap.exact.sample_wise.reduce import crude_bound, reduce, sum_room
 from noap.exact.sample_wise.search import solve_sample_wise
@@ -126,13 +127,36 @@ def test_many_samples_take_memory_in_proportion(monkeypatch):
     assert result.value <= result.bound < crude_bound(problem)
 
 
-def test_memory_that_does_not_suffice_leaves_the_crude_bound():
-    X = spiked(200, 12, 3, 4)
-    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(1.0))
-    result = noap.solve(problem, memory_limit=3 * X.nbytes / 1e6 * 0.99)
-    assert result.limit is Limit.MEMORY
-    assert result.bound == crude_bound(problem)
-    assert noap.verify(problem, result.certificate).ok
+@pytest.mark.parametrize("units", [1.0, 1e-120, 1e120])
+def test_memory_that_does_not_suffice_leaves_a_proved_bound(units):
+    X = units * spiked(200, 12, 3, 4)
+    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(units))
+    best = noap.solve(problem)
+    # Not enough for the data and two attacks, but for one attack in single precision.
+    light = noap.solve(problem, memory_limit=0.99 * 3 * X.nbytes / 1e6)
+    # Not enough for anything.
+    none = noap.solve(problem, memory_limit=0.1 * X.nbytes / 1e6)
+    unproved = noap.solve(problem, memory_limit=0.9 * X.nbytes / 1e6, certificate=False)
+    assert [result.limit for result in (light, none, unproved)] == [Limit.MEMORY] * 3
+    assert best.value <= light.bound == unproved.bound < none.bound == crude_bound(problem)
+    assert noap.verify(problem, light.certificate).ok
+    assert noap.verify(problem, none.certificate).ok
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_light_bound_is_above_every_direction(seed):
+    rng = np.random.default_rng(seed)
+    n, d, k = int(rng.integers(1, 20)), int(rng.integers(2, 7)), int(rng.integers(1, 3))
+    X = rng.standard_normal((n, d))
+    rho = float(rng.uniform(0.1, 0.95)) * noap.SampleWise(1.0).rho_max(X, k)
+    problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
+    v = noap.solve(problem, method="ascent").v
+    try:
+        outcome = response_outcome(problem, Controls.checked(1e-4, None, 0, False), v, 1e9, True)
+    except Stopped:
+        return  # no better than the crude bound
+    assert judge.sample_wise_optimum(X, k, rho, points=1500) <= outcome.bound <= crude_bound(problem)
+    assert outcome.proof.malformed(n, d) is None
 
 
 @pytest.mark.parametrize("share", [1.2, 2.0, 3.0, 6.0])

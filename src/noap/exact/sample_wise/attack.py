@@ -17,7 +17,7 @@ from noap.exact.sample_wise._kernels_supports import COMPLETE, INCLUDED, list_su
 from noap.exact.sample_wise.portions import gram, is_long, portions
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["Attack", "Listing", "Mixture", "rounding_room"]
+__all__ = ["HALVINGS_OF_MANY", "Attack", "Listing", "Mixture", "rounding_room", "towards_zero"]
 
 _UNIT = 2.0**-53
 # Directions that play against an attack at most.
@@ -25,7 +25,7 @@ _ATTACKERS = 200
 # The test of every feature costs the cube of their number: seconds at this one.
 _MOST_PROBED = 600
 # Accuracy of the first response, in bits; on very many samples it is paid for in seconds.
-_HALVINGS, _FEW_HALVINGS = 30, 12
+_HALVINGS, HALVINGS_OF_MANY = 30, 12
 # Work (entries touched) after which the enumeration of supports gives up: about a tenth of a second.
 _WORK = 40_000_000
 
@@ -133,7 +133,7 @@ class Attack:
         """Respond to the incumbent."""
         E = np.zeros(Y.shape)
         for rows in portions(Y.shape, check):
-            respond(Y[rows], v, 0, k, rho, E[rows], _FEW_HALVINGS if is_long(Y.shape) else _HALVINGS)
+            respond(Y[rows], v, 0, k, rho, E[rows], HALVINGS_OF_MANY if is_long(Y.shape) else _HALVINGS)
         return cls(Y, np.arange(len(Y)), np.arange(Y.shape[1]), 0, k, rho, E, Mixture.empty(k), 0)
 
     def narrowed(self, inc: IntArray, free: IntArray, p: int, check: Callable[[], None] = never) -> "Attack":
@@ -160,10 +160,7 @@ class Attack:
     def coarsen(self) -> None:
         """Round the entries towards 0 to single precision, in which a proof keeps them; the ball is not left."""
         for rows in portions(self.E.shape):
-            part = self.E[rows]
-            short = part.astype(np.float32)
-            away = np.abs(short) > np.abs(part)
-            self.E[rows] = np.where(away, np.nextafter(short, np.float32(0.0)), short)
+            self.E[rows] = towards_zero(self.E[rows])
 
     @property
     def nbytes(self) -> int:
@@ -256,6 +253,13 @@ class Attack:
             c = x.sizes[a]
             rows[r, self.cols[x.places[a, :c]]] = x.values[a, :c]
         return rows
+
+
+def towards_zero(E: FloatArray) -> FloatArray:
+    """Return the entries rounded to single precision, none of them away from 0."""
+    short = E.astype(np.float32)
+    nearer: FloatArray = np.where(np.abs(short) > np.abs(E), np.nextafter(short, np.float32(0.0)), short)
+    return nearer
 
 
 def _ball_norms(Y: FloatArray, n_inc: int, p: int) -> FloatArray:

@@ -14,7 +14,7 @@ from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.problem import Problem
 
-__all__ = ["Reduced", "crude_bound", "live_rows", "norm_room", "reduce", "sum_room"]
+__all__ = ["Reduced", "blocks_of", "crude", "crude_bound", "live_rows", "norm_room", "reduce", "sum_room"]
 
 # What a computed |top_k(x_i)| may have lost to squares that underflow: the root of k times the smallest float.
 _LOST = 1e-155
@@ -80,7 +80,7 @@ class Reduced:
 
     def crude_bound(self) -> float:
         """Return the sum over samples of (|top_k(y_i)| - rho)_+^2, a bound that needs no search."""
-        return _crude(row_top_k_norms(self.Y, self.k), self.k, self.rho)
+        return crude(row_top_k_norms(self.Y, self.k), self.k, self.rho)
 
     def ascend(self, V: FloatArray, v: FloatArray, check: Callable[[], None] = never) -> tuple[FloatArray, float]:
         """Alternate from the rows of V and from v; returns the best direction and its value."""
@@ -116,7 +116,8 @@ def sum_room(n: int) -> float:
     return max(1e-11, gamma(n + 16))
 
 
-def _crude(norms: FloatArray, k: int, rho: float) -> float:
+def crude(norms: FloatArray, k: int, rho: float) -> float:
+    """Return the sum of (|top_k(x_i)| - rho)_+^2, rounded up, from the computed norms."""
     excess = (norms * (1.0 + norm_room(k)) + _LOST - rho).clip(0.0)
     return float(excess @ excess) * (1.0 + sum_room(len(norms)))
 
@@ -127,7 +128,7 @@ def crude_bound(problem: Problem) -> float:
     # Divided by a power of two, so that no square that matters underflows.
     exponent = math.frexp(float(norms.max()))[1]
     rho = math.ldexp(float(problem.adversary.rho), -exponent)
-    return scaled_up(up(_crude(np.ldexp(norms, -exponent), problem.k, rho) / n), 2 * exponent)
+    return scaled_up(up(crude(np.ldexp(norms, -exponent), problem.k, rho) / n), 2 * exponent)
 
 
 def live_rows(problem: Problem) -> IntArray:
@@ -143,7 +144,7 @@ def reduce(problem: Problem, check: Callable[[], None] = never) -> Reduced | Non
     if len(rows) == 0:
         return None
     used, top = np.zeros(problem.n_features, dtype=np.bool_), 0.0
-    for block in _blocks(X, rows):
+    for block in blocks_of(X, rows):
         check()
         used |= block.any(axis=0)
         top = max(top, float(block.max()), -float(block.min()))
@@ -153,7 +154,7 @@ def reduce(problem: Problem, check: Callable[[], None] = never) -> Reduced | Non
     # A power of two: no entry is rounded.
     exponent = math.frexp(top)[1]
     Y, at = np.empty((len(rows), len(features))), 0
-    for block in _blocks(X, rows):
+    for block in blocks_of(X, rows):
         check()
         Y[at : at + len(block)] = np.ldexp(block[:, features], -exponent)
         at += len(block)
@@ -162,7 +163,7 @@ def reduce(problem: Problem, check: Callable[[], None] = never) -> Reduced | Non
     return Reduced(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
 
 
-def _blocks(X: Data, rows: IntArray) -> Iterator[FloatArray]:
+def blocks_of(X: Data, rows: IntArray) -> Iterator[FloatArray]:
     """Yield the chosen rows as dense float64 blocks of bounded size."""
     for part in portions((len(rows), X.shape[1])):
         yield from row_blocks(X[rows[part]])

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from noap._controls import Controls, Stopped
 from noap.certificate.sample_proof import SampleProof
 from noap.exact.outcome import Outcome, TracePoint
+from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.reduce import crude_bound, live_rows, reduce
 from noap.exact.sample_wise.tree import Tree, root_bytes
 from noap.linalg.types import FloatArray
@@ -65,8 +66,7 @@ def solve_sample_wise(
     try:
         most = None if memory_limit is None else 1e6 * memory_limit
         if most is not None and root_bytes(len(live_rows(problem)), problem.n_features) > most:
-            controls.limit = Limit.MEMORY
-            raise Stopped
+            return response_outcome(problem, controls, v, most, certificate)
         live = reduce(problem, controls.check)
         if live is None:
             return Outcome(v, 0.0, 0, None, (), SampleProof.trivial() if certificate else None)

@@ -16,6 +16,7 @@ import numpy as np
 from noap._controls import Controls, Stopped
 from noap.certificate.sample_proof import SampleProof
 from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.certify import certify
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.leaf import best_direction, hold_down
 from noap.exact.sample_wise.long_game import long_contest
@@ -281,29 +282,7 @@ class Tree:
 
         Below the strongest opponent there is none, and the bound of the parent always is one.
         """
-        best = max(strongest, self.target)
-        low, high = 1e-6, ceiling / best - 1.0
-        excess = low
-        for _ in range(7):
-            if high <= 1.5 * low or self.controls.expired():
-                break
-            t = best * (1.0 + excess)
-            listing = attack.listing(M, t, 16)
-            if listing.complete and not listing.sets:
-                high = excess
-                if excess == low:
-                    break
-            else:
-                low = max(excess, 1e-4)
-                if listing.sets:
-                    # Found stronger ones: they join the game, and what was proved stays proved.
-                    stronger = attack.recruit(M, listing.sets)
-                    if stronger > best:
-                        high = (1.0 + high) * best / stronger - 1.0
-                        best, low = stronger, 1e-6
-            excess = math.sqrt(low * high) if high > low else low
-        bound = best * (1.0 + max(high, 0.0)) * (1.0 + 1e-15)
-        return bound if bound < ceiling else ceiling  # so written that NaN gives the ceiling
+        return certify(attack, M, max(strongest, self.target), ceiling, self.controls.expired)
 
     def branch(
         self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: Kept | None, dropped: IntArray
