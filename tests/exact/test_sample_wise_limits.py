@@ -16,8 +16,9 @@ from noap.exact.sample_wise import portions as portions_module
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.long_game import long_contest
-from noap.exact.sample_wise.reduce import crude_bound, reduce, sum_room
+from noap.exact.sample_wise.reduce import crude_bound, live_rows, reduce, sum_room
 from noap.exact.sample_wise.search import solve_sample_wise
+from noap.exact.sample_wise.tree import root_bytes
 from noap.heuristics import sample_climber
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.outward import gamma
@@ -130,15 +131,17 @@ def test_many_samples_take_memory_in_proportion(monkeypatch):
 @pytest.mark.parametrize("units", [1.0, 1e-120, 1e120])
 def test_memory_that_does_not_suffice_leaves_a_proved_bound(units):
     X = units * spiked(200, 12, 3, 4)
-    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(units))
+    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(1.5 * units))
     best = noap.solve(problem)
-    # Not enough for the data and two attacks, but for one attack in single precision.
-    light = noap.solve(problem, memory_limit=0.99 * 3 * X.nbytes / 1e6)
+    # Not enough for the root, but for one attack in single precision.
+    root = root_bytes(len(live_rows(problem)), 12)
+    light = noap.solve(problem, memory_limit=0.99 * root / 1e6)
     # Not enough for anything.
-    none = noap.solve(problem, memory_limit=0.1 * X.nbytes / 1e6)
-    unproved = noap.solve(problem, memory_limit=0.9 * X.nbytes / 1e6, certificate=False)
+    none = noap.solve(problem, memory_limit=0.1 * root / 1e6)
+    unproved = noap.solve(problem, memory_limit=0.25 * root / 1e6, certificate=False)
     assert [result.limit for result in (light, none, unproved)] == [Limit.MEMORY] * 3
-    assert best.value <= light.bound == unproved.bound < none.bound == crude_bound(problem)
+    assert unproved.bound == pytest.approx(light.bound, rel=1e-6)
+    assert best.value <= light.bound < none.bound == crude_bound(problem)
     assert noap.verify(problem, light.certificate).ok
     assert noap.verify(problem, none.certificate).ok
 
@@ -165,7 +168,7 @@ def test_memory_is_heard_before_it_is_taken(share):
     problem = noap.Problem(X, k=4, adversary=noap.SampleWise(2.0))
     v = noap.solve(problem, method="ascent").v
     best = noap.solve(problem)
-    limit = share * 3 * X.nbytes / 1e6
+    limit = share * 4 * X.nbytes / 1e6
     outcome = solve_sample_wise(problem, Controls.checked(1e-4, None, 0, False), v, memory_limit=limit)
     assert best.value <= outcome.bound <= crude_bound(problem) * (1 + 1e-9)
 

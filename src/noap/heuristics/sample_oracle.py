@@ -102,12 +102,22 @@ class SampleOracle:
         parts = [self._refine_part(batch[i : i + step], rounds) for i in range(0, len(batch), step)]
         return Batch.join(parts) if parts else batch
 
-    def _refine_part(self, batch: Batch, rounds: int) -> Batch:
-        m, k = batch.indices.shape
-        pieces = np.empty((m, k, self.X.shape[0]), dtype=self.X.dtype)
-        for rows in self._portions(self.X.shape[0], m * k):
-            gathered = self.factor * self._columns(self.X[rows], batch.indices.ravel())
+    def _pieces(self, indices: IntArray) -> FloatArray:
+        """Return the columns of every support, an m x k x n array."""
+        (m, k), n = indices.shape, self.X.shape[0]
+        portions = list(self._portions(n, m * k))
+        if len(portions) == 1:  # a view where the columns come one after the other
+            gathered = self.factor * self._columns(self.X, indices.ravel())
+            return np.ascontiguousarray(gathered.reshape(-1, m, k).transpose(1, 2, 0))
+        pieces: FloatArray = np.empty((m, k, n), dtype=self.X.dtype)
+        for rows in portions:
+            self.check()
+            gathered = self.factor * self._columns(self.X[rows], indices.ravel())
             pieces[:, :, rows] = gathered.reshape(-1, m, k).transpose(1, 2, 0)
+        return pieces
+
+    def _refine_part(self, batch: Batch, rounds: int) -> Batch:
+        pieces = self._pieces(batch.indices)
         weights = batch.weights
         for _ in range(rounds):
             self.check()

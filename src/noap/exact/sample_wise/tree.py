@@ -48,8 +48,8 @@ _NONE = np.empty(0, dtype=np.int64)
 
 
 def root_bytes(rows: int, columns: int) -> float:
-    """Memory that the root takes: the data, an attack, and the best one so far."""
-    return 3.0 * 8.0 * rows * columns
+    """Memory that the root takes: the data, an attack, the best one so far, and copies for the proof."""
+    return 4.0 * 8.0 * rows * columns
 
 
 @dataclass(order=True)
