@@ -13,6 +13,7 @@ import noap
 from noap._controls import Controls, Stopped
 from noap.exact.sample_wise import cones as cones_module
 from noap.exact.sample_wise import portions as portions_module
+from noap.exact.sample_wise import tree as tree_module
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.long_game import long_contest
@@ -115,9 +116,10 @@ def test_many_samples_take_memory_in_proportion(monkeypatch):
     X[:, :3] += rng.standard_normal((40_000, 1))
     for name in ("_SCORE_BYTES", "_GATHER_BYTES"):
         monkeypatch.setattr(SampleOracle, name, 2**20)
+    monkeypatch.setattr(tree_module, "_OVERHEAD", 0.0)
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(1.0))
     noap.solve(noap.Problem(X[:50], k=3, adversary=noap.SampleWise(1.0)))  # compiled
-    limit = 16.0
+    limit = 24.0
     tracemalloc.start()
     result = noap.solve(problem, memory_limit=limit)
     peak = tracemalloc.get_traced_memory()[1]

@@ -165,7 +165,9 @@ class Attack:
     @property
     def nbytes(self) -> int:
         """Memory that the node holds."""
-        return self.Y.nbytes + self.E.nbytes + self.mixture.places.nbytes + self.mixture.values.nbytes
+        return (
+            self.Y.nbytes + self.E.nbytes + self.rows.nbytes + self.mixture.places.nbytes + self.mixture.values.nbytes
+        )
 
     @property
     def k(self) -> int:

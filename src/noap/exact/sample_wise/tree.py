@@ -42,6 +42,9 @@ _PORTION = 3e8
 _COARSE = 0.1
 # Where samples are very many, the game stops at this share of the time: the rest is for judging what it came to.
 _GAME_SHARE = 0.85
+# Bytes of portions, of temporary arrays and of the compiled code that only a search loads. They count where samples are
+# very many; elsewhere everything is small.
+_OVERHEAD = 130e6
 # Attacks that `hold_down` keeps at a time.
 _HELD = 4
 _NONE = np.empty(0, dtype=np.int64)
@@ -49,7 +52,11 @@ _NONE = np.empty(0, dtype=np.int64)
 
 def root_bytes(rows: int, columns: int) -> float:
     """Memory that the root takes: the data, an attack, the best one so far, and copies for the proof."""
-    return 4.0 * 8.0 * rows * columns
+    return 4.0 * 8.0 * rows * columns + _overhead((rows, columns))
+
+
+def _overhead(shape: tuple[int, ...]) -> float:
+    return _OVERHEAD if is_long(shape) else 0.0
 
 
 @dataclass(order=True)
@@ -84,13 +91,14 @@ class Tree:
         self.nodes = 0
         self.open: list[_Node] = []
         self.current: _Node | None = None
+        self.worked_on: Attack | None = None  # an attack that no node holds yet
         self._counter = itertools.count()
         # |Ev| moves by at most 2^-23 rho sqrt(n), its square relative to the target by this.
         shift = 2.0**-22 * live.rho * math.sqrt(len(live.Y) / self.target)
         self.coarse = shift <= _COARSE * controls.gap
         self.record = Record() if certificate else None
         self.root = self.new_place(BY_LENGTHS)
-        self.reserve(root_bytes(len(live.Y), live.d) - live.Y.nbytes)
+        self.reserve(3 * live.Y.nbytes)
         root = Attack.at_root(live.Y, live.k, live.rho, v, controls.check)
         self.push(live.crude_bound(), _NONE, np.arange(live.d), live.k, root, self.root)
 
@@ -113,12 +121,13 @@ class Tree:
     def nbytes(self) -> int:
         """Memory that the data, the nodes and the record hold; siblings share the attack of their parent."""
         nodes = self.open if self.current is None else [*self.open, self.current]
-        attacks = {id(node.attack): node.attack for node in nodes}
+        attacks = {id(attack): attack for attack in (self.worked_on, *(node.attack for node in nodes)) if attack}
         # The root's attack shares its samples with the reduced data.
         own = sum(attack.nbytes - (attack.Y.nbytes if attack.Y is self.live.Y else 0) for attack in attacks.values())
         cones = sum(node.cones.pool.nbytes for node in nodes if node.cones)
         # The record is copied once when it is handed over.
-        return self.live.Y.nbytes + own + cones + (2 * self.record.held if self.record else 0)
+        record = 2 * self.record.held if self.record else 0
+        return int(self.live.Y.nbytes + own + cones + record + _overhead(self.live.Y.shape))
 
     def reserve(self, more: float) -> None:
         """Stop here if so many bytes on top of what is held would exceed the limit on memory."""
@@ -179,6 +188,7 @@ class Tree:
             self.close()
             return
         self.nodes += 1
+        self.worked_on = None
         if node.p == len(node.free):
             self.settle(node)
         else:
@@ -234,7 +244,8 @@ class Tree:
     def narrowed(self, attack: Attack, inc: IntArray, free: IntArray, p: int) -> Attack:
         """Return the attack on a smaller node, within the limits."""
         self.reserve(2.0 * 8.0 * len(attack.rows) * (len(inc) + len(free)))
-        return attack.narrowed(inc, free, p, self.controls.check)
+        self.worked_on = attack.narrowed(inc, free, p, self.controls.check)
+        return self.worked_on
 
     def judge(self, node: _Node, attack: Attack, strongest: float) -> None:
         """Lower the node's bound to what the attack as it stands proves."""
