@@ -2,6 +2,7 @@
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +12,15 @@ from noap._validate import as_seconds
 from noap.errors import InvalidProblem
 from noap.result import Limit
 
-__all__ = ["Controls"]
+__all__ = ["Controls", "Stopped", "never"]
+
+
+class Stopped(Exception):
+    """A limit was reached in the middle of something; what was known before still holds."""
+
+
+def never() -> None:
+    """Check nothing: work that nobody stops."""
 
 
 @dataclass
@@ -64,3 +73,17 @@ class Controls:
         if self.limit is None and self.time_limit is not None and self.seconds > self.time_limit:
             self.limit = Limit.TIME
         return self.limit is not None
+
+    def check(self) -> None:
+        """Raise Stopped if a limit is reached; long work asks between its portions."""
+        if self.expired():
+            raise Stopped
+
+    def within(self, share: float) -> Callable[[], None]:
+        """Return a check that raises Stopped once this share of the time is used; it remembers no limit."""
+
+        def check() -> None:
+            if self.time_limit is not None and self.seconds > share * self.time_limit:
+                raise Stopped
+
+        return check

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap._controls import Controls
+from noap._controls import Controls, Stopped
 from noap.adversaries.base import vector_of
 from noap.errors import InvalidProblem, NoapWarning
 from noap.heuristics.ascent import Funnel, ascent, compile_ascent
@@ -22,6 +22,9 @@ from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 
 __all__ = ["solve"]
+
+# The exact method gives its heuristic this share of the time at most: the rest is for the proof.
+_ASCENT_SHARE = 0.3
 
 
 def solve(
@@ -115,22 +118,23 @@ def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: in
     return _heuristic(problem, "ascent", v, controls)
 
 
-def _ascended(problem: Problem, controls: Controls, funnel: Funnel) -> FloatArray:
-    """Return the answer of ascent, or the best so far if the time is up or the user interrupts."""
-    v = None
+def _ascended(
+    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
+) -> FloatArray:
+    """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    v: FloatArray = np.zeros(problem.n_features)
+    v[int(np.argmax(problem.column_norms))] = 1.0  # what ascent yields first
+    check = check or controls.check
     controls.started += compile_ascent(problem)
     try:
-        for better in ascent(problem, controls.rng, funnel):
+        for better in ascent(problem, controls.rng, funnel, check):
             v = better
-            if controls.expired():
-                break
-        else:
-            controls.limit = None  # it finished, if late
+            check()
+        controls.limit = None  # it finished, if late
+    except Stopped:
+        pass
     except KeyboardInterrupt:
-        if v is None:
-            raise
         controls.limit = Limit.INTERRUPTED
-    assert v is not None  # ascent yields at least once
     return v
 
 
@@ -144,7 +148,7 @@ def _run_exact(
     from noap.exact.door import proved_result, require_provable  # loads Numba
 
     require_provable(problem)
-    v = _ascended(problem, controls, Funnel())
+    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
     return proved_result(
         problem,
         controls,
@@ -170,7 +174,15 @@ def _run_ppm(
 ) -> Result:
     # The paper's start is the vanilla answer (caption of its second figure).
     first = _vanilla(problem, None, 100) if start is None else _start(problem, start)
-    v = ppm(oracle_of(problem), problem.k, first, iterations=iterations, tolerance=tolerance, iterate=iterate)
+    v = ppm(
+        oracle_of(problem),
+        problem.k,
+        first,
+        iterations=iterations,
+        tolerance=tolerance,
+        iterate=iterate,
+        controls=controls,
+    )
     return _heuristic(problem, "ppm", v, controls)
 
 

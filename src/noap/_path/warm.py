@@ -45,7 +45,7 @@ def improved(problem: Problem, vectors: FloatArray) -> FloatArray:
         if len(moved):
             best = climber.settled(moved.best(1)).batch
             candidate = np.zeros(problem.n_features)
-            candidate[live[best.indices[0]]] = best.weights[0]
+            candidate[live] = best.first(len(live))
             v = _better(problem, v, unit(candidate))
     for given in vectors:
         v = _better(problem, v, given)

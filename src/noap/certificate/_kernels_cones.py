@@ -104,7 +104,7 @@ def below(scores, lengths, tau, size, r, T, k):
     total = 0.0
     for i in range(len(scores)):
         x = tau * (abs(scores[i]) + off * lengths[i]) - r
-        if x > 0.0:
+        if not x <= 0.0:  # so written that NaN counts
             total += x * x
     return total <= limit
 
@@ -178,7 +178,11 @@ def facing(Y, orthant, r):
                 above += x * x
             else:
                 under += x * x
-        if math.sqrt(max(above, under) + 1e-290) * (1.0 + gamma(k + 4)) > r:
+        # So written that a row with NaN stays.
+        if not (
+            math.sqrt(above + 1e-290) * (1.0 + gamma(k + 4)) <= r
+            and math.sqrt(under + 1e-290) * (1.0 + gamma(k + 4)) <= r
+        ):
             m += 1
     return kept[:m].copy()
 

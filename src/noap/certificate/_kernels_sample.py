@@ -34,6 +34,8 @@ def ball_square(e, n_inc, p, top):
     held = 0
     for j in range(n_inc, len(e)):
         x = abs(e[j])
+        if x != x:
+            return x  # the largest entries might overlook it
         if held < p:
             place = held
             held += 1
@@ -197,6 +199,8 @@ def blocks_hold(S, q, work):
     for f in range(m):
         for e in range(m):
             C[f, e] = abs(S[f, e]) * root[f] * root[e]
+            if not C[f, e] < np.inf:  # sums of the largest entries might overlook NaN
+                return -1
     rows = np.empty(m, dtype=np.int64)
     count = violating(C, m, q, rows)
     # A failing Q contains one of these rows: first those with the first, then those with the second and without the

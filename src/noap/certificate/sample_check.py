@@ -132,7 +132,7 @@ class _Walk:
             if node is not None:
                 self._cover(place, node)
         elif kind == LENGTHS:
-            if node is not None and self._crude(node) > self.T:
+            if node is not None and not self._crude(node) <= self.T:
                 raise _Refused(f"leaf {place} stays open: its samples are long enough to exceed the claim.")
         elif node is None:
             yield from (None, None)
@@ -200,7 +200,7 @@ class _Walk:
         if size == 0:
             return
         Y = np.ascontiguousarray(self.data.Y[:, columns])
-        Y = Y[kernels.lengths_up(Y, size, 0) > self.data.r]
+        Y = Y[~(kernels.lengths_up(Y, size, 0) <= self.data.r)]
         deepest = min(_DEEPEST, _MOST_SCORES // (len(Y) + 1))
         most = min(_MOST_CONES, int(_CONE_WORK / (2 * Y.size + 1)))
         if cones_hold(Y, self.data.r, self.T, most, deepest) < 0:

@@ -61,7 +61,7 @@ class SampleData:
         scale = float(np.einsum("ij,ij->j", X, X).max(initial=0.0))
         # Lengths are rounded up, those of 0 too: a sample of zeros is left out whatever the budget.
         lengths = kernels.lengths_up(np.ascontiguousarray(X), 0, min(problem.k, X.shape[1]))
-        rows = np.flatnonzero((lengths > r) & X.any(axis=1))
+        rows = np.flatnonzero(~(lengths <= r) & X.any(axis=1))
         columns = np.flatnonzero(X[rows].any(axis=0))
         Y = np.ascontiguousarray(X[np.ix_(rows, columns)])
         place_of = np.full(X.shape[1], -1)

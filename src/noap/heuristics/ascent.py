@@ -10,12 +10,13 @@ best distinct supports run to a fixed point, and the best of those try to exchan
 again until no better ones turn up.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from noap._compiled import compile_once
+from noap._controls import never
 from noap.adversaries import FeatureWise
 from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
@@ -26,6 +27,9 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
 __all__ = ["Funnel", "ascent", "compile_ascent", "search"]
+
+# What the leaders on a part of many samples become on all of them: so many climb, so many of those exchange features.
+_FEW, _FEWEST = 8, 2
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,39 @@ class Funnel:
     max_steps: int = 60
 
 
-def ascent(problem: Problem, rng: np.random.Generator, funnel: Funnel | None = None) -> Iterator[FloatArray]:
+def ascent(
+    problem: Problem, rng: np.random.Generator, funnel: Funnel | None = None, check: Callable[[], None] = never
+) -> Iterator[FloatArray]:
     """Yield ever better k-sparse unit vectors of length d, the last one being the answer.
 
-    Whoever consumes it may stop at any time and keep the last vector seen.
+    Whoever consumes it may stop at any time and keep the last vector seen. `check` is called between portions of work
+    on the samples; what it raises passes through. Of very many samples a part is looked at first, and the first vectors
+    are the better ones for that part; then all samples judge.
     """
-    climber, live = live_climber(problem)
-    for leaders in search(climber, min(problem.k, len(live)), rng, funnel or Funnel()):
+    climber, live = live_climber(problem, check)
+    for leaders in _stages(climber, min(problem.k, len(live)), rng, funnel or Funnel()):
         if not leaders.batch.weights[0].any():
             continue  # all that is left can be cancelled: the vector seen before is as good
         v = np.zeros(problem.n_features)
-        v[live[leaders.batch.indices[0]]] = leaders.batch.weights[0]
+        v[live] = leaders.batch.first(len(live))
         yield v
+
+
+def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[Leaders]:
+    """Run the funnel; where samples are many, on a part of them, and from its leaders again on all."""
+    part = climber.thinned(rng)
+    if part is None:
+        yield from search(climber, k, rng, funnel)
+        return
+    first = climber.measured(_strongest_feature(climber.column_norms, k))
+    yield first
+    found: list[Leaders] = []
+    for leaders in search(part, k, rng, funnel):
+        found = [*found[-1:], leaders]  # the last is one vector; the one before holds the others
+        yield leaders
+    few = Funnel(min(funnel.keep, _FEW), min(funnel.polish, _FEWEST), funnel.max_steps)
+    seeds = [climber.measured(leaders.batch[: few.keep]) for leaders in found[::-1]]
+    yield from search(climber, k, rng, few, [*seeds, first])
 
 
 def compile_ascent(problem: Problem) -> float:
@@ -75,12 +100,17 @@ def compile_ascent(problem: Problem) -> float:
     return compile_once(exchange, "ascent", trial)
 
 
-def search(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[Leaders]:
-    """Run the funnel, yielding the leaders after every stage, best first."""
-    leaders = climber.measured(_strongest_feature(climber.column_norms, k))
-    yield leaders
+def search(
+    climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel, seeds: list[Leaders] | None = None
+) -> Iterator[Leaders]:
+    """Run the funnel, yielding the leaders after every stage, best first; from `seeds` alone if they are given."""
+    if seeds is None:
+        leaders = climber.measured(_strongest_feature(climber.column_norms, k))
+        yield leaders
+    else:
+        leaders = seeds[0]
     pool = leaders
-    for starts in climber.starts(rng):
+    for starts in climber.starts(rng) if seeds is None else seeds[1:]:
         pool = pool.joined(starts)
         leaders = pool.best(1)
         yield leaders

@@ -41,6 +41,12 @@ class Batch:
         rows[np.arange(len(self))[:, None], self.indices] = self.weights
         return rows
 
+    def first(self, d: int) -> FloatArray:
+        """Return the first vector, of length 1 in double precision whatever the batch was computed in."""
+        v = np.zeros(d)
+        v[self.indices[0]] = self.weights[0]
+        return v if self.weights.dtype == np.float64 else unit(v)
+
     def keys(self) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
         """Return a number per vector that is the same for the same support, and else differs but for a rare accident.
 

@@ -35,5 +35,8 @@ class Climber(Protocol):
     def exchanges(self, leaders: Leaders) -> Leaders:
         """Return promising vectors that are one exchange of features away."""
 
+    def thinned(self, rng: np.random.Generator) -> "Climber | None":
+        """Return a climber over a part of many samples, to find supports quickly; None where all are few enough."""
+
     def settled(self, leader: Leaders) -> Leaders:
         """Run one vector to the fixed point of both half-steps, to rounding."""

@@ -96,6 +96,9 @@ class GramClimber:
         )
         return Leaders(Batch(indices, weights), distances)
 
+    def thinned(self, rng: np.random.Generator) -> None:
+        """Return None: no work here grows with the samples."""
+
     def settled(self, leader: Leaders) -> Leaders:
         """Run one vector to the fixed point of both half-steps, to rounding."""
         for _ in range(8):

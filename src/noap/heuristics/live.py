@@ -1,7 +1,10 @@
 """Ascent looks only at the features, and samples, that screening leaves."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from noap._controls import never
 from noap.heuristics.climber import Climber
 from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.oracle import GRAM_FEATURES, in_units_of_samples, works_on_gram
@@ -16,8 +19,11 @@ __all__ = ["live_climber"]
 _WORTH_COPYING = 0.7
 
 
-def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
-    """Return a climber over what screening leaves of the problem, and the features it is about."""
+def live_climber(problem: Problem, check: Callable[[], None] = never) -> tuple[Climber, IntArray]:
+    """Return a climber over what screening leaves of the problem, and the features it is about.
+
+    `check` is called between portions of its work; what it raises passes through.
+    """
     d = problem.n_features
     live = np.flatnonzero(problem.live_features)
     if not problem.k <= len(live) <= _WORTH_COPYING * d:
@@ -28,9 +34,12 @@ def live_climber(problem: Problem) -> tuple[Climber, IntArray]:
         return GramClimber(problem.gram_block(live), adversary, k), live
     X = problem.samples("a problem of this size")
     rows = _live_rows(problem)
-    X = X if rows is None else X[rows]
-    oracle = SampleOracle(X[:, live] if len(live) < d else X, problem.n_samples, adversary)
-    return SampleClimber(oracle, k), live
+    if rows is not None and len(live) < d and isinstance(X, np.ndarray):
+        X = X[np.ix_(rows, live)]  # one copy, where two steps would hold two
+    else:
+        X = X if rows is None else X[rows]
+        X = X[:, live] if len(live) < d else X
+    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check), k), live
 
 
 def _live_rows(problem: Problem) -> IntArray | None:

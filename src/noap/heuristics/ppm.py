@@ -11,15 +11,26 @@ out of the iteration.
 
 import numpy as np
 
+from noap._controls import Controls
 from noap.errors import InvalidProblem
 from noap.heuristics.batch import truncate
 from noap.heuristics.oracle import Oracle
 from noap.linalg.types import FloatArray
+from noap.result import Limit
 
 __all__ = ["ppm"]
 
 
-def ppm(oracle: Oracle, k: int, start: FloatArray, *, iterations: int, tolerance: float, iterate: str) -> FloatArray:
+def ppm(
+    oracle: Oracle,
+    k: int,
+    start: FloatArray,
+    *,
+    iterations: int,
+    tolerance: float,
+    iterate: str,
+    controls: Controls | None = None,
+) -> FloatArray:
     """Return the last (as printed) or the best iterate.
 
     Parameters
@@ -33,24 +44,34 @@ def ppm(oracle: Oracle, k: int, start: FloatArray, *, iterations: int, tolerance
     tolerance : float
         Stop when consecutive iterates are closer than this up to sign (the paper's epsilon, 1e-6).
     iterate : "last" or "best"
+    controls : Controls, optional
+        When its time is up, or on Ctrl-C, the iterate so far is the answer.
     """
     if iterate not in ("last", "best"):
         raise InvalidProblem(f"iterate must be 'last' or 'best', got {iterate!r}.")
     current = truncate(start[None, :], k)
     dense = current.dense(len(start))
-    best, best_distance = current, float(oracle.distances(current)[0])
-    for _ in range(iterations):
-        step = oracle.adversary.gradient(oracle.loadings(current), dense)
-        following = truncate(step, k)
-        if not following.weights.any():
-            break  # the gradient vanishes: the adversary cancels this vector
-        moved = following.dense(len(start))
-        change = min(np.linalg.norm(moved - dense), np.linalg.norm(moved + dense))
-        current, dense = following, moved
-        distance = float(oracle.distances(current)[0])
-        if distance > best_distance:
-            best, best_distance = current, distance
-        if change < tolerance:
-            break
+    best, best_distance = current, 0.0
+    try:
+        best_distance = float(oracle.distances(current)[0])
+        for _ in range(iterations):
+            if controls is not None and controls.expired():
+                break
+            step = oracle.adversary.gradient(oracle.loadings(current), dense)
+            following = truncate(step, k)
+            if not following.weights.any():
+                break  # the gradient vanishes: the adversary cancels this vector
+            moved = following.dense(len(start))
+            change = min(np.linalg.norm(moved - dense), np.linalg.norm(moved + dense))
+            current, dense = following, moved
+            distance = float(oracle.distances(current)[0])
+            if distance > best_distance:
+                best, best_distance = current, distance
+            if change < tolerance:
+                break
+    except KeyboardInterrupt:
+        if controls is None:
+            raise
+        controls.limit = Limit.INTERRUPTED
     answer = best if iterate == "best" else current
-    return np.asarray(answer.dense(len(start))[0], dtype=np.float64)
+    return answer.first(len(start))

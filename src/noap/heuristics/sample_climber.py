@@ -24,6 +24,8 @@ _CLIMBERS = 8
 _FINAL_ROUNDS = 2000
 # A support counts as improved when its distance grows by more than rounding.
 _IMPROVED = 1 + 1e-10
+# Beyond so many samples supports are sought on so few of them: a start costs time in proportion to the samples.
+_MANY, _FEW = 16384, 4096
 
 
 class SampleClimber:
@@ -64,6 +66,15 @@ class SampleClimber:
         if len(candidates) == 0:
             return leaders[:0]
         return best_distinct(self.measured(self.oracle.refine(candidates, _ROUNDS)))[: _CLIMBERS * len(leaders)]
+
+    def thinned(self, rng: np.random.Generator) -> "SampleClimber | None":
+        """Return a climber over some of the samples if there are many; drawn at random, so that they stand for all."""
+        n = self.oracle.X.shape[0]
+        # Where |Xv| is all that counts, a sample is not a term of its own.
+        if n <= _MANY or self.oracle.adversary.gram_suffices:
+            return None
+        rows = np.sort(rng.choice(n, _FEW, replace=False, shuffle=False))
+        return SampleClimber(self.oracle.thinned(rows), self.k)
 
     def settled(self, leader: Leaders) -> Leaders:
         """Run one vector to the fixed point of both half-steps, to rounding."""

@@ -1,9 +1,11 @@
 """Values and pulls of vectors, from the samples themselves."""
 
 import math
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from noap._controls import never
 from noap.adversaries.base import Adversary
 from noap.heuristics.batch import Batch
 from noap.linalg import products
@@ -13,17 +15,39 @@ from noap.linalg.vectors import unit
 __all__ = ["SampleOracle"]
 
 
-class SampleOracle:
-    """Works on X/sqrt(n) without forming it: the factor moves into the vectors."""
+# Between these, sums of squares over any realistic number of samples are single-precision numbers with all their digits.
+_SMALL, _LARGE = 1e-14, 1e14
 
+
+class SampleOracle:
+    """Works on X/sqrt(n) without forming it: the factor moves into the vectors.
+
+    `check` is called between portions of bounded size and may raise to stop the work.
+    """
+
+    # Bounds the m x n scores that are held together, and the rows of X that are copied together.
+    _SCORE_BYTES = 16 * 2**20
     # Bounds the n x k pieces of X that are gathered together while refining.
     _GATHER_BYTES = 64 * 2**20
 
-    def __init__(self, X: Data, n_samples: int, adversary: Adversary) -> None:
-        self.X = X
+    def __init__(self, X: Data, n_samples: int, adversary: Adversary, check: Callable[[], None] = never) -> None:
+        self.X = _in_range(X)
+        self.n_samples = n_samples
         self.factor = 1.0 / math.sqrt(n_samples)
         self.adversary = adversary
+        self.check = check
         self.column_norms: FloatArray = products.column_norms(X) * self.factor
+
+    def thinned(self, rows: IntArray) -> "SampleOracle":
+        """Return the same for some of the samples; distances count in the same units."""
+        return SampleOracle(self.X[rows], self.n_samples, self.adversary, self.check)
+
+    def _portions(self, count: int, numbers: int) -> Iterator[slice]:
+        """Yield slices of `count` things that take so many numbers each."""
+        step = max(1, self._SCORE_BYTES // (8 * max(numbers, 1)))
+        for first in range(0, max(count, 1), step):
+            self.check()
+            yield slice(first, first + step)
 
     def _scores(self, rows: FloatArray) -> FloatArray:
         reached: FloatArray = (self.X @ (self.factor * rows.T).astype(self.X.dtype)).T
@@ -36,11 +60,13 @@ class SampleOracle:
 
     def loadings(self, batch: Batch) -> FloatArray:
         """Return X'u with u the response to Xv."""
-        return self._pull(self._scores(batch.dense(self.X.shape[1])))
+        n, d = self.X.shape
+        return _stacked([self._pull(self._scores(batch[part].dense(d))) for part in self._portions(len(batch), n)])
 
     def coordinate_loadings(self, features: IntArray) -> FloatArray:
         """Return X'u with u the response to the columns a_j."""
-        return self._pull(self.factor * self._columns(features).T)
+        portions = self._portions(len(features), self.X.shape[0])
+        return _stacked([self._pull(self.factor * self._columns(self.X, features[part]).T) for part in portions])
 
     def sample_loadings(self, samples: IntArray) -> FloatArray:
         """Return X'e_i, the samples themselves, one row each."""
@@ -49,17 +75,30 @@ class SampleOracle:
 
     def power(self, basis: FloatArray) -> FloatArray:
         """Return X'(X basis)/n."""
-        product: FloatArray = self.factor**2 * (self.X.T @ (self.X @ basis.astype(self.X.dtype)))
-        return product
+        basis = basis.astype(self.X.dtype)
+        parts = [self.X[rows] for rows in self._portions(self.X.shape[0], basis.shape[1])]
+        total: FloatArray = parts[0].T @ (parts[0] @ basis)
+        for part in parts[1:]:
+            self.check()
+            total += part.T @ (part @ basis)
+        total *= self.factor**2
+        return total
 
-    def _columns(self, features: IntArray) -> FloatArray:
-        part = self.X[:, features]
+    @staticmethod
+    def _columns(X: Data, features: IntArray) -> FloatArray:
+        part = X[:, features]
         dense: FloatArray = part if isinstance(part, np.ndarray) else part.toarray()
         return dense
 
     def distances(self, batch: Batch) -> FloatArray:
         """Return the distance from the scores Xv."""
-        return self.adversary.distance(self._scores(batch.dense(self.X.shape[1])), batch.weights)
+        n, d = self.X.shape
+        return _stacked(
+            [
+                self.adversary.distance(self._scores(batch[part].dense(d)), batch.weights[part])
+                for part in self._portions(len(batch), n)
+            ]
+        )
 
     def refine(self, batch: Batch, rounds: int) -> Batch:
         """Alternate on the n x k columns of each support."""
@@ -67,12 +106,25 @@ class SampleOracle:
         parts = [self._refine_part(batch[i : i + step], rounds) for i in range(0, len(batch), step)]
         return Batch.join(parts) if parts else batch
 
+    def _pieces(self, indices: IntArray) -> FloatArray:
+        """Return the columns of every support, an m x k x n array."""
+        (m, k), n = indices.shape, self.X.shape[0]
+        portions = list(self._portions(n, m * k))
+        if len(portions) == 1:  # a view where the columns come one after the other
+            gathered = self.factor * self._columns(self.X, indices.ravel())
+            return np.ascontiguousarray(gathered.reshape(-1, m, k).transpose(1, 2, 0))
+        pieces: FloatArray = np.empty((m, k, n), dtype=self.X.dtype)
+        for rows in portions:
+            self.check()
+            gathered = self.factor * self._columns(self.X[rows], indices.ravel())
+            pieces[:, :, rows] = gathered.reshape(-1, m, k).transpose(1, 2, 0)
+        return pieces
+
     def _refine_part(self, batch: Batch, rounds: int) -> Batch:
-        m, k = batch.indices.shape
-        gathered = self.factor * self._columns(batch.indices.ravel())
-        pieces = np.ascontiguousarray(gathered.reshape(-1, m, k).transpose(1, 2, 0))  # m x k x n
+        pieces = self._pieces(batch.indices)
         weights = batch.weights
         for _ in range(rounds):
+            self.check()
             scores = np.matmul(weights[:, None, :], pieces)[:, 0, :]
             pulled = np.matmul(pieces, self.adversary.respond(scores)[:, :, None])[:, :, 0]
             moved = unit(self.adversary.shrink(pulled))
@@ -81,3 +133,15 @@ class SampleOracle:
             if settled:
                 break
         return Batch(batch.indices, weights)
+
+
+def _stacked(parts: list[FloatArray]) -> FloatArray:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _in_range(X: Data) -> Data:
+    """Return X in double precision if squares of its entries, summed, leave the range of its own."""
+    if X.dtype == np.float64:
+        return X
+    top = float(abs(X).max())
+    return X if top == 0.0 or _SMALL < top < _LARGE else X.astype(np.float64)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noap._controls import never
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.model import ConeRow, Model, Row, Sos2, SquareRow
 
@@ -17,7 +18,10 @@ Fill = Callable[[FloatArray], ArrayLike]
 
 @dataclass
 class Draft:
-    """Collects columns and rows; `model` freezes them, `lift` extends a direction v to all columns."""
+    """Collects columns and rows; `model` freezes them, `lift` extends a direction v to all columns.
+
+    `check` is called with every row; what it raises passes through.
+    """
 
     names: list[str] = field(default_factory=list)
     lower: list[FloatArray] = field(default_factory=list)
@@ -29,6 +33,7 @@ class Draft:
     cones: list[ConeRow] = field(default_factory=list)
     sets: list[Sos2] = field(default_factory=list)
     objective: list[tuple[ArrayLike, ArrayLike]] = field(default_factory=list)
+    check: Callable[[], None] = never
 
     def block(
         self,
@@ -53,6 +58,7 @@ class Draft:
         self, name: str, terms: list[tuple[ArrayLike, ArrayLike]], lower: float = -np.inf, upper: float = np.inf
     ) -> None:
         """Add ``lower <= sum of terms <= upper``; a term is (columns, coefficients)."""
+        self.check()  # there are rows for every sample
         columns, coefficients = _joined(terms)
         self.rows.append(Row(columns, coefficients, float(lower), float(upper), name))
 

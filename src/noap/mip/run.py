@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from noap._controls import Controls
+from noap._controls import Controls, Stopped
 from noap.errors import InvalidProblem, NoapWarning
 from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
@@ -166,10 +166,12 @@ def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
         return v, False
     controls.started += compile_ascent(problem)
     try:
-        for better in ascent(problem, controls.rng):
+        check = controls.within(1.0)
+        for better in ascent(problem, controls.rng, check=check):
             v = better
-            if controls.time_limit is not None and controls.seconds > controls.time_limit:
-                break
+            check()
+    except Stopped:
+        return v, False
     except KeyboardInterrupt:
         return v, True
     return v, False

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._controls import Controls
+from noap._controls import Controls, Stopped
 from noap.errors import NoapError
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
@@ -67,14 +67,24 @@ class Search:
 
     def run(self, instance: Instance) -> None:
         """Solve; with adaptive breakpoints refine and solve again while time remains and the gap is open."""
-        options = self.options
+        try:
+            self._run(instance)
+        except Stopped:  # while a model was written
+            self.stop = Stop.TIME
+
+    def _run(self, instance: Instance) -> None:
+        options, check = self.options, self.controls.within(1.0)
         points = default_points(instance, options.cuts, options.pieces, options.rank)
         while True:
-            formulation = formulate(instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points)
+            formulation = formulate(
+                instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points, check=check
+            )
             if options.adaptive and self.rounds == 0 and formulation.model.start is not None:
                 # Chords that touch g^2 at the incumbent make the first bound exact there.
                 points = refined_points(formulation, formulation.model.start) or points
-                formulation = formulate(instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points)
+                formulation = formulate(
+                    instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points, check=check
+                )
             outcome = self._solve(formulation)
             if outcome is None:
                 return

@@ -33,7 +33,7 @@ def worth(Y, lengths, rho, p, tau):
         for j in range(k):
             s += Y[i, j] * p[j]
         x = tau * (abs(s) + (ULPS + p[k]) * lengths[i]) - rho
-        if x > 0.0:
+        if not x <= 0.0:  # so written that NaN counts
             total += x * x
     return total
 
@@ -57,7 +57,7 @@ def reach(P, c):
             for e in range(b):
                 x -= G[a, e] * G[b, e]
             if a == b:
-                if x <= 1e-13:
+                if not x > 1e-13:
                     solved = False
                     break
                 G[a, a] = math.sqrt(x)
@@ -87,7 +87,7 @@ def reach(P, c):
                 x += (z[a] if attempt == 0 else 1.0) * P[a, j]
             c[j] = x
             norm += x * x
-        if norm <= 0.0:
+        if not norm > 0.0:
             continue
         norm = math.sqrt(norm)
         least = 2.0
@@ -95,12 +95,15 @@ def reach(P, c):
             x = 0.0
             for j in range(k):
                 x += c[j] * P[a, j]
-            least = min(least, x / norm - P[a, k])
-        best = max(best, least)
+            x = x / norm - P[a, k]
+            if not x >= least:
+                least = x if x > -1.0 else -1.0
+        if least > best:
+            best = least
         if attempt == 0 and solved and least > 0.0:
             break
     best -= ULPS
-    if best <= 0.0:
+    if not best > 0.0:
         return np.inf
     return (1.0 + ULPS) / best
 
@@ -113,7 +116,10 @@ def bound_of(Y, lengths, rho, P, c):
         return np.inf
     most = 0.0
     for a in range(P.shape[0]):
-        most = max(most, worth(Y, lengths, rho, P[a], tau))
+        x = worth(Y, lengths, rho, P[a], tau)
+        if not x < np.inf:
+            return np.inf
+        most = max(most, x)
     return most * (1.0 + ULPS * (1 + Y.shape[0] // 8))
 
 
@@ -223,7 +229,7 @@ def split_cones(Y, lengths, rho, target, pool, keys, ids, size, used, best_v):
             ids[0] = ids[size]
         sift_down(keys, ids, size)
         other = min(whole, bound_of(Y, lengths, rho, pool[new], c))
-        if other > target:
+        if not other <= target:
             keys[size] = other
             ids[size] = new
             size += 1
@@ -232,13 +238,12 @@ def split_cones(Y, lengths, rho, target, pool, keys, ids, size, used, best_v):
 
 
 @njit(cache=True)
-def open_cones(Y, lengths, rho, target, pool, keys, ids, used):
-    """Bound the first `used` cones and put the open ones in the heap; returns its size."""
+def open_cones(Y, lengths, rho, target, pool, keys, ids, first, last, size):
+    """Bound the cones from `first` to `last` and put the open ones in the heap; returns its size."""
     c = np.empty(Y.shape[1])
-    size = 0
-    for s in range(used):
+    for s in range(first, last):
         bound = bound_of(Y, lengths, rho, pool[s], c)
-        if bound > target:
+        if not bound <= target:
             keys[size] = bound
             ids[size] = s
             size += 1

@@ -17,6 +17,11 @@ from numba import njit
 
 from noap.exact.sample_wise._kernels_ball import project, project_rows, squared_norm
 
+# Directions that join in one round at most, and the share of all weight that they start with.
+MOST_NEW, SHARE = 8, 0.1
+# How fast weights move at first.
+STRIDE = 5.0
+
 
 @njit(cache=True)
 def truncate(g, n_inc, p, place, value):
@@ -91,8 +96,8 @@ def same(place, size, places, sizes, m):
 
 
 @njit(cache=True)
-def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, floor, share):
-    """Add up to `most_new` directions above `floor`, found by climbing from the attackers and the largest diagonals.
+def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
+    """Add a few directions above `floor`, found by climbing from the attackers and the largest diagonals.
 
     Returns (m, largest v'Mv met).
     """
@@ -139,7 +144,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, 
         best = max(best, energy)
     added = 0
     for s in np.argsort(found):
-        if -found[s] < floor or added == most_new:
+        if -found[s] < floor or added == MOST_NEW:
             break
         twin = same(found_place[s], found_size[s], places, sizes, m)
         if twin >= 0:
@@ -178,7 +183,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, 
             total += weights[a]
         for a in range(m):
             if weights[a] == 0.0:
-                weights[a] = (total if total > 0.0 else 1.0) * share / max(added, 1)
+                weights[a] = (total if total > 0.0 else 1.0) * SHARE / max(added, 1)
         total = 0.0
         for a in range(m):
             total += weights[a]
@@ -221,57 +226,82 @@ def curvature(places, values, sizes, weights, m, cols):
 
 
 @njit(cache=True)
-def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, turns, clock, stride):
-    """Take `turns` steps of both players; E, weights and energies are updated. Returns the largest energy."""
-    n, cols = Y.shape
-    R = np.empty((n, m))
-    top = np.empty(max(p, 1))
-    order = np.empty(max(cols - n_inc, 1))
-    step = np.empty(cols)
-    most = 0.0
-    for turn in range(turns):
+def face(Y, E, places, values, sizes, m, R, energies):
+    """Fill R with the scores (y_i + e_i)'v_a and add their squares to the energies."""
+    for i in range(Y.shape[0]):
         for a in range(m):
-            energies[a] = 0.0
-        for i in range(n):
-            for a in range(m):
-                x = 0.0
-                for c in range(sizes[a]):
-                    j = places[a, c]
-                    x += (Y[i, j] + E[i, j]) * values[a, c]
-                R[i, a] = x
-                energies[a] += x * x
-        most = 0.0
-        for a in range(m):
-            most = max(most, energies[a])
-        if most <= 0.0:
-            return most
-        eta = stride / math.sqrt(1.0 + 0.2 * (clock + turn))
-        total = 0.0
-        for a in range(m):
-            weights[a] *= math.exp(eta * (energies[a] - most) / most)
-            total += weights[a]
-        if total <= 0.0:
-            return most
-        for a in range(m):
-            weights[a] /= total
-        length = 1.0 / curvature(places, values, sizes, weights, m, cols)
-        for i in range(n):
-            for j in range(cols):
-                step[j] = 0.0
-            for a in range(m):
-                x = weights[a] * R[i, a] * length
-                if x != 0.0:
-                    for c in range(sizes[a]):
-                        step[places[a, c]] += x * values[a, c]
-            for j in range(cols):
-                E[i, j] -= step[j]
-            project(E[i], n_inc, p, rho, top, order)
-    return most
+            x = 0.0
+            for c in range(sizes[a]):
+                j = places[a, c]
+                x += (Y[i, j] + E[i, j]) * values[a, c]
+            R[i, a] = x
+            energies[a] += x * x
 
 
 @njit(cache=True)
-def respond(Y, v, n_inc, p, rho, E):
-    """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows."""
+def reweigh(weights, energies, m, eta):
+    """Move the weights towards the strongest; returns the largest energy, and whether there is anything to play on."""
+    most = 0.0
+    for a in range(m):
+        most = max(most, energies[a])
+    if most <= 0.0:
+        return most, False
+    total = 0.0
+    for a in range(m):
+        weights[a] *= math.exp(eta * (energies[a] - most) / most)
+        total += weights[a]
+    if total <= 0.0:
+        return most, False
+    for a in range(m):
+        weights[a] /= total
+    return most, True
+
+
+@njit(cache=True)
+def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
+    """Take a gradient step of this length against the mixture, from the scores R, and project every row."""
+    n, cols = E.shape
+    top = np.empty(max(p, 1))
+    order = np.empty(max(cols - n_inc, 1))
+    step = np.empty(cols)
+    for i in range(n):
+        for j in range(cols):
+            step[j] = 0.0
+        for a in range(m):
+            x = weights[a] * R[i, a] * length
+            if x != 0.0:
+                for c in range(sizes[a]):
+                    step[places[a, c]] += x * values[a, c]
+        for j in range(cols):
+            E[i, j] -= step[j]
+        project(E[i], n_inc, p, rho, top, order)
+
+
+@njit(cache=True)
+def pace(clock):
+    """Return the exponent's rate at this turn: both players slow down."""
+    return STRIDE / math.sqrt(1.0 + 0.2 * clock)
+
+
+@njit(cache=True)
+def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock):
+    """Take a step of both players; E, weights and energies are updated."""
+    R = np.empty((Y.shape[0], m))
+    for a in range(m):
+        energies[a] = 0.0
+    face(Y, E, places, values, sizes, m, R, energies)
+    _, on = reweigh(weights, energies, m, pace(clock))
+    if on:
+        length = 1.0 / curvature(places, values, sizes, weights, m, Y.shape[1])
+        advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length)
+
+
+@njit(cache=True)
+def respond(Y, v, n_inc, p, rho, E, halvings=30):
+    """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows.
+
+    t_i is found by so many halvings of an interval; with fewer of them the attack is a little weaker.
+    """
     n, cols = Y.shape
     top = np.empty(max(p, 1))
     for i in range(n):
@@ -293,7 +323,7 @@ def respond(Y, v, n_inc, p, rho, E):
                 E[i, j] -= share * (Y[i, j] - score * v[j])
         else:
             low, high = 0.0, rho
-            for _ in range(30):
+            for _ in range(halvings):
                 t = 0.5 * (low + high)
                 for j in range(n_inc, cols):
                     if v[j] == 0.0:
@@ -327,7 +357,7 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
         mean = 0.0
         for a in range(m):
             mean += weights[a] * energies[a]
-        m, most = recruit(M, n_inc, p, places, values, sizes, weights, energies, m, 8, mean, 0.1)
+        m, most = recruit(M, n_inc, p, places, values, sizes, weights, energies, m, mean)
         if most < best:
             best = most
             best_E[:] = E
@@ -337,6 +367,6 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
             mark, mark_at = best, r
         elif r - mark_at >= patience:
             return best, m, clock, r + 1
-        play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, 1, clock, 5.0)
+        play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock)
         clock += 1
     return best, m, clock, rounds

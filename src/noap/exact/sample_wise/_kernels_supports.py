@@ -24,9 +24,20 @@ MARGIN = 1e-12
 # One elimination on a matrix of unit diagonal and its rescaling move an entry by at most 16 u < 2e-15, a block of q
 # features by at most q times that in norm: the diagonal gives up twice as much, times q + 1.
 ELIMINATION = 4e-15
+# Every comparison that closes something is so written that a number that is none leaves it open.
 # COMPLETE: every support that is not listed stays at or below t. INCLUDED: the included part alone exceeds it.
 # TOO_MANY, TOO_LONG: the list or the work overflowed, and nothing is proved.
 COMPLETE, INCLUDED, TOO_MANY, TOO_LONG = 0, 1, 2, 3
+
+
+@njit(cache=True)
+def all_finite(M):
+    """Whether no entry is infinite or not a number."""
+    for a in range(M.shape[0]):
+        for b in range(M.shape[1]):
+            if not abs(M[a, b]) < np.inf:
+                return False
+    return True
 
 
 @njit(cache=True)
@@ -64,13 +75,13 @@ def violating_rows(C, cand, m, p, d, sums, top, rows):
                 total += top[c]
             sums[f] = total
             biggest = max(biggest, total)
-            if total >= d[f] * (1.0 - MARGIN):
+            if not total < d[f] * (1.0 - MARGIN):
                 count += 1
         if count < best:
             best = count
             count = 0
             for f in range(m):
-                if sums[f] >= d[f] * (1.0 - MARGIN):
+                if not sums[f] < d[f] * (1.0 - MARGIN):
                     rows[count] = f
                     count += 1
         if best == 0 or biggest == 0.0:
@@ -94,7 +105,7 @@ def first_complement(M, n_inc, t, room, C, diagonal):
             for c in range(a):
                 value -= L[c, a] * L[c, j]
             if j == a:
-                if value <= room:
+                if not value > room:
                     return False
                 L[a, a] = math.sqrt(value)
             else:
@@ -140,6 +151,9 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
     levels = min(p, m0)
     work = 0
     slack = ELIMINATION * (levels + 1)
+    # Sums of the largest entries might overlook one that is not a number.
+    if not (all_finite(M) and t - room < np.inf):
+        return TOO_LONG, 0, work
     C0 = np.empty((m0, m0))
     diag0 = np.empty(m0)
     if not first_complement(M, n_inc, t, room, C0, diag0):
@@ -176,19 +190,19 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
             kept = 0
             failing = 0
             for f in range(m):
-                if diag[f] <= floor:
+                if not diag[f] > floor:
                     failing += 1
             if failing > 0:
                 if count + failing > limit:
                     return TOO_MANY, count, work
                 done = 0
                 for f in range(m):
-                    if diag[f] <= floor:
+                    if not diag[f] > floor:
                         # What may join: every candidate but the failing ones already listed.
                         n_left = 0
                         seen = 0
                         for e in range(m):
-                            if diag[e] <= floor:
+                            if not diag[e] > floor:
                                 seen += 1
                                 if seen <= done + 1:
                                     continue
@@ -224,7 +238,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
                     for f in range(m):
                         for e in range(f):
                             # |C_ef| < 1 is the whole 2 x 2 test.
-                            if abs(C[f, e]) >= 1.0 - MARGIN:
+                            if not abs(C[f, e]) < 1.0 - MARGIN:
                                 if count == limit:
                                     return TOO_MANY, count, work
                                 chosen[level] = cand[f]

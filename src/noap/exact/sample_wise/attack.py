@@ -5,22 +5,27 @@ unit v of the node :math:`(|y_i^\top v| - \rho)_+ \le |(y_i + e_i)^\top v|`, so 
 v` with :math:`M = (Y+E)^\top (Y+E)`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
+from noap._controls import never
 from noap.exact.sample_wise._kernels_ball import project_rows
 from noap.exact.sample_wise._kernels_game import climb, contest, respond, truncate
 from noap.exact.sample_wise._kernels_supports import COMPLETE, INCLUDED, list_supports, removable
+from noap.exact.sample_wise.portions import gram, is_long, portions
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["Attack", "Listing", "Mixture", "rounding_room"]
+__all__ = ["HALVINGS_OF_MANY", "Attack", "Listing", "Mixture", "rounding_room", "towards_zero"]
 
 _UNIT = 2.0**-53
 # Directions that play against an attack at most.
 _ATTACKERS = 200
 # The test of every feature costs the cube of their number: seconds at this one.
 _MOST_PROBED = 600
+# Accuracy of the first response, in bits; on very many samples it is paid for in seconds.
+_HALVINGS, HALVINGS_OF_MANY = 30, 12
 # Work (entries touched) after which the enumeration of supports gives up: about a tenth of a second.
 _WORK = 40_000_000
 
@@ -124,48 +129,59 @@ class Attack:
     clock: int
 
     @classmethod
-    def at_root(cls, Y: FloatArray, k: int, rho: float, v: FloatArray) -> "Attack":
+    def at_root(cls, Y: FloatArray, k: int, rho: float, v: FloatArray, check: Callable[[], None] = never) -> "Attack":
         """Respond to the incumbent."""
         E = np.zeros(Y.shape)
-        respond(Y, v, 0, k, rho, E)
+        for rows in portions(Y.shape, check):
+            respond(Y[rows], v, 0, k, rho, E[rows], HALVINGS_OF_MANY if is_long(Y.shape) else _HALVINGS)
         return cls(Y, np.arange(len(Y)), np.arange(Y.shape[1]), 0, k, rho, E, Mixture.empty(k), 0)
 
-    def narrowed(self, inc: IntArray, free: IntArray, p: int) -> "Attack":
+    def narrowed(self, inc: IntArray, free: IntArray, p: int, check: Callable[[], None] = never) -> "Attack":
         """Return the same attack on a smaller node: fewer columns, other roles, no samples that it can cancel."""
         position = {int(j): a for a, j in enumerate(self.cols)}
         cols = np.concatenate([inc, free]).astype(np.int64)
         old = np.array([position[int(j)] for j in cols], dtype=np.int64)
         where = np.full(len(self.cols), -1, dtype=np.int64)
         where[old] = np.arange(len(old))
-        Y, E = self.Y[:, old], self.E[:, old]
         n_inc, p = len(inc), min(p, len(free))
-        alive = _ball_norms(Y, n_inc, p) > self.rho
-        Y, E = np.ascontiguousarray(Y[alive]), np.ascontiguousarray(E[alive])
+        alive = np.empty(len(self.rows), dtype=np.bool_)
+        for rows in portions(self.Y.shape, check):
+            # So written that a row whose norm is not a number stays.
+            alive[rows] = ~(_ball_norms(self.Y[rows][:, old], n_inc, p) <= self.rho)
+        kept = np.flatnonzero(alive)
+        Y, E = np.empty((len(kept), len(old))), np.empty((len(kept), len(old)))
+        for rows in portions(Y.shape, check):
+            chosen = np.ix_(kept[rows], old)
+            Y[rows], E[rows] = self.Y[chosen], self.E[chosen]
+            project_rows(E[rows], n_inc, p, self.rho)
         mixture = self.mixture.moved(where, n_inc, p)
-        project_rows(E, n_inc, p, self.rho)
-        return Attack(Y, self.rows[alive], cols, n_inc, p, self.rho, E, mixture, min(self.clock, 50))
+        return Attack(Y, self.rows[kept], cols, n_inc, p, self.rho, E, mixture, min(self.clock, 50))
 
     def coarsen(self) -> None:
         """Round the entries towards 0 to single precision, in which a proof keeps them; the ball is not left."""
-        short = self.E.astype(np.float32)
-        away = np.abs(short) > np.abs(self.E)
-        self.E = np.where(away, np.nextafter(short, np.float32(0.0)), short).astype(np.float64)
+        for rows in portions(self.E.shape):
+            self.E[rows] = towards_zero(self.E[rows])
 
     @property
     def nbytes(self) -> int:
         """Memory that the node holds."""
-        return self.Y.nbytes + self.E.nbytes + self.mixture.places.nbytes + self.mixture.values.nbytes
+        return (
+            self.Y.nbytes + self.E.nbytes + self.rows.nbytes + self.mixture.places.nbytes + self.mixture.values.nbytes
+        )
 
     @property
     def k(self) -> int:
         """How many features a direction of the node has at most."""
         return self.n_inc + self.p
 
-    def gram(self) -> FloatArray:
+    @property
+    def is_long(self) -> bool:
+        """Whether a pass over the data is cut up, so that limits are heard."""
+        return is_long(self.Y.shape)
+
+    def gram(self, check: Callable[[], None] = never) -> FloatArray:
         """Return (Y+E)'(Y+E)."""
-        B = self.Y + self.E
-        M: FloatArray = B.T @ B
-        return M
+        return gram(self.Y, self.E, check)
 
     def improve(self, target: float, rounds: int, patience: int) -> float:
         """Play against the directions; returns the energy of the strongest opponent known."""
@@ -239,6 +255,13 @@ class Attack:
             c = x.sizes[a]
             rows[r, self.cols[x.places[a, :c]]] = x.values[a, :c]
         return rows
+
+
+def towards_zero(E: FloatArray) -> FloatArray:
+    """Return the entries rounded to single precision, none of them away from 0."""
+    short = E.astype(np.float32)
+    nearer: FloatArray = np.where(np.abs(short) > np.abs(E), np.nextafter(short, np.float32(0.0)), short)
+    return nearer
 
 
 def _ball_norms(Y: FloatArray, n_inc: int, p: int) -> FloatArray:

@@ -9,10 +9,15 @@ and minimised by accelerated projected gradient steps for falling mu. Whatever c
 elsewhere.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
+from noap._controls import Stopped, never
 from noap.exact.sample_wise._kernels_ball import project_rows
 from noap.exact.sample_wise._kernels_game import respond
+from noap.exact.sample_wise.portions import gram, portions
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import norms, soft, unit
 
@@ -22,17 +27,31 @@ __all__ = ["best_direction", "hold_down"]
 _WIDTHS, _STEPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 150
 
 
-def best_direction(Y: FloatArray, rho: float, starts: FloatArray) -> FloatArray:
+def best_direction(Y: FloatArray, rho: float, starts: FloatArray, check: Callable[[], None] = never) -> FloatArray:
     """Alternate from the rows of `starts`; returns the direction of largest value."""
     V = unit(starts)
-    for _ in range(60):
-        moved = unit(soft(V @ Y.T, rho) @ Y)
-        V = np.where((norms(moved) > 0)[:, None], moved, V)
-    best: FloatArray = V[int(np.argmax((soft(V @ Y.T, rho) ** 2).sum(axis=1)))]
+    try:
+        for _ in range(60):
+            moved = unit(_pulled(Y, rho, V, check))
+            V = np.where((norms(moved) > 0)[:, None], moved, V)
+    except Stopped:
+        pass  # any direction will do
+    values = np.zeros(len(V))
+    for rows in portions(Y.shape):
+        values += (soft(V @ Y[rows].T, rho) ** 2).sum(axis=1)
+    best: FloatArray = V[int(np.argmax(values))]
     return best
 
 
-def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float) -> FloatArray:
+def _pulled(Y: FloatArray, rho: float, V: FloatArray, check: Callable[[], None]) -> FloatArray:
+    """Return the sums of soft(y_i'v) y_i, one row per row of V."""
+    total = np.zeros(V.shape)
+    for rows in portions(Y.shape, check):
+        total += soft(V @ Y[rows].T, rho) @ Y[rows]
+    return total
+
+
+def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float, check: Callable[[], None] = never) -> FloatArray:
     """Return an attack with small lambda_max((Y+E)'(Y+E)), rows of length at most rho.
 
     Parameters
@@ -43,58 +62,101 @@ def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float) -> FloatA
         A good direction: the search starts from the response to it, which is often optimal.
     target : float
         Good enough.
+    check : callable, optional
+        Called between portions; when it raises Stopped, the best attack so far is the answer.
     """
     k = Y.shape[1]
+    v = np.ascontiguousarray(v)
     E: FloatArray = np.zeros(Y.shape)
-    respond(Y, np.ascontiguousarray(v), k, 0, rho, E)
+    for rows in portions(Y.shape):
+        respond(Y[rows], v, k, 0, rho, E[rows], 0)
     best, lowest = E, _largest(Y, E)
-    for width in _WIDTHS:
-        if lowest <= target:
-            break
-        E = _descend(Y, rho, E, width * target, target)
-        reached = _largest(Y, E)
-        if reached < lowest:
-            best, lowest = E, reached
+    try:
+        for width in _WIDTHS:
+            if lowest <= target:
+                break
+            E = _descend(Y, rho, E, width * target, target, check)
+            reached = _largest(Y, E)
+            if reached < lowest:
+                best, lowest = E, reached
+    except Stopped:
+        pass
     best = np.ascontiguousarray(best)
-    project_rows(best, k, 0, rho)
+    for rows in portions(Y.shape):
+        project_rows(best[rows], k, 0, rho)
     return best
 
 
 def _largest(Y: FloatArray, E: FloatArray) -> float:
-    B = Y + E
-    return float(np.linalg.eigvalsh(B.T @ B)[-1])
+    return float(np.linalg.eigvalsh(gram(Y, E))[-1])
 
 
-def _smooth(Y: FloatArray, E: FloatArray, mu: float) -> tuple[float, float, FloatArray]:
-    """Return the smoothed maximum, lambda_max itself, and the gradient in E."""
-    B = Y + E
-    eigenvalues, Q = np.linalg.eigh(B.T @ B)
-    weights = np.exp((eigenvalues - eigenvalues[-1]) / mu)
-    total = float(weights.sum())
-    gradient: FloatArray = 2.0 * (B @ ((Q * (weights / total)) @ Q.T))
-    return float(eigenvalues[-1]) + mu * float(np.log(total)), float(eigenvalues[-1]), gradient
+@dataclass(frozen=True)
+class _Smooth:
+    """The smoothed maximum at an attack, lambda_max itself, and the matrix W with gradient (Y+E)W in E."""
+
+    value: float
+    largest: float
+    W: FloatArray
+
+    @classmethod
+    def at(cls, Y: FloatArray, E: FloatArray, mu: float, check: Callable[[], None]) -> "_Smooth":
+        eigenvalues, Q = np.linalg.eigh(gram(Y, E, check))
+        weights = np.exp((eigenvalues - eigenvalues[-1]) / mu)
+        total = float(weights.sum())
+        return cls(
+            float(eigenvalues[-1]) + mu * float(np.log(total)),
+            float(eigenvalues[-1]),
+            (Q * (weights / total)) @ Q.T,
+        )
 
 
-def _descend(Y: FloatArray, rho: float, E: FloatArray, mu: float, target: float) -> FloatArray:
+def _descend(
+    Y: FloatArray, rho: float, E: FloatArray, mu: float, target: float, check: Callable[[], None]
+) -> FloatArray:
     """Accelerated projected gradient with backtracking, restarted when it goes up."""
     here, ahead, momentum, curvature, last = E, E, 1.0, 2.0, np.inf
     for _ in range(_STEPS):
-        value, _, gradient = _smooth(Y, ahead, mu)
+        check()
+        before = _Smooth.at(Y, ahead, mu, check)
         while True:
-            new = ahead - gradient / curvature
-            new = new * np.minimum(1.0, rho / np.maximum(norms(new), 1e-300))[:, None]
-            step = new - ahead
-            reached, largest, _ = _smooth(Y, new, mu)
-            model = value + float((gradient * step).sum()) + 0.5 * curvature * float((step * step).sum())
-            if reached <= model + 1e-15 * abs(value) or curvature > 1e12:
+            new, slope, length = _stepped(Y, rho, ahead, before.W, curvature, check)
+            after = _Smooth.at(Y, new, mu, check)
+            model = before.value + slope + 0.5 * curvature * length
+            if after.value <= model + 1e-15 * abs(before.value) or curvature > 1e12:
                 break
             curvature *= 2.0
-        if largest <= target * (1.0 - 1e-9):
+        if after.largest <= target * (1.0 - 1e-9):
             return new
-        if reached > last:
+        if after.value > last:
             ahead, momentum, last, curvature = here, 1.0, np.inf, 0.8 * curvature
             continue
         grown = 0.5 * (1.0 + (1.0 + 4.0 * momentum**2) ** 0.5)
-        ahead = new + (momentum - 1.0) / grown * (new - here)
-        here, momentum, last, curvature = new, grown, reached, 0.9 * curvature
+        ahead = _beyond(new, here, (momentum - 1.0) / grown)
+        here, momentum, last, curvature = new, grown, after.value, 0.9 * curvature
     return here
+
+
+def _stepped(
+    Y: FloatArray, rho: float, E: FloatArray, W: FloatArray, curvature: float, check: Callable[[], None]
+) -> tuple[FloatArray, float, float]:
+    """Return the projected gradient step from E, its inner product with the gradient, and its squared length."""
+    new, slope, length = np.empty_like(E), 0.0, 0.0
+    for rows in portions(Y.shape, check):
+        part = E[rows]
+        gradient = 2.0 * ((Y[rows] + part) @ W)
+        moved = part - gradient / curvature
+        moved = moved * np.minimum(1.0, rho / np.maximum(norms(moved), 1e-300))[:, None]
+        step = moved - part
+        new[rows] = moved
+        slope += float((gradient * step).sum())
+        length += float((step * step).sum())
+    return new, slope, length
+
+
+def _beyond(new: FloatArray, old: FloatArray, share: float) -> FloatArray:
+    """Return new + share (new - old)."""
+    ahead = np.empty_like(new)
+    for rows in portions(new.shape):
+        ahead[rows] = new[rows] + share * (new[rows] - old[rows])
+    return ahead

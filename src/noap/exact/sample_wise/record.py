@@ -98,6 +98,16 @@ class Record:
         if isinstance(how, Kept):
             self._lasts(how)
 
+    def prefer(self, place: int, how: How) -> None:
+        """Note a better proof for a node that is still to be replaced: it is forgotten then."""
+        self._how[place] = how
+
+    @property
+    def held(self) -> int:
+        """Memory of all attacks that are kept, for a while or to the end."""
+        kept = {id(how): how.nbytes for how in self._how.values() if isinstance(how, Kept)}
+        return sum((kept | {key: one.nbytes for key, one in self._lasting.items()}).values())
+
     def branch(
         self, place: int, attack: Kept | None, dropped: IntArray, feature: int = -1, children: tuple[int, int] = (0, 0)
     ) -> None:
@@ -240,7 +250,13 @@ class _Writer:
         kind = np.frombuffer(bytes(self.kind), dtype=np.uint8)
         feature = np.array(self.feature, dtype=np.int64)
         feature = np.where(kind == SPLIT, live.features[feature], 0)
-        values = [np.ldexp(one.values, shift).astype(one.values.dtype).ravel() for one in self.kept]
+        # One copy, filled piece by piece: attacks on very many samples are large.
+        kinds = [one.values.dtype for one in self.kept]
+        values = np.empty(sum(one.values.size for one in self.kept), np.result_type(*kinds) if kinds else np.float32)
+        at = 0
+        for one in self.kept:
+            np.ldexp(one.values.ravel(), shift, out=values[at : at + one.values.size])
+            at += one.values.size
         return SampleProof(
             kind,
             np.array(self.attack, dtype=np.uint32),
@@ -249,7 +265,7 @@ class _Writer:
             _joined([live.rows[one.rows] for one in self.kept]),
             _starts([len(one.columns) for one in self.kept]),
             _joined([live.features[one.columns] for one in self.kept]),
-            np.concatenate(values) if values else np.empty(0, dtype=np.float32),
+            values,
         )
 
 

@@ -1,20 +1,23 @@
 """The part of the problem that matters, in units where nothing is rounded."""
 
 import math
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from noap._controls import never
+from noap.exact.sample_wise.portions import portions
+from noap.linalg.outward import gamma, scaled_up, up
 from noap.linalg.products import row_blocks, row_top_k_norms
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.problem import Problem
 
-__all__ = ["Reduced", "crude_bound", "reduce"]
+__all__ = ["Reduced", "blocks_of", "crude", "crude_bound", "live_rows", "norm_room", "reduce", "sum_room"]
 
-# Relative error of a computed |top_k(x_i)|, k up to 1000, and of a sum over up to 10^4 samples: many times their
-# rounding.
-_NORM, _SUM = 1e-12, 1e-11
+# What a computed |top_k(x_i)| may have lost to squares that underflow: the root of k times the smallest float.
+_LOST = 1e-155
 
 
 @dataclass(frozen=True)
@@ -31,12 +34,17 @@ class Reduced:
     features: IntArray
     n_features: int
     exponent: int
-    factor: float
+    n_samples: int
 
     @property
     def d(self) -> int:
         """How many features are left."""
         return int(self.Y.shape[1])
+
+    @property
+    def factor(self) -> float:
+        """From these units to the problem's, 4^e/n, to rounding."""
+        return math.ldexp(1.0 / self.n_samples, 2 * self.exponent)
 
     @property
     def scale(self) -> float:
@@ -64,52 +72,98 @@ class Reduced:
 
     def outward(self, value: float) -> float:
         """Convert to the problem's units, rounded up."""
-        return value * self.factor * (1.0 + 1e-15)
+        converted = value * self.factor * (1.0 + 1e-15)
+        if converted > 1e-290 or value == 0.0:
+            return converted
+        # Near the smallest floats a product is rounded by more than that.
+        return scaled_up(up(value / self.n_samples), 2 * self.exponent)
 
     def crude_bound(self) -> float:
         """Return the sum over samples of (|top_k(y_i)| - rho)_+^2, a bound that needs no search."""
-        return _crude(row_top_k_norms(self.Y, self.k), self.rho)
+        return crude(row_top_k_norms(self.Y, self.k), self.k, self.rho)
 
-    def ascend(self, V: FloatArray, v: FloatArray) -> tuple[FloatArray, float]:
+    def ascend(self, V: FloatArray, v: FloatArray, check: Callable[[], None] = never) -> tuple[FloatArray, float]:
         """Alternate from the rows of V and from v; returns the best direction and its value."""
         V = np.vstack([V, v[None, :]])
         for _ in range(12):
-            U = soft(V @ self.Y.T, self.rho)
-            V = V[U.any(axis=1)]
-            U = U[U.any(axis=1)]
-            if len(V) == 0:
+            pulled, alive = self._pulled(V, check)
+            if not alive.any():
                 return v, self.value(v)
-            V = unit(keep_top_k(U @ self.Y, self.k))
-        values = (soft(V @ self.Y.T, self.rho) ** 2).sum(axis=1)
+            V = unit(keep_top_k(pulled[alive], self.k))
+        values = np.zeros(len(V))
+        for rows in portions(self.Y.shape, check):
+            values += (soft(V @ self.Y[rows].T, self.rho) ** 2).sum(axis=1)
         best = int(np.argmax(values))
         return V[best], float(values[best])
 
+    def _pulled(self, V: FloatArray, check: Callable[[], None]) -> tuple[FloatArray, BoolArray]:
+        """Return the sums of soft(y_i'v) y_i, one row per row of V, and whether any score exceeds the budget."""
+        total, alive = np.zeros(V.shape), np.zeros(len(V), dtype=np.bool_)
+        for rows in portions(self.Y.shape, check):
+            U = soft(V @ self.Y[rows].T, self.rho)
+            alive |= U.any(axis=1)
+            total += U @ self.Y[rows]
+        return total, alive
 
-def _crude(norms: FloatArray, rho: float) -> float:
-    excess = (norms * (1.0 + _NORM) - rho).clip(0.0)
-    return float(excess @ excess) * (1.0 + _SUM)
+
+def norm_room(k: int) -> float:
+    """How far a computed |top_k(x_i)| may be below the true one, relatively; many times its rounding."""
+    return max(1e-12, gamma(k + 8))
+
+
+def sum_room(n: int) -> float:
+    """How far a computed sum of n squares may be below the true one, relatively; at least its rounding in any order."""
+    return max(1e-11, gamma(n + 16))
+
+
+def crude(norms: FloatArray, k: int, rho: float) -> float:
+    """Return the sum of (|top_k(x_i)| - rho)_+^2, rounded up, from the computed norms."""
+    excess = (norms * (1.0 + norm_room(k)) + _LOST - rho).clip(0.0)
+    return float(excess @ excess) * (1.0 + sum_room(len(norms)))
 
 
 def crude_bound(problem: Problem) -> float:
-    """Return the crude bound in the problem's units."""
-    return _crude(problem.row_top_k_norms, float(problem.adversary.rho)) / problem.n_samples * (1.0 + _SUM)
+    """Return the crude bound in the problem's units, rounded up."""
+    norms, n = problem.row_top_k_norms, problem.n_samples
+    # Divided by a power of two, so that no square that matters underflows.
+    exponent = math.frexp(float(norms.max()))[1]
+    rho = math.ldexp(float(problem.adversary.rho), -exponent)
+    return scaled_up(up(crude(np.ldexp(norms, -exponent), problem.k, rho) / n), 2 * exponent)
 
 
-def reduce(problem: Problem) -> Reduced | None:
+def live_rows(problem: Problem) -> IntArray:
+    """Return the samples that may exceed the budget: one is left out only if it certainly cannot."""
+    highest = problem.row_top_k_norms * (1.0 + norm_room(problem.k)) + _LOST
+    return np.flatnonzero(~(highest <= float(problem.adversary.rho)))  # so written that NaN stays
+
+
+def reduce(problem: Problem, check: Callable[[], None] = never) -> Reduced | None:
     """Screen samples and features; None if the adversary cancels every sample."""
-    X, k, rho = problem.samples("the sample-wise search"), problem.k, float(problem.adversary.rho)
-    # Rounded up: a sample is dropped only if it certainly cannot exceed the budget.
-    rows = np.flatnonzero(problem.row_top_k_norms * (1.0 + _NORM) > rho)
+    X, rho = problem.samples("the sample-wise search"), float(problem.adversary.rho)
+    rows = live_rows(problem)
     if len(rows) == 0:
         return None
-    data = np.concatenate(list(row_blocks(X[rows])))
-    features = np.flatnonzero(data.any(axis=0))
+    used, top = np.zeros(problem.n_features, dtype=np.bool_), 0.0
+    for block in blocks_of(X, rows):
+        check()
+        used |= block.any(axis=0)
+        top = max(top, float(block.max()), -float(block.min()))
+    features = np.flatnonzero(used)
     if len(features) == 0:
         return None
-    data = np.ascontiguousarray(data[:, features], dtype=np.float64)
     # A power of two: no entry is rounded.
-    exponent = math.frexp(float(np.abs(data).max()))[1]
-    Y = np.ldexp(data, -exponent)
-    factor = math.ldexp(1.0 / problem.n_samples, 2 * exponent)
+    exponent = math.frexp(top)[1]
+    Y, at = np.empty((len(rows), len(features))), 0
+    for block in blocks_of(X, rows):
+        check()
+        Y[at : at + len(block)] = np.ldexp(block[:, features], -exponent)
+        at += len(block)
     rho = math.ldexp(rho, -exponent)
-    return Reduced(Y, rho, min(k, len(features)), rows, features, problem.n_features, exponent, factor)
+    k = min(problem.k, len(features))
+    return Reduced(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
+
+
+def blocks_of(X: Data, rows: IntArray) -> Iterator[FloatArray]:
+    """Yield the chosen rows as dense float64 blocks of bounded size."""
+    for part in portions((len(rows), X.shape[1])):
+        yield from row_blocks(X[rows[part]])

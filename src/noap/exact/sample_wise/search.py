@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 
-from noap._controls import Controls
+from noap._controls import Controls, Stopped
 from noap.certificate.sample_proof import SampleProof
 from noap.exact.outcome import Outcome, TracePoint
-from noap.exact.sample_wise.reduce import crude_bound, reduce
-from noap.exact.sample_wise.tree import Tree
+from noap.exact.sample_wise.light import response_outcome
+from noap.exact.sample_wise.reduce import crude_bound, live_rows, reduce
+from noap.exact.sample_wise.tree import Tree, root_bytes
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit
@@ -40,7 +41,7 @@ def solve_sample_wise(
     node_limit : int, optional
         Nodes examined at most.
     memory_limit : float, optional
-        Megabytes that open nodes may hold, and the record of the proof.
+        Megabytes that the search may hold: the reduced data, attacks, work space and the record of the proof.
     certificate : bool
         Whether to keep the tree as a proof.
     report : callable, optional
@@ -63,10 +64,13 @@ def solve_sample_wise(
             report(point, live.d)
 
     try:
-        live = reduce(problem)
+        most = None if memory_limit is None else 1e6 * memory_limit
+        if most is not None and root_bytes(len(live_rows(problem)), problem.n_features) > most:
+            return response_outcome(problem, controls, v, most, certificate)
+        live = reduce(problem, controls.check)
         if live is None:
             return Outcome(v, 0.0, 0, None, (), SampleProof.trivial() if certificate else None)
-        tree = Tree(live, controls, live.inside(v), certificate)
+        tree = Tree(live, controls, live.inside(v), certificate, most)
         spoken = controls.seconds
         while tree.open and limit is None:
             tree.step()
@@ -74,11 +78,14 @@ def solve_sample_wise(
                 limit = controls.limit
             elif node_limit is not None and tree.nodes >= node_limit:
                 limit = Limit.NODES
-            elif memory_limit is not None and tree.nbytes > 1e6 * memory_limit:
+            elif most is not None and tree.nbytes > most:
                 limit = Limit.MEMORY
             if controls.seconds - spoken > _BREATH:
                 spoken = controls.seconds
                 record(tree)
+    except Stopped:
+        # Where work in portions keeps some of the time for what comes after it, the time is not quite up.
+        limit = controls.limit or Limit.TIME
     except KeyboardInterrupt:
         limit = Limit.INTERRUPTED
     if tree is None:

@@ -13,18 +13,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap._controls import Controls
+from noap._controls import Controls, Stopped
 from noap.certificate.sample_proof import SampleProof
 from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.certify import certify
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.leaf import best_direction, hold_down
+from noap.exact.sample_wise.long_game import long_contest
+from noap.exact.sample_wise.portions import is_long
 from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, Kept, Record
 from noap.exact.sample_wise.reduce import Reduced
 from noap.linalg.outward import UNIT
 from noap.linalg.types import FloatArray, IntArray
-from noap.result import rounding_allowance
+from noap.result import Limit, rounding_allowance
 
-__all__ = ["Tree"]
+__all__ = ["Tree", "root_bytes"]
 
 # Rounds of the game at the root and below, and rounds without progress after which it stops.
 _ROOT_ROUNDS, _ROUNDS, _PATIENCE = 240, 60, 15
@@ -38,9 +41,25 @@ _CONES, _MOST_CONES = 20_000, 5_000_000
 _PORTION = 3e8
 # An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
 _COARSE = 0.1
+# Where samples are very many, the game stops at this share of the time: the rest is for judging what it came to.
+_GAME_SHARE = 0.85
+# Bytes of portions, of temporary arrays and of the compiled code that only a search loads. They count where samples are
+# very many; elsewhere everything is small.
+_OVERHEAD = 130e6
+# Attacks that `hold_down` keeps at a time.
+_HELD = 4
 # The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
 _NEXT_TO_NOTHING = 5e-13
 _NONE = np.empty(0, dtype=np.int64)
+
+
+def root_bytes(rows: int, columns: int) -> float:
+    """Memory that the root takes: the data, an attack, the best one so far, and copies for the proof."""
+    return 4.0 * 8.0 * rows * columns + _overhead((rows, columns))
+
+
+def _overhead(shape: tuple[int, ...]) -> float:
+    return _OVERHEAD if is_long(shape) else 0.0
 
 
 @dataclass(order=True)
@@ -61,23 +80,29 @@ class _Node:
 class Tree:
     """The open nodes, the incumbent, and what is proved."""
 
-    def __init__(self, live: Reduced, controls: Controls, v: FloatArray, certificate: bool) -> None:
+    def __init__(
+        self, live: Reduced, controls: Controls, v: FloatArray, certificate: bool, most_bytes: float | None = None
+    ) -> None:
         self.live = live
         self.controls = controls
+        self.most_bytes = most_bytes
         self.v = v
         self.value = live.value(v)
+        self.scale = live.scale
         self.proved = 0.0  # the largest target at which anything was dropped
         self.given_up = 0.0  # the largest bound of a leaf that no further work can lower
         self.nodes = 0
         self.open: list[_Node] = []
         self.current: _Node | None = None
+        self.worked_on: Attack | None = None  # an attack that no node holds yet
         self._counter = itertools.count()
         # |Ev| moves by at most 2^-23 rho sqrt(n), its square relative to the target by this.
         shift = 2.0**-22 * live.rho * math.sqrt(len(live.Y) / self.target)
         self.coarse = shift <= _COARSE * controls.gap
         self.record = Record() if certificate else None
         self.root = self.new_place(BY_LENGTHS)
-        root = Attack.at_root(live.Y, live.k, live.rho, v)
+        self.reserve(3 * live.Y.nbytes)
+        root = Attack.at_root(live.Y, live.k, live.rho, v, controls.check)
         self.push(live.crude_bound(), _NONE, np.arange(live.d), live.k, root, self.root)
 
     @property
@@ -85,12 +110,12 @@ class Tree:
         """A direction above this would break the asked gap."""
         if self.value == 0.0:
             # It may be all that rounding left of a positive value. No gap can be met: a small bound is what is wanted.
-            return _NEXT_TO_NOTHING * self.live.scale
+            return _NEXT_TO_NOTHING * self.scale
         # The value is computed with this error where the budget takes nearly all of every score.
         error = 4.0 * UNIT * (self.live.k + 8) * self.live.rho * math.sqrt(len(self.live.Y) * self.value)
         # A little less than asked, so that the reported bound meets the gap; never nearer than rounding.
         asked = 0.9999 * self.controls.gap * self.value - 2.0 * error
-        return self.value + max(asked, 0.5 * rounding_allowance(self.value, self.live.scale), 4.0 * error)
+        return self.value + max(asked, 0.5 * rounding_allowance(self.value, self.scale), 4.0 * error)
 
     @property
     def bound(self) -> float:
@@ -103,10 +128,21 @@ class Tree:
 
     @property
     def nbytes(self) -> int:
-        """Memory that the open nodes and the record hold; siblings share the attack of their parent."""
-        attacks = {id(node.attack): node.attack.nbytes for node in self.open}
-        cones = sum(node.cones.pool.nbytes for node in self.open if node.cones)
-        return sum(attacks.values()) + cones + (self.record.nbytes if self.record else 0)
+        """Memory that the data, the nodes and the record hold; siblings share the attack of their parent."""
+        nodes = self.open if self.current is None else [*self.open, self.current]
+        attacks = {id(attack): attack for attack in (self.worked_on, *(node.attack for node in nodes)) if attack}
+        # The root's attack shares its samples with the reduced data.
+        own = sum(attack.nbytes - (attack.Y.nbytes if attack.Y is self.live.Y else 0) for attack in attacks.values())
+        cones = sum(node.cones.pool.nbytes for node in nodes if node.cones)
+        # The record is copied once when it is handed over.
+        record = 2 * self.record.held if self.record else 0
+        return int(self.live.Y.nbytes + own + cones + record + _overhead(self.live.Y.shape))
+
+    def reserve(self, more: float) -> None:
+        """Stop here if so many bytes on top of what is held would exceed the limit on memory."""
+        if self.most_bytes is not None and self.nbytes + more > self.most_bytes:
+            self.controls.limit = Limit.MEMORY
+            raise Stopped
 
     def new_place(self, how: How) -> int:
         """Return a place in the record for a node whose bound is proved in this way."""
@@ -114,7 +150,10 @@ class Tree:
 
     def kept(self, attack: Attack) -> Kept | None:
         """Copy an attack for the record."""
-        return Kept.of(attack, self.coarse) if self.record else None
+        if self.record is None:
+            return None
+        self.reserve(attack.E.nbytes)  # a copy for the record, and one for the proof, in single precision mostly
+        return Kept.of(attack, self.coarse)
 
     def proof(self, rho: float) -> SampleProof | None:
         """Return the proof of the bound, if it is recorded."""
@@ -134,6 +173,7 @@ class Tree:
         budget: int = _CONES,
     ) -> None:
         """Open a node."""
+        bound = bound if bound < math.inf else math.inf  # a bound that is not a number is none
         p = min(p, len(free))
         free = free if p > 0 else _NONE
         key = (-bound, next(self._counter))
@@ -157,6 +197,7 @@ class Tree:
             self.close()
             return
         self.nodes += 1
+        self.worked_on = None
         if node.p == len(node.free):
             self.settle(node)
         else:
@@ -170,14 +211,18 @@ class Tree:
         attack, rounds, goal = node.attack, _ROUNDS, self.target
         if attack.clock == 0:
             rounds = _ROOT_ROUNDS
+            if attack.is_long:
+                self.judge(node, attack, 0.0)  # the response is worth something before the game begins
         else:
-            attack = attack.narrowed(node.inc, node.free, node.p)
+            attack = self.narrowed(attack, node.inc, node.free, node.p)
         for _ in range(_ATTEMPTS):
             strongest = self.play(attack, rounds, goal)
             if self.coarse:
                 attack.coarsen()
+            if attack.is_long:
+                self.judge(node, attack, strongest)  # a limit may leave no time for what follows
             self.ascend(attack.directions(4, self.live.d))
-            M = attack.gram()
+            M = attack.gram(self.controls.check)
             listing = attack.listing(M, self.target, _FEW)
             if listing.complete:
                 self.narrow(node, attack, listing.sets)
@@ -201,9 +246,24 @@ class Tree:
                     self.record.branch(node.place, kept, dropped)
                 self.close()
                 return
-            attack = attack.narrowed(node.inc, free, node.p)
-            M = attack.gram()
+            attack = self.narrowed(attack, node.inc, free, node.p)
+            M = attack.gram(self.controls.check)
         self.branch(node, attack, M, self.certify(attack, M, strongest, node.bound), kept, dropped)
+
+    def narrowed(self, attack: Attack, inc: IntArray, free: IntArray, p: int) -> Attack:
+        """Return the attack on a smaller node, within the limits."""
+        self.reserve(2.0 * 8.0 * len(attack.rows) * (len(inc) + len(free)))
+        self.worked_on = attack.narrowed(inc, free, p, self.controls.check)
+        return self.worked_on
+
+    def judge(self, node: _Node, attack: Attack, strongest: float) -> None:
+        """Lower the node's bound to what the attack as it stands proves."""
+        bound = self.certify(attack, attack.gram(), strongest, node.bound)
+        if bound < node.bound:
+            # In this order: an interrupt leaves a proof of too much, never of too little.
+            if self.record and (kept := self.kept(attack)):
+                self.record.prefer(node.place, kept)
+            node.bound, node.key = bound, (-bound, node.key[1])
 
     def narrow(self, node: _Node, attack: Attack, sets: list[tuple[IntArray, IntArray]]) -> None:
         """Go on with a few families of supports; the attack closes all others."""
@@ -220,6 +280,12 @@ class Tree:
 
     def play(self, attack: Attack, rounds: int, goal: float) -> float:
         """Improve the attack in portions; returns the energy of the strongest opponent known."""
+        self.reserve(attack.E.nbytes)
+        if attack.is_long:
+            strongest = long_contest(attack, goal, rounds, _PATIENCE, self.controls.within(_GAME_SHARE))
+            if strongest == math.inf:
+                raise Stopped
+            return strongest
         portion = int(np.clip(_PORTION / (attack.E.size * len(attack.cols) + 1), 3, rounds))
         strongest = math.inf
         while rounds > 0:
@@ -236,28 +302,7 @@ class Tree:
 
         Below the strongest opponent there is none, and the bound of the parent always is one.
         """
-        best = max(strongest, self.target)
-        low, high = 1e-6, ceiling / best - 1.0
-        excess = low
-        for _ in range(7):
-            if high <= 1.5 * low or self.controls.expired():
-                break
-            t = best * (1.0 + excess)
-            listing = attack.listing(M, t, 16)
-            if listing.complete and not listing.sets:
-                high = excess
-                if excess == low:
-                    break
-            else:
-                low = max(excess, 1e-4)
-                if listing.sets:
-                    # Found stronger ones: they join the game, and what was proved stays proved.
-                    stronger = attack.recruit(M, listing.sets)
-                    if stronger > best:
-                        high = (1.0 + high) * best / stronger - 1.0
-                        best, low = stronger, 1e-6
-            excess = math.sqrt(low * high) if high > low else low
-        return min(best * (1.0 + max(high, 0.0)) * (1.0 + 1e-15), ceiling)
+        return certify(attack, M, max(strongest, self.target), ceiling, self.controls.expired)
 
     def branch(
         self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: Kept | None, dropped: IntArray
@@ -284,11 +329,13 @@ class Tree:
         attack, cones, bound = node.attack, node.cones, node.bound
         how: How | None = None  # what proves a smaller bound than the node came with
         if cones is None:
-            attack = attack.narrowed(support, _NONE, 0)
+            attack = self.narrowed(attack, support, _NONE, 0)
             starts = np.vstack([np.linalg.eigh(attack.gram())[1].T, self.v[support]])
-            v = best_direction(attack.Y, attack.rho, starts)
+            late = self.controls.within(_GAME_SHARE)
+            v = best_direction(attack.Y, attack.rho, starts, late)
             self.ascend(self.spread(v, support))
-            attack.E = hold_down(attack.Y, attack.rho, v, self.target)
+            self.reserve(_HELD * attack.E.nbytes)
+            attack.E = hold_down(attack.Y, attack.rho, v, self.target, late)
             if self.coarse:
                 attack.coarsen()
             M = attack.gram()
@@ -299,8 +346,10 @@ class Tree:
             t = float(np.linalg.eigvalsh(M)[-1]) * (1.0 + 1e-9)
             if t < bound and attack.listing(M, t, 1).complete:
                 bound, how = t, self.kept(attack)
+                self.hold(node, how)
+                node.bound, node.key = bound, (-bound, node.key[1])
             if len(support) <= MOST_FEATURES:
-                cones = Cones.over(attack.Y, attack.rho, self.target)
+                cones = Cones.over(attack.Y, attack.rho, self.target, self.controls.check)
         if cones is not None:
             self.cut(cones, support, node.budget)
             if cones.bound <= self.target:
@@ -325,9 +374,11 @@ class Tree:
     def cut(self, cones: Cones, support: IntArray, budget: int) -> None:
         """Split cones until none is above the target or the budget is used, in portions."""
         limit = cones.used + budget
-        while cones.bound > self.target and cones.used < limit and not cones.finest:
-            best = cones.split(self.target, min(_CONES, limit - cones.used))
-            self.ascend(self.spread(best, support))
+        while not cones.bound <= self.target and cones.used < limit and not cones.finest:
+            self.reserve(cones.bytes_of(portion := min(cones.portion, limit - cones.used)))
+            best, worth = cones.split(self.target, portion)
+            if worth > self.value or not is_long(cones.Y.shape):
+                self.ascend(self.spread(best, support))
             if self.controls.expired():
                 break
 
@@ -339,6 +390,6 @@ class Tree:
 
     def ascend(self, V: FloatArray) -> None:
         """Alternate from the rows of V; a better direction becomes the incumbent."""
-        v, value = self.live.ascend(V, self.v)
+        v, value = self.live.ascend(V, self.v, self.controls.check)
         if value > self.value:
             self.v, self.value = v, value

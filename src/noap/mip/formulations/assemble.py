@@ -1,7 +1,10 @@
 """Write the program of an instance: direction, spectrum, and the layer of its adversary."""
 
+from collections.abc import Callable
+
 import numpy as np
 
+from noap._controls import never
 from noap.linalg.types import FloatArray
 from noap.mip.cuts import Cuts
 from noap.mip.draft import Draft
@@ -40,6 +43,7 @@ def formulate(
     pieces: int,
     rank: int | None = None,
     points: tuple[FloatArray, ...] | None = None,
+    check: Callable[[], None] = never,
 ) -> Formulation:
     """Return the paper's program for the instance, with the cuts that are switched on.
 
@@ -53,8 +57,10 @@ def formulate(
         The paper's r (MIP-r); None for all directions (MIP).
     points : tuple of arrays, optional
         Breakpoints of the first directions instead of even ones.
+    check : callable, optional
+        Called now and then; what it raises passes through.
     """
-    draft = Draft()
+    draft = Draft(check=check)
     limits = limits_of(instance, cuts)
     breakpoints = default_points(instance, cuts, pieces, rank) if points is None else points
     direction = add_direction(draft, instance, limits, cuts)
