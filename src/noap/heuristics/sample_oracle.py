@@ -15,7 +15,7 @@ from noap.linalg.vectors import unit
 __all__ = ["SampleOracle"]
 
 
-# Between these, sums of squares over any realistic number of samples are single-precision numbers with all their digits.
+# Between these, sums of squares over any realistic number of samples keep all digits of single precision.
 _SMALL, _LARGE = 1e-14, 1e14
 
 
