@@ -6,10 +6,10 @@ import numpy as np
 
 from noap.adversaries import SampleWise
 from noap.certificate.certificate import Proof
-from noap.certificate.deadline import Deadline
 from noap.certificate.gram_check import check_gram
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import GramProof
+from noap.certificate.limits import Limits
 from noap.certificate.sample_proof import SampleProof
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
@@ -21,32 +21,37 @@ _MOST_RAISED = 1e-6
 # Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with hairs so many
 # times wider.
 _WIDER = (1.0, 10.0, 100.0)
-# No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
-# of that is refused, so that no number in the checker overflows.
+# A claim may be so many times the number of features times the largest variance of one.
 _MOST_CLAIMED = 1e6
 
 
 def bound_above(
-    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, deadline: Deadline
+    problem: Problem, proof: Proof, claimed: float, hairs: tuple[float, float], scale: float, limits: Limits
 ) -> tuple[float, str | None]:
     """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold.
 
-    Raises OutOfTime if the deadline passes before.
+    Parameters
+    ----------
+    hairs : relative to the claim, and to the largest variance of a feature
+    scale : that variance, to rounding
+    limits : Limits
+        Where they are not enough OutOfLimits is raised.
     """
+    # No direction is worth more than this; a claim beyond some multiple of it is refused, so that no number overflows.
+    if not 0.0 <= claimed <= _MOST_CLAIMED * scale * problem.n_features:
+        return math.inf, "the claimed bound is beyond all that these data could be worth"
     if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, relative, absolute, deadline)
-    return _from_gram(problem, proof, claimed, relative, absolute, deadline)
+        return _from_samples(problem, proof, claimed, *hairs, limits)
+    return _from_gram(problem, proof, claimed, *hairs, limits)
 
 
 def _from_gram(
-    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, deadline: Deadline
+    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, limits: Limits
 ) -> tuple[float, str | None]:
     if not (problem.adversary.gram_suffices or problem.adversary.rho == 0):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
-    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
-        return math.inf, "the claimed bound is beyond all that these data could be worth"
     try:
-        data = GramData.of(problem)
+        data = GramData.of(problem, limits)
     except ArithmeticError as error:
         return math.inf, str(error)
     if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
@@ -55,14 +60,12 @@ def _from_gram(
     # The claim, and every level of the proof below it, raised by a hair; and by wider ones.
     raised = 1.0 + relative * np.array(_WIDER)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
-    with np.errstate(over="ignore", under="ignore"):
-        levels = np.minimum(np.outer(raised, np.ldexp(proof.levels, -2 * data.exponent)) + lift, claims[:, None])
-    T, reason = check_gram(data, problem.k, proof, levels, claims, deadline)
+    T, reason = check_gram(data, problem.k, proof, raised, lift, claims, limits)
     return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
 
 
 def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, deadline: Deadline
+    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, limits: Limits
 ) -> tuple[float, str | None]:
     if problem.X is None or not isinstance(problem.adversary, SampleWise):
         return math.inf, "a proof by moves of single samples says nothing about this adversary"
@@ -70,9 +73,7 @@ def _from_samples(
     from noap.certificate.sample_check import check_samples
     from noap.certificate.sample_data import SampleData
 
-    data = SampleData.of(problem)
-    if not claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
-        return math.inf, "the claimed bound is beyond all that these data could be worth"
+    data = SampleData.of(problem, limits)
     T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
-    reason = check_samples(data, problem.k, proof, T, deadline)
+    reason = check_samples(data, problem.k, proof, T, limits)
     return (math.inf, reason) if reason else (data.value(up(T)), None)
