@@ -114,3 +114,16 @@ def test_no_file_is_too_long():
     for path in SOURCE.rglob("*.py"):
         lines = len(path.read_text(encoding="utf-8").splitlines())
         assert lines <= 600, f"{path.name} has {lines} lines"
+
+
+# What the checker may use beside its own files: the validated problem, and elementary helpers.
+CHECKER = ["_compiled", "_files", "_validate", "adversaries", "errors", "linalg.outward", "linalg.types", "problem"]
+
+
+def test_the_checker_uses_no_code_that_finds_answers():
+    for path in (SOURCE / "certificate").glob("*.py"):
+        for name in imports(path):
+            if name.startswith("noap."):
+                used = name.removeprefix("noap.")
+                allowed = used in ("certificate", "linalg") or used.startswith(("certificate.", *CHECKER))
+                assert allowed, f"{path.name} imports {name}"

@@ -18,6 +18,12 @@ def late(clock, operations):
     clock[SINCE] += operations
     if clock[SINCE] < clock[STRIDE]:
         return False
+    return _look(clock)
+
+
+@njit(cache=True)
+def _look(clock):
+    """Whether the clock says that time is up."""
     clock[SINCE] = 0.0
     # Kernels have no clock of their own.
     with objmode(seconds="float64"):

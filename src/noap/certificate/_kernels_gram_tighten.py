@@ -331,7 +331,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
         m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
         if m > 0:
             for f in range(n_free):
-                if late(clock, 20.0 * n_inc * n_inc):
+                if f % 16 == 0 and late(clock, 320.0 * n_inc * n_inc):
                     return False, n_free
                 most = 0.0
                 for direction in (1.0, -1.0):

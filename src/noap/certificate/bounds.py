@@ -21,28 +21,22 @@ _MOST_RAISED = 1e-6
 # Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with hairs so many
 # times wider.
 _WIDER = (1.0, 10.0, 100.0)
-# A claim may be so many times the number of features times the largest variance of one.
+# No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
+# of that is refused, so that no number in the checker overflows.
 _MOST_CLAIMED = 1e6
+_BEYOND = "the claimed bound is beyond all that these data could be worth"
 
 
 def bound_above(
-    problem: Problem, proof: Proof, claimed: float, hairs: tuple[float, float], scale: float, limits: Limits
+    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, limits: Limits
 ) -> tuple[float, str | None]:
     """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold.
 
-    Parameters
-    ----------
-    hairs : relative to the claim, and to the largest variance of a feature
-    scale : that variance, to rounding
-    limits : Limits
-        Where they are not enough OutOfLimits is raised.
+    Raises OutOfLimits if the limits do not suffice.
     """
-    # No direction is worth more than this; a claim beyond some multiple of it is refused, so that no number overflows.
-    if not 0.0 <= claimed <= _MOST_CLAIMED * scale * problem.n_features:
-        return math.inf, "the claimed bound is beyond all that these data could be worth"
     if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, *hairs, limits)
-    return _from_gram(problem, proof, claimed, *hairs, limits)
+        return _from_samples(problem, proof, claimed, relative, absolute, limits)
+    return _from_gram(problem, proof, claimed, relative, absolute, limits)
 
 
 def _from_gram(
@@ -54,6 +48,8 @@ def _from_gram(
         data = GramData.of(problem, limits)
     except ArithmeticError as error:
         return math.inf, str(error)
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
+        return math.inf, _BEYOND
     if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
     lift = absolute * data.scale + 2.0 * data.raised
@@ -74,6 +70,8 @@ def _from_samples(
     from noap.certificate.sample_data import SampleData
 
     data = SampleData.of(problem, limits)
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * data.value(data.scale):
+        return math.inf, _BEYOND
     T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
     reason = check_samples(data, problem.k, proof, T, limits)
     return (math.inf, reason) if reason else (data.value(up(T)), None)

@@ -12,6 +12,7 @@ from noap._validate import as_megabytes
 from noap.certificate import container
 from noap.certificate.fingerprint import fingerprint, source_of
 from noap.certificate.gram_proof import GramProof
+from noap.certificate.parts import all_finite
 from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
@@ -178,7 +179,7 @@ class Certificate:
             return "its vector is malformed"
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < self.claim.n_features:
             return "its vector is malformed"
-        if not np.isfinite(weights).all():
+        if not all_finite(weights):
             return "its vector has entries that are not finite"
         return self.proof.malformed(self.claim.n_samples, self.claim.n_features)
 

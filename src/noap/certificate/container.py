@@ -136,27 +136,34 @@ def _inflate(block: memoryview, name: str, dtype: "np.dtype[Any]", count: int) -
     if wanted > _MOST_RATIO * len(block) + _SPARE:
         raise _unreadable(f"array {name!r} declares more than its bytes can hold")
     inflater = zlib.decompressobj()
-    raw = np.empty(wanted, dtype=np.uint8)
-    at = 0
     try:
-        for start in range(0, len(block), _PIECE):
-            left: bytes | memoryview = block[start : start + _PIECE]
-            while at <= wanted:
-                # One byte more than is wanted tells a stream that is too long.
-                room = min(_PIECE_INFLATED, wanted - at + 1)
-                some = inflater.decompress(left, room)
-                raw[at : at + len(some)] = np.frombuffer(some, dtype=np.uint8)[: wanted - at]
-                at += len(some)
-                left = inflater.unconsumed_tail
-                if not left and len(some) < room:
-                    break
+        short = wanted < _PIECE_INFLATED
+        raw = inflater.decompress(block, wanted + 1) if short else _in_pieces(inflater, block, wanted)
     except zlib.error as error:
         raise _unreadable(f"array {name!r} is damaged") from error
-    if at != wanted or not inflater.eof or inflater.unused_data:
+    if len(raw) != wanted or not inflater.eof or inflater.unused_data:
         raise _unreadable(f"array {name!r} is not of the declared size")
-    array = raw.view(dtype)
+    array = np.frombuffer(raw, dtype=dtype)
     array.flags.writeable = False
     return array
+
+
+def _in_pieces(inflater: Any, block: memoryview, wanted: int) -> bytes | memoryview:
+    """Inflate what is long: in one call it would be there twice. Returns more than is wanted if there is more."""
+    # One byte more than is wanted tells a stream that is too long.
+    made = np.empty(wanted + 1, dtype=np.uint8).data
+    at = 0
+    for start in range(0, len(block), _PIECE):
+        left: bytes | memoryview = block[start : start + _PIECE]
+        while at <= wanted:
+            room = min(_PIECE_INFLATED, wanted + 1 - at)
+            some = inflater.decompress(left, room)
+            made[at : at + len(some)] = some
+            at += len(some)
+            left = inflater.unconsumed_tail
+            if not left and len(some) < room:
+                break
+    return made[:at]
 
 
 def read_bytes(path: str | os.PathLike[str], megabytes: float | None = None) -> bytes:
@@ -178,7 +185,9 @@ def read_bytes(path: str | os.PathLike[str], megabytes: float | None = None) -> 
     if megabytes is not None:
         raise _unreadable(f"it is larger than the {megabytes:g} megabytes of memory_limit")
     if not regular:
-        raise _unreadable(f"it is no regular file and does not end within {most / 1e6:g} megabytes")
+        raise _unreadable(
+            f"it is not a regular file and does not end within {most / 1e6:g} megabytes; allow more with memory_limit"
+        )
     raise _unreadable("it is larger than 2 GiB")
 
 

@@ -10,7 +10,7 @@ from noap.certificate._kernels_gram_test import schur_test
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_node import GramNode
 from noap.certificate.gram_proof import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
-from noap.certificate.gram_prover import GramProver, NoLength, scaled
+from noap.certificate.gram_prover import GramProver, NoLength
 from noap.certificate.limits import Limits
 from noap.linalg.types import FloatArray, IntArray
 
@@ -64,8 +64,12 @@ class _Walk:
         limits: Limits,
     ) -> None:
         self.data, self.proof, self.limits = data, proof, limits
-        self.raised, self.lift, self.claims = raised, lift, claims
-        self.proved = float(claims[0])
+        self.lift = lift
+        self.raised: list[float] = raised.tolist()
+        self.claims: list[float] = claims.tolist()
+        self.proved = self.claims[0]
+        # Numbers of the proof are multiplied by these; where that overflows infinity is as good as any other number.
+        self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
         self.free = np.flatnonzero(data.norms > data.r_lo)
         self.k = min(k, len(self.free))
         self.prover = GramProver(data, self.k, proof, limits)
@@ -79,20 +83,19 @@ class _Walk:
             self.limits.check()
             node = stack.pop()
             held -= node.size if node else 0
-            children = []
+            children, most = [], min(_MOST_HELD, self.limits.room)
             for child in self._children(place, node):
                 children.append(child)
-                if child is not None:
-                    held += child.size
-                    self.limits.spent(8 * child.size)
-                if held > _MOST_HELD or len(stack) + len(children) > _MOST_HELD / 64:
+                held += child.size if child else 0
+                # Within the loop: a node may list all features, each with a child that holds as many numbers.
+                if held > most or len(stack) + len(children) > _MOST_HELD / 64:
+                    self.limits.need(held)
                     raise _Refused("the tree is too deep.")
-                self.limits.need(held)
             stack += children[::-1]
 
     def _children(self, place: int, node: GramNode | None) -> Iterator[GramNode | None]:
         kind, feature = int(self.proof.kind[place]), int(self.proof.feature[place])
-        cut = scaled(self.proof.cut[place], -self.data.exponent)
+        cut = self.proof.cut.item(place) * self.unit
         settled = False
         if node is not None and kind != ON:
             node, settled = self.prover.narrowed(place, node, self._level(place, 0))
@@ -105,6 +108,7 @@ class _Walk:
             if node is not None:
                 self._cover(place, node, listed, settled)
             for each in listed:
+                self.limits.spent(8.0 * node.size if node else 1.0)
                 yield None if node is None else node.including(int(each), self.data.r_lo, self.k)
         elif kind == AGAIN:
             yield node
@@ -143,10 +147,10 @@ class _Walk:
         """Close what rounding left of a node, at the narrowest claim that does it."""
         for wider, claim in enumerate(self.claims):
             if self.prover.closes_in_pieces(place, node, self._level(place, wider)):
-                self.proved = max(self.proved, float(claim))
+                self.proved = max(self.proved, claim)
                 return
         raise _Refused(reason)
 
     def _level(self, place: int, wider: int) -> float:
-        level = scaled(self.proof.levels[self.proof.level[place]], -2 * self.data.exponent)
-        return min(float(self.raised[wider]) * level + self.lift, float(self.claims[wider]))
+        level: float = self.proof.levels.item(self.proof.level.item(place)) * self.square
+        return min(self.raised[wider] * level + self.lift, self.claims[wider])

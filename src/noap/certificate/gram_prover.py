@@ -13,7 +13,7 @@ from noap.certificate.gram_proof import ATTACK, CHORDS, NO_TEST, GramProof
 from noap.certificate.limits import Limits
 from noap.linalg.types import FloatArray
 
-__all__ = ["GramProver", "NoLength", "scaled"]
+__all__ = ["GramProver", "NoLength"]
 
 # Pieces into which a leaf that stays open may be cut, and cuts one within the other. Rounding leaves a leaf open by a
 # hair: a few cuts will do, and where they do not the claim is false or the proof is poor. All pieces together may have
@@ -29,19 +29,13 @@ class NoLength(Exception):
     """A vector of the proof is too short to say where it points."""
 
 
-def scaled(x: float, exponent: int) -> float:
-    """Return x 2^exponent; infinity, which is as good as any other number here, where that is too large."""
-    try:
-        return math.ldexp(x, exponent)
-    except OverflowError:
-        return math.copysign(math.inf, x)
-
-
 class GramProver:
     """What closes the nodes of one proof; k is the number of features a support may have."""
 
     def __init__(self, data: GramData, k: int, proof: GramProof, limits: Limits) -> None:
         self.data, self.k, self.proof, self.limits = data, k, proof, limits
+        # Products with a power of two, which overflow to infinity: as good as any other number here.
+        self._unit = math.ldexp(1.0, data.exponent)
         self._S = np.empty((0, 0))
         # What made the last test hold: neighbouring nodes need much the same.
         self._scaling = np.ones(len(data.norms))
@@ -118,7 +112,7 @@ class GramProver:
         """
         if self.proof.test[place] == CHORDS:
             return self._schur(node, T, self._roots(place, node), None, 0.0, shrink)
-        nu = scaled(self.proof.nu[place], self.data.exponent)
+        nu = self.proof.nu.item(place) * self._unit
         return self._schur(node, T, np.empty(0), self._response(place), nu, shrink)
 
     def _schur(

@@ -56,6 +56,8 @@ class Limits:
 
     def spent(self, operations: float) -> None:
         """Note so many elementary operations, and look at the clock when there were enough of them."""
+        if self.seconds is None:
+            return
         self.clock[SINCE] += operations
         if self.clock[SINCE] >= self.clock[STRIDE]:
             self.clock[SINCE] = 0.0
@@ -63,7 +65,7 @@ class Limits:
 
     def settle(self) -> None:
         """Raise OutOfLimits if a kernel that has just returned gave up."""
-        if self.clock[GONE]:
+        if self.seconds is not None and self.clock[GONE]:
             self.check()
 
     @property
@@ -73,7 +75,7 @@ class Limits:
 
     def need(self, numbers: float) -> None:
         """Raise OutOfLimits if so many numbers of eight bytes are too many beside those that are kept."""
-        if numbers > self.room:
+        if self.megabytes is not None and numbers > self.room:
             raise OutOfLimits(f"it cannot be checked within {self.megabytes:g} megabytes; allow more with memory_limit")
 
     def keep(self, numbers: float) -> None:

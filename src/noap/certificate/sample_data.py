@@ -56,29 +56,35 @@ class SampleData:
         """Read and reduce the samples. Raises OutOfLimits if that takes too much."""
         limits = limits or Limits()
         X, d = problem.samples("a sample-wise proof"), problem.n_features
-        limits.need(3 * block_entries(X))
+        passing = 3 * block_entries(X)
+        limits.need(passing)
         exponent = exponent_of(largest_entry(X))
         rho = float(problem.adversary.rho)
         # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
         r = min(scaled_up(rho, -exponent), 1e300)
         r = r if r > 1e-290 else 0.0
         squares, live, chosen = np.zeros(d), np.zeros(d, dtype=np.bool_), []
+        block: FloatArray = np.empty((0, d))
         for block in scaled_blocks(X, exponent):
             limits.spent(16.0 * block.size)
             squares += np.einsum("ij,ij->j", block, block)
             long = kernels.lengths_up(np.ascontiguousarray(block), 0, min(problem.k, d)) > r
             live |= block[long].any(axis=0)
             chosen.append(long)
-        rows, columns = np.flatnonzero(np.concatenate(chosen)), np.flatnonzero(live)
+        kept = chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
+        rows, columns = np.flatnonzero(kept), np.flatnonzero(live)
         limits.keep(len(rows) * (len(columns) + 2.0) + problem.n_samples)
-        limits.need(3 * block_entries(X))
-        Y = np.empty((len(rows), len(columns)))
-        at = 0
-        for block, long in zip(scaled_blocks(X, exponent), chosen, strict=True):
-            limits.spent(2.0 * block.size)
-            part = block[np.ix_(long, live)]
-            Y[at : at + len(part)] = part
-            at += len(part)
+        limits.need(passing)
+        if len(chosen) == 1:
+            Y = np.ascontiguousarray(block[np.ix_(rows, columns)])
+        else:
+            # The rows are read again: there is no room for all of them beside those that are kept.
+            Y, at = np.empty((len(rows), len(columns))), 0
+            for block, long in zip(scaled_blocks(X, exponent), chosen, strict=True):
+                limits.spent(2.0 * block.size)
+                part = block[np.ix_(long, live)]
+                Y[at : at + len(part)] = part
+                at += len(part)
         place_of = np.full(d, -1)
         place_of[columns] = np.arange(len(columns))
         scale = float(squares.max(initial=0.0))

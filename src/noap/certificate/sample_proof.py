@@ -107,11 +107,14 @@ class SampleProof:
         ):
             if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(entries):
                 return "its attacks are malformed"
-            if any((lengths < 0).any() for lengths in steps(starts)):
-                return "its attacks are malformed"
+            longest = 0
+            for lengths in steps(starts):
+                longest = max(longest, int(lengths.max()))
+                if lengths.min() < 0:
+                    return "its attacks are malformed"
             if len(entries) and int(entries.max()) >= most:
                 return "its attacks refer to samples or features that are not there"
-            if any(int(lengths.max()) > most for lengths in steps(starts)):
+            if longest > most:
                 return "its attacks list a sample or a feature twice"
         # No attack alone is larger than all entries there are: then no product and no sum of them wraps.
         for heights, widths in zip(steps(self.row_starts), steps(self.column_starts), strict=True):

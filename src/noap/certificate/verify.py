@@ -128,24 +128,23 @@ def _check(problem: Problem, certificate: Certificate, limits: Limits) -> tuple[
         reason = _other_problem(problem, certificate.claim) or certificate.malformed()
         if reason is not None:
             return 0.0, math.inf, reason
-        limits.keep(certificate.nbytes / 8)
+        size = certificate.nbytes
+        limits.keep(size / 8)
         # The passes over data and proof so far.
-        limits.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * certificate.nbytes)
+        limits.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * size)
         places, weights = certificate.places, certificate.weights
         if len(places) > problem.k or len(set(places.tolist())) < len(places):
             return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
         if not weights.any():
             return 0.0, math.inf, "its vector is zero"
         value = value_below(problem, places, weights)
-        scale = largest_variance(problem)
-        hair = _RELATIVE * certificate.value + _ABSOLUTE * scale
-        if not value >= certificate.value - hair:
+        short, hair = certificate.value - value, _RELATIVE * certificate.value
+        if not (short <= hair or short <= hair + _ABSOLUTE * largest_variance(problem)):
             return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
         # Only here are the kernels loaded.
         from noap.certificate.bounds import bound_above
 
-        hairs = _RELATIVE, _ABSOLUTE
-        bound, reason = bound_above(problem, certificate.proof, certificate.bound, hairs, scale, limits)
+        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, limits)
         if reason is None:
             limits.check()  # the last node may have passed it
     except OutOfLimits as stopped:
