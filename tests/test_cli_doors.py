@@ -334,6 +334,10 @@ def test_verify_accepts_a_proof_and_refuses_what_takes_too_long(table):
     document = json.loads(refused.stdout)
     assert document["message"] == "Rejected: it could not be proved within 1e-09 seconds."
     assert (document["ok"], document["bound"]) == (False, None)
+    assert noap("verify", "proof.noap", "data.csv", "--memory-limit", 100, cwd=table).returncode == 0
+    refused = noap("verify", "proof.noap", "data.csv", "--memory-limit", 0.0001, cwd=table)
+    assert refused.returncode == 2
+    assert "memory_limit" in refused.stderr
     wrong = noap("verify", "proof.noap", "data.csv", "--time-limit", 0, cwd=table)
     assert wrong.returncode == 2
     assert "time_limit must be a positive number of seconds" in wrong.stderr

@@ -129,3 +129,16 @@ def test_measuring_has_one_machinery():
     for path in (path for folder in folders for path in folder.rglob("*.py")):
         text = path.read_text(encoding="utf-8")
         assert not [word for word in MACHINERY if word in text], path
+
+
+# What the checker may use beside its own files: the validated problem, and elementary helpers.
+CHECKER = ["_compiled", "_files", "_validate", "adversaries", "errors", "linalg.outward", "linalg.types", "problem"]
+
+
+def test_the_checker_uses_no_code_that_finds_answers():
+    for path in (SOURCE / "certificate").glob("*.py"):
+        for name in imports(path):
+            if name.startswith("noap."):
+                used = name.removeprefix("noap.")
+                allowed = used in ("certificate", "linalg") or used.startswith(("certificate.", *CHECKER))
+                assert allowed, f"{path.name} imports {name}"

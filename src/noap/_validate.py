@@ -12,7 +12,17 @@ from noap.linalg.outward import definite_shift, least_shift
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["Samples", "Symmetric", "as_covariance", "as_names", "as_samples", "as_seconds", "as_sparsity", "names_of"]
+__all__ = [
+    "Samples",
+    "Symmetric",
+    "as_covariance",
+    "as_megabytes",
+    "as_names",
+    "as_samples",
+    "as_seconds",
+    "as_sparsity",
+    "names_of",
+]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
@@ -49,6 +59,21 @@ def as_seconds(time_limit: Any) -> float | None:
     if seconds is not None and not seconds > 0:
         raise InvalidProblem(f"time_limit must be a positive number of seconds or None, got {time_limit!r}.")
     return seconds
+
+
+def as_megabytes(memory_limit: Any) -> float | None:
+    """Return a memory limit as a positive float, or None for none."""
+    try:
+        megabytes = None if memory_limit is None else float(memory_limit)
+    except (TypeError, ValueError):
+        megabytes = math.nan
+    except OverflowError:
+        raise InvalidProblem(
+            "memory_limit must be a positive number of megabytes or None, got one beyond the range of float64."
+        ) from None
+    if megabytes is not None and not 0 < megabytes < math.inf:
+        raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
+    return megabytes
 
 
 class Samples(NamedTuple):

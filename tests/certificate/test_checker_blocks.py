@@ -7,6 +7,9 @@ from rational import exact
 
 from noap.certificate import _kernels_gram_semidefinite as semidefinite_kernels
 from noap.certificate import _kernels_gram_test as test_kernels
+from noap.certificate.limits import Limits
+
+NEVER = Limits().clock
 
 
 def exactly_definite(S, p):
@@ -42,7 +45,7 @@ def test_minors_and_dominance_are_right_to_the_last_digit():
         S = S * np.outer(d, d) / 2.0 ** rng.choice([0, 60])
         fails = np.zeros(m, dtype=np.bool_)
         start = np.exp(rng.choice([0.0, 0.1, 1.0]) * rng.standard_normal(m))
-        good = test_kernels.minors(S, m, fails) if p == 2 else test_kernels.dominates(S, m, p, start)
+        good = test_kernels.minors(S, m, fails) if p == 2 else test_kernels.dominates(S, m, p, start, NEVER)
         if good:
             yes[p > 2] += 1
             assert exactly_definite(exact(S), p)
@@ -50,7 +53,7 @@ def test_minors_and_dominance_are_right_to_the_last_digit():
     assert (yes > 30).all()
     S = np.eye(3)
     S[0, 1] = S[1, 0] = np.nan
-    assert not test_kernels.dominates(S, 3, 3, np.ones(3))
+    assert not test_kernels.dominates(S, 3, 3, np.ones(3), NEVER)
     assert not test_kernels.minors(S, 3, np.zeros(3, dtype=np.bool_))
 
 
@@ -68,15 +71,15 @@ def test_the_semidefinite_test_is_right_to_the_last_digit():
         S += np.diag(np.full(m, edge * (1 + off)))
         d = 2.0 ** rng.integers(-400, 400) * 2.0 ** rng.integers(-9, 9, m).astype(float)
         S = S * np.outer(d, d) / 2.0 ** rng.choice([0, 60])
-        if semidefinite_kernels.definite(S, m, p):
+        if semidefinite_kernels.definite(S, m, p, NEVER):
             yes[int(off < 1e-6)] += 1
             assert exactly_definite(exact(S), p)
     assert yes[0] > 30
     S = np.eye(3)
     S[0, 1] = S[1, 0] = np.nan
-    assert not semidefinite_kernels.definite(S, 3, 3)
+    assert not semidefinite_kernels.definite(S, 3, 3, NEVER)
     many = semidefinite_kernels.MOST_FEATURES + 1
-    assert not semidefinite_kernels.definite(np.eye(many), many, 3)
+    assert not semidefinite_kernels.definite(np.eye(many), many, 3, NEVER)
 
 
 def test_the_semidefinite_factor_counts_what_it_leaves_out():

@@ -11,8 +11,10 @@ from rational import U, dot, float_above, float_below, known, root_below
 import noap
 from noap.certificate import _kernels_gram_test as test_kernels
 from noap.certificate import _kernels_gram_tighten as kernels
+from noap.certificate.limits import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+NEVER = Limits().clock
 
 
 def worth_of(s, rho):
@@ -91,7 +93,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                 mine = sign.copy(), lo.copy(), hi.copy(), free.copy(), ceil.copy()
                 shut, n_free = kernels.tighten(
                     data.A, data.eps, data.top, data.r_lo, T, pair.k - len(inc),
-                    inc, mine[0], mine[1], mine[2], len(inc), mine[3], mine[4], len(free),
+                    inc, mine[0], mine[1], mine[2], len(inc), mine[3], mine[4], len(free), NEVER,
                 )  # fmt: skip
                 assert not shut
                 for a, j in enumerate(inc):
@@ -103,7 +105,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
             # It is not just timid: a little above what the node can be worth, nodes close.
             shut, _ = kernels.tighten(
                 data.A, data.eps, data.top, data.r_lo, 1.01 * pair.T + 1e-9, pair.k - len(inc),
-                inc, sign, lo, hi, len(inc), free, ceil, len(free),
+                inc, sign, lo, hi, len(inc), free, ceil, len(free), NEVER,
             )  # fmt: skip
             closed += shut
     assert closed > 100
@@ -142,7 +144,7 @@ def test_wedges_hold_every_pair_that_is_worth_more():
         _, _, rest = kernels.propagate(data.r_lo, pair.T, pair.k - len(inc), lo, hi, len(inc), free, ceil, len(free))
         wedge = np.empty(len(inc))
         tau = kernels.wedge_of(
-            data.A, data.eps, data.top, data.r_lo, pair.T, inc, sign, lo, hi, len(inc), rest, wedge
+            data.A, data.eps, data.top, data.r_lo, pair.T, inc, sign, lo, hi, len(inc), rest, wedge, NEVER
         )  # fmt: skip
         if tau > 0:
             found += 1
@@ -196,7 +198,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
                 for T in (pair.T, 1.2 * pair.T + 1e-9):
                     verdict = test_kernels.schur_test(
                         data.A, data.eps, data.top, data.r_lo, data.r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
-                        free, ceil, len(free), is_chords, roots, float(nu), number % 2 == 0, S, fails, scaling,
+                        free, ceil, len(free), is_chords, roots, float(nu), number % 2 == 0, S, fails, scaling, NEVER,
                     )  # fmt: skip
                     if T == pair.T:
                         assert verdict != test_kernels.ALL

@@ -8,7 +8,7 @@ import pytest
 from liar import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced, sentence
 
 import noap
-from noap.certificate import deadline, gram_prover, sample_check
+from noap.certificate import gram_prover, limits, sample_check
 from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT
 from noap.certificate.gram_prover import GramProver
 from noap.certificate.sample_proof import CONES
@@ -39,7 +39,7 @@ def looks(monkeypatch):
 def ticking(monkeypatch):
     """A clock that moves on by a second whenever someone looks at it."""
     ticks = itertools.count()
-    monkeypatch.setattr(deadline.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(limits.time, "perf_counter", lambda: float(next(ticks)))
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ import noap
 from noap.certificate import _kernels_gram_tighten as kernels
 from noap.certificate.certificate import Certificate
 from noap.certificate.gram_data import GramData
+from noap.certificate.limits import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -92,7 +93,7 @@ def test_tiny_columns_that_overflow_say_nothing():
         free, ceil = np.array([0]), data.norms[:1].copy()
         closed, n_free = kernels.tighten(
             data.A, data.eps, data.top, data.r_lo, 0.4 * float(data.A[0, 0]), 1,
-            inc, sign, lo, hi, 2, free, ceil, 1,
+            inc, sign, lo, hi, 2, free, ceil, 1, Limits().clock,
         )  # fmt: skip
         assert not closed
         assert n_free == 1

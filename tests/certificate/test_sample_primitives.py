@@ -9,8 +9,10 @@ import pytest
 
 from noap.certificate import _kernels_cones as cone_kernels
 from noap.certificate import _kernels_sample as kernels
+from noap.certificate.limits import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+NEVER = Limits().clock
 
 
 def exact_ball_square(e, n_inc, p):
@@ -98,15 +100,15 @@ def test_closed_nodes_are_closed_exactly():
         top = max(np.linalg.eigvalsh(M[np.ix_(S, S)])[-1] for S in supports)
         for nudge in (-1e-3, -1e-12, -1e-15, 0.0, 1e-15, 3e-15, 1e-14, 1e-12):
             T = float(top * (1 + nudge))
-            says = kernels.closes(M, 0.0, inc, free, p, T, 10**7) >= 0
+            says = kernels.closes(M, 0.0, inc, free, p, T, 10**7, NEVER) >= 0
             if says:
                 assert exactly_below(M, inc, free, p, T)
                 closed += 1
             else:
                 opened += 1
-        assert kernels.closes(M, 0.0, inc, free, p, float(top * (1 + 1e-11)), 10**7) >= 0
+        assert kernels.closes(M, 0.0, inc, free, p, float(top * (1 + 1e-11)), 10**7, NEVER) >= 0
         # An error of the entries must be paid for.
-        assert kernels.closes(M, float(top), inc, free, p, float(top), 10**7) < 0
+        assert kernels.closes(M, float(top), inc, free, p, float(top), 10**7, NEVER) < 0
     assert closed > 100
     assert opened > 100
 
@@ -114,10 +116,10 @@ def test_closed_nodes_are_closed_exactly():
 @pytest.mark.parametrize(("n_inc", "p"), [(0, 60), (40, 20), (40, 2)])
 def test_eliminations_are_charged(n_inc, p):
     M, every = 0.1 * np.eye(60), np.arange(60)
-    left = kernels.closes(M, 0.0, every[:n_inc], every[n_inc:], p, 1.0, 10**6)
+    left = kernels.closes(M, 0.0, every[:n_inc], every[n_inc:], p, 1.0, 10**6, NEVER)
     updates = 60**3 // 6 if n_inc + p == 60 else n_inc * 60**2 // 2
     assert 10**6 - 20**2 <= left + updates // 20 <= 10**6
-    assert kernels.closes(M, 0.0, every[:n_inc], every[n_inc:], p, 1.0, updates // 20 - 1) < 0
+    assert kernels.closes(M, 0.0, every[:n_inc], every[n_inc:], p, 1.0, updates // 20 - 1, NEVER) < 0
 
 
 def test_the_enumeration_stops_when_its_work_is_used_up():
@@ -128,13 +130,13 @@ def test_the_enumeration_stops_when_its_work_is_used_up():
     every = np.arange(14)
     none = every[:0]
     top = max(np.linalg.eigvalsh(M[np.ix_(S, S)])[-1] for S in combinations(range(14), 5))
-    left = kernels.closes(M, 0.0, none, every, 5, top * (1 + 1e-9), 10**9)
+    left = kernels.closes(M, 0.0, none, every, 5, top * (1 + 1e-9), 10**9, NEVER)
     assert left >= 0
     needed = 10**9 - left
     assert needed > 1000
-    assert kernels.closes(M, 0.0, none, every, 5, top * (1 + 1e-9), needed) == 0
-    assert kernels.closes(M, 0.0, none, every, 5, top * (1 + 1e-9), needed - 1) < 0
-    assert kernels.closes(M, 0.0, none, every, 5, top * (1 - 1e-9), 10**9) < 0
+    assert kernels.closes(M, 0.0, none, every, 5, top * (1 + 1e-9), needed, NEVER) == 0
+    assert kernels.closes(M, 0.0, none, every, 5, top * (1 + 1e-9), needed - 1, NEVER) < 0
+    assert kernels.closes(M, 0.0, none, every, 5, top * (1 - 1e-9), 10**9, NEVER) < 0
 
 
 def rational_direction(rng, k):
@@ -171,8 +173,8 @@ def test_cones_hold_only_above_every_direction(k):
         worths = [float(exact_worth(Y, r, v)) for v in directions]
         assert max(worths) <= best * (1 + 1e-9) + 1e-15
         for share in (0.9, 1 - 1e-9):
-            assert cone_kernels.cones_hold(Y, r, best * share, 200_000, 200) < 0
-        assert cone_kernels.cones_hold(Y, r, best * 1.01 + 1e-9, 200_000, 200) > 0
+            assert cone_kernels.cones_hold(Y, r, best * share, 200_000, 200, NEVER) < 0
+        assert cone_kernels.cones_hold(Y, r, best * 1.01 + 1e-9, 200_000, 200, NEVER) > 0
 
 
 def test_cuts_are_exact_or_refused():

@@ -16,7 +16,13 @@ import math
 import numpy as np
 from numba import njit
 
+from noap.certificate._kernels_clock import late
+
 U = 2.0**-53
+# Why cones do not hold: one stays open; one does after as many cuts as may be made.
+OPEN, DEEP = -1, -2
+# Cuts for whose scores there is room from the start.
+_CUTS = 16
 
 
 @njit(cache=True)
@@ -188,11 +194,11 @@ def facing(Y, orthant, r):
 
 
 @njit(cache=True)
-def orthant_holds(Y, r, T, most, deepest):
+def orthant_holds(Y, r, T, most, deepest, clock):
     """Whether g(v) <= T for every unit v of the positive orthant, shown with at most `most` cones.
 
-    No cone is the result of more than `deepest` cuts. Returns the number of cones looked at, negative if one stays
-    open.
+    No cone is the result of more than `deepest` cuts. Returns the number of cones looked at; DEEP if one stays open
+    after so many cuts, OPEN if one stays open for another reason.
     """
     n, k = Y.shape
     lengths = np.empty(n)
@@ -202,7 +208,8 @@ def orthant_holds(Y, r, T, most, deepest):
             square += Y[i, j] * Y[i, j]
         lengths[i] = math.sqrt(square + 1e-290) * (1.0 + gamma(k + 4))
     P, W, c, tau = np.zeros((k, k)), np.empty((k, k + 1)), np.empty(k), np.empty(k)
-    scores = np.empty((k + deepest, n))
+    # Rows are added as cuts are made: few cones are cut `deepest` times.
+    scores = np.empty((k + min(deepest, _CUTS), n))
     slot = np.empty(k, dtype=np.int64)
     for a in range(k):
         P[a, a] = 1.0
@@ -219,11 +226,17 @@ def orthant_holds(Y, r, T, most, deepest):
     holds = cone_holds(P, scores, slot, lengths, r, T, W, c, tau)
     while True:
         if not holds:
-            if level == deepest or used >= most or k == 1:
-                return -1
+            if used >= most or k == 1 or late(clock, 4.0 * (n + k) * k):
+                return OPEN
+            if level == deepest:
+                return DEEP
             first, second = widest(P)
             if not cut(P[first], P[second], q[level]):
-                return -1
+                return OPEN
+            if k + level == len(scores):
+                more = np.empty((k + min(deepest, 2 * level), n))
+                more[: k + level] = scores
+                scores = more
             row = scores[k + level]
             for i in range(n):
                 s = 0.0
@@ -262,13 +275,18 @@ def orthant_holds(Y, r, T, most, deepest):
 
 
 @njit(cache=True)
-def cones_hold(Y, r, T, most, deepest):
-    """Whether g(v) <= T for every unit v; `most` and the result count the cones of all orthants together."""
+def cones_hold(Y, r, T, most, deepest, clock):
+    """Whether g(v) <= T for every unit v; `most` and the result count the cones of all orthants together.
+
+    Negative, OPEN or DEEP, if a cone stays open.
+    """
     used = 0
     # Directions count up to sign: the orthants whose first sign is + suffice.
     for orthant in range(1 << (Y.shape[1] - 1)):
-        more = orthant_holds(facing(Y, orthant, r), r, T, most - used, deepest)
+        if late(clock, 4.0 * Y.size):
+            return OPEN
+        more = orthant_holds(facing(Y, orthant, r), r, T, most - used, deepest, clock)
         if more < 0:
-            return -1
+            return more
         used += more
     return used

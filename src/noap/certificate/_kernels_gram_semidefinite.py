@@ -16,6 +16,7 @@ import math
 import numpy as np
 from numba import njit
 
+from noap.certificate._kernels_clock import late
 from noap.certificate._kernels_gram_tighten import U, gamma
 
 # Turns of the search for P, and the largest matrix it is made for.
@@ -26,7 +27,7 @@ _NEAR = 0.03
 
 
 @njit(cache=True)
-def definite(S, m, p):
+def definite(S, m, p, clock):
     """Whether every p x p block of the leading m x m part of S is positive definite; False if that is not found out.
 
     P - N is the multiplier of the bound on the entries in: minimise <N, X> over positive semidefinite X with trace 1
@@ -46,6 +47,9 @@ def definite(S, m, p):
     multiplier, target = np.zeros((m, m)), np.eye(m) / m
     t = 0.0
     for _ in range(_TURNS):
+        # An eigendecomposition, for the most part.
+        if late(clock, 10.0 * m * m * m):
+            return False
         values, vectors = np.linalg.eigh(target - N - multiplier)
         # The nearest matrix with trace 1: what the eigenvalues have above some level.
         above, level, kept = 0.0, 0.0, 0

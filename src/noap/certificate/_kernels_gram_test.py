@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numba import njit
 
+from noap.certificate._kernels_clock import late
 from noap.certificate._kernels_gram_semidefinite import definite
 from noap.certificate._kernels_gram_tighten import U, gamma, offset, worth_up
 
@@ -124,13 +125,13 @@ def shrunk(ceil, r_lo):
 @njit(cache=True)
 def schur_test(
     A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
-    S, fails, scaling,
+    S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 
     |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. `scaling`,
     positive, has an entry for every feature of the problem: where to begin looking for a d that dominates, and left
-    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, or ALL if none does.
+    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, or ALL if none does; less if time is up.
     """
     n_all, p = n_inc + n_free, k - n_inc
     kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
@@ -164,6 +165,8 @@ def schur_test(
     room = k * (off + gamma(k + 4) * (t + size)) * 1.001
     L = np.empty((n_inc, n_inc))
     for a in range(n_inc):
+        if late(clock, 1.0 * a * a):
+            return NOTHING
         for b in range(a + 1):
             value = -product(A, g, kap, dlt, tilt, a, inc[a], b, inc[b])
             if a == b:
@@ -184,6 +187,8 @@ def schur_test(
     n_fails = 0
     for f in range(n_free):
         b = n_inc + f
+        if late(clock, 2.0 * n_inc * n_inc):
+            return NOTHING
         diagonal[f] = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
         W[:, f] = column
         if shrink and alt[f] >= 0.0 and n_inc > 0:
@@ -203,6 +208,8 @@ def schur_test(
                 fails[f] = True
         return ALL if n_fails == 0 else ALONE
     for f in range(n_free):
+        if late(clock, 1.0 * f * (n_inc + 8)):
+            return NOTHING
         row = S[f]
         for e in range(f):
             row[e] = -product(A, g, kap, dlt, tilt, n_inc + f, free[f], n_inc + e, free[e])
@@ -218,15 +225,15 @@ def schur_test(
     d = np.empty(n_free)
     for f in range(n_free):
         d[f] = scaling[free[f]]
-    closed = dominates(S, n_free, p, d)
+    closed = dominates(S, n_free, p, d, clock)
     if not closed:
         d[:] = 1.0
-        closed = dominates(S, n_free, p, d)
+        closed = dominates(S, n_free, p, d, clock)
     if closed:
         for f in range(n_free):
             scaling[free[f]] = d[f]
     else:
-        closed = definite(S, n_free, p)
+        closed = definite(S, n_free, p, clock)
     for f in range(n_free):
         fails[f] = not closed
     return ALL if closed else ALONE
@@ -272,7 +279,7 @@ def minors(S, m, fails):
 
 
 @njit(cache=True)
-def dominates(S, m, p, d):
+def dominates(S, m, p, d, clock):
     """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i.
 
     Looks for it from the given d on; the last one stays there.
@@ -282,6 +289,8 @@ def dominates(S, m, p, d):
     for f in range(m):
         root[f] = 1.0 / math.sqrt(S[f, f])
     for turn in range(_TURNS):
+        if late(clock, 2.0 * m * m):
+            return False
         largest, biggest = 0.0, 0.0
         for e in range(m):
             reach[e] = root[e] * d[e]

@@ -15,6 +15,8 @@ import math
 import numpy as np
 from numba import njit
 
+from noap.certificate._kernels_clock import late
+
 U = 2.0**-53
 
 # Rounds of tightening; sweeps of the multipliers, for included and for free features.
@@ -189,7 +191,22 @@ def cholesky_holds(P, n):
 
 
 @njit(cache=True)
-def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
+def product(P, Q, n, clock):
+    """Return PQ for n x n matrices; rows are left out where time is up."""
+    found = np.empty((n, n))
+    for x in range(n):
+        if late(clock, 2.0 * n * n):
+            break
+        for y in range(n):
+            total = 0.0
+            for c in range(n):
+                total += P[x, c] * Q[c, y]
+            found[x, y] = total
+    return found
+
+
+@njit(cache=True)
+def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock):
     r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
 
     With chords f(s_j) <= (r_j s_j)^2 + beta_j and Y the columns r_j a_j, such a pair has |Y'u|^2 > t = T - sum beta -
@@ -209,6 +226,8 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
     for a in range(n_inc):
         for b in range(n_inc):
             G[a, b] = root[a] * root[b] * A[inc[a], inc[b]]
+    if late(clock, 10.0 * n_inc * n_inc * n_inc):
+        return 0.0
     values, vectors = np.linalg.eigh(G)
     first, second = values[n_inc - 1], max(values[n_inc - 2], 0.0)
     if not (first > 0.0 and target > second):
@@ -222,19 +241,9 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
     for x in range(n_inc):
         for y in range(n_inc):
             R[x, y] = (1.0 if x == y else 0.0) - bend * q[x] * q[y]
-    P, RG = np.empty((n_inc, n_inc)), np.empty((n_inc, n_inc))
-    for x in range(n_inc):
-        for y in range(n_inc):
-            total = 0.0
-            for c in range(n_inc):
-                total += R[x, c] * G[c, y]
-            RG[x, y] = total
-    for x in range(n_inc):
-        for y in range(n_inc):
-            total = 0.0
-            for c in range(n_inc):
-                total += RG[x, c] * R[c, y]
-            P[x, y] = total
+    P = product(product(R, G, n_inc, clock), R, n_inc, clock)
+    if late(clock, 0.0):
+        return 0.0
     # Entries of R are at most 2 and those of G at most steepest^2 top: what the entries of P are off, and, times n_inc,
     # what P is off as a matrix; the elimination adds (n_inc + 2) ulps of its diagonal per entry.
     mass = 4.0 * n_inc * n_inc * steepest * steepest
@@ -278,8 +287,8 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
 
 
 @njit(cache=True)
-def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what slabs and worths imply, in place. Returns (closed, n_free)."""
+def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
+    """Draw what slabs and worths imply, in place. Returns (closed, n_free); less is drawn where time is up."""
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
     B = np.empty((size, size))
@@ -289,6 +298,8 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
     tau = 0.0
     for _ in range(_ROUNDS):
         for a in range(n_inc):
+            if late(clock, 40.0 * n_inc * n_inc):
+                return False, n_free
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
             skip = -1
             for j in range(m):
@@ -320,6 +331,8 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
         m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
         if m > 0:
             for f in range(n_free):
+                if f % 16 == 0 and late(clock, 320.0 * n_inc * n_inc):
+                    return False, n_free
                 most = 0.0
                 for direction in (1.0, -1.0):
                     if most < ceil[f]:
@@ -337,7 +350,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
             signed = signed and sign[a] != 0
         if not signed:
             break
-        tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge)
+        tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
         if tau == 0.0:
             break
     return False, n_free

@@ -12,6 +12,8 @@ import math
 import numpy as np
 from numba import njit
 
+from noap.certificate._kernels_clock import late
+
 U = 2.0**-53
 # Turns of the dominance scaling.
 _TURNS = 8
@@ -91,7 +93,7 @@ def confine(Y, E, n_inc, p, r):
 
 
 @njit(cache=True)
-def violating(C, m, q, rows):
+def violating(C, m, q, rows, clock):
     """Fill `rows` with rows that may violate d_j > the sum of the q - 1 largest C_jl d_l, for the best d found.
 
     C holds |S_jl|/sqrt(S_jj S_ll). Every row that is not named certainly satisfies the inequality for that d. Returns
@@ -133,7 +135,8 @@ def violating(C, m, q, rows):
                 if not sums[f] < d[f] * limit:
                     rows[count] = f
                     count += 1
-        if best == 0 or biggest == 0.0:
+        # What was found is as good where time is up.
+        if best == 0 or biggest == 0.0 or late(clock, 4.0 * m * m):
             break
         for f in range(m):
             # A floor keeps d positive; the root keeps the steps from oscillating.
@@ -157,11 +160,12 @@ def complement(S, j, keep, m):
 
 
 @njit(cache=True)
-def eliminates(S):
-    """Whether the elimination of all of S, in place, meets positive pivots only."""
+def eliminates(S, clock):
+    """Whether the elimination of all of S, in place, meets positive pivots only; False if time is up before."""
     m = len(S)
     for j in range(m):
-        if not S[j, j] > 0.0:  # so written that NaN fails
+        # So written that NaN fails.
+        if not S[j, j] > 0.0 or late(clock, 0.5 * (m - j) * (m - j)):
             return False
         for f in range(j + 1, m):
             x = S[f, j] / S[j, j]
@@ -171,10 +175,10 @@ def eliminates(S):
 
 
 @njit(cache=True)
-def blocks_hold(S, q, work):
+def blocks_hold(S, q, work, clock):
     """Whether every block S_QQ, |Q| <= q, is positive definite, up to the rounding stated in `closes`.
 
-    Returns the work left, negative if a block may fail or the work is used up. S is overwritten.
+    Returns the work left, negative if a block may fail, or the work or the time is used up. S is overwritten.
     """
     m = len(S)
     for f in range(m):
@@ -183,10 +187,10 @@ def blocks_hold(S, q, work):
     if q <= 1 or m <= 1:
         return work
     work -= m * m
-    if work < 0:
+    if work < 0 or late(clock, 4.0 * m * m):
         return -1
     if q >= m:
-        return work if eliminates(S) else -1
+        return work if eliminates(S, clock) else -1
     if q == 2:
         for f in range(m):
             for e in range(f):
@@ -202,7 +206,7 @@ def blocks_hold(S, q, work):
             if not C[f, e] < np.inf:  # sums of the largest entries might overlook NaN
                 return -1
     rows = np.empty(m, dtype=np.int64)
-    count = violating(C, m, q, rows)
+    count = violating(C, m, q, rows, clock)
     # A failing Q contains one of these rows: first those with the first, then those with the second and without the
     # first, and so on.
     gone = np.zeros(m, dtype=np.bool_)
@@ -214,18 +218,18 @@ def blocks_hold(S, q, work):
             if not gone[e]:
                 keep[left] = e
                 left += 1
-        work = blocks_hold(complement(S, rows[c], keep, left), q - 1, work)
+        work = blocks_hold(complement(S, rows[c], keep, left), q - 1, work, clock)
         if work < 0:
             return -1
     return work
 
 
 @njit(cache=True)
-def closes(M, error, inc, free, p, T, work):
+def closes(M, error, inc, free, p, T, work, clock):
     r"""Whether :math:`TI - M^*_{SS}` is positive definite for S = I + Q, every Q of at most p free features.
 
     M is a computed matrix, each entry within `error` of that of M*; inc and free are positions in it. Returns the work
-    left, negative if a support may fail or the work is used up.
+    left, negative if a support may fail, or the work or the time is used up.
 
     Rounding. A = (T - room)I - M, formed with 2 roundings of numbers up to T on its diagonal. An elimination of pivot j
     computes S_fe - (S_fj/S_jj) S_je with error delta_fe. What is computed is what exact elimination makes of A + (all
@@ -254,9 +258,9 @@ def closes(M, error, inc, free, p, T, work):
             A[a, b] = -M[at[a], at[b]]
         A[a, a] += T - room
     if p >= m:
-        return work if eliminates(A) else -1
+        return work if eliminates(A, clock) else -1
     for _ in range(n_inc):
-        if not A[0, 0] > 0.0:
+        if not A[0, 0] > 0.0 or late(clock, 1.0 * A.size):
             return -1
         A = complement(A, 0, np.arange(1, len(A)), len(A) - 1)
-    return blocks_hold(A, min(p, m), work)
+    return blocks_hold(A, min(p, m), work, clock)

@@ -5,11 +5,11 @@ import math
 import numpy as np
 
 from noap.certificate.certificate import Proof
-from noap.certificate.deadline import Deadline
 from noap.certificate.gram_check import check_gram
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_proof import GramProof
 from noap.certificate.known import moves_features, moves_samples
+from noap.certificate.limits import Limits
 from noap.certificate.sample_proof import SampleProof
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
@@ -24,29 +24,30 @@ _WIDER = (1.0, 10.0, 100.0)
 # No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
 # of that is refused, so that no number in the checker overflows.
 _MOST_CLAIMED = 1e6
+_BEYOND = "the claimed bound is beyond all that these data could be worth"
 
 
 def bound_above(
-    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, deadline: Deadline
+    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, limits: Limits
 ) -> tuple[float, str | None]:
     """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold.
 
-    Raises OutOfTime if the deadline passes before.
+    Raises OutOfLimits if the limits do not suffice.
     """
     if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, relative, absolute, deadline)
-    return _from_gram(problem, proof, claimed, relative, absolute, deadline)
+        return _from_samples(problem, proof, claimed, relative, absolute, limits)
+    return _from_gram(problem, proof, claimed, relative, absolute, limits)
 
 
 def _from_gram(
-    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, deadline: Deadline
+    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, limits: Limits
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.rho == 0
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
-    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
-        return math.inf, "the claimed bound is beyond all that these data could be worth"
-    data = GramData.of(problem)
+    data = GramData.of(problem, limits)
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
+        return math.inf, _BEYOND
     exactly = problem.adversary.rho == 0
     if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
@@ -55,16 +56,14 @@ def _from_gram(
     # The claim, and every level of the proof below it, raised by a hair; and by wider ones.
     raised = 1.0 + relative * np.array(_WIDER)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
-    with np.errstate(over="ignore", under="ignore"):
-        levels = np.minimum(np.outer(raised, np.ldexp(proof.levels, -2 * data.exponent)) + lift, claims[:, None])
-    T, reason = check_gram(data, problem.k, proof, levels, claims, deadline)
+    T, reason = check_gram(data, problem.k, proof, raised, lift, claims, limits)
     if reason:
         return math.inf, reason
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
 
 
 def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, deadline: Deadline
+    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, limits: Limits
 ) -> tuple[float, str | None]:
     if problem.X is None or not moves_samples(problem.adversary):
         return math.inf, "a proof by moves of single samples says nothing about this adversary"
@@ -72,9 +71,9 @@ def _from_samples(
     from noap.certificate.sample_check import check_samples
     from noap.certificate.sample_data import SampleData
 
-    data = SampleData.of(problem)
-    if not claimed <= _MOST_CLAIMED * problem.scale * problem.n_features:
-        return math.inf, "the claimed bound is beyond all that these data could be worth"
+    data = SampleData.of(problem, limits)
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * data.value(data.scale):
+        return math.inf, _BEYOND
     T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
-    reason = check_samples(data, problem.k, proof, T, deadline)
+    reason = check_samples(data, problem.k, proof, T, limits)
     return (math.inf, reason) if reason else (data.value(up(T)), None)

@@ -8,10 +8,12 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from noap._validate import as_megabytes
 from noap.certificate import container
 from noap.certificate.fingerprint import fingerprint, source_of
 from noap.certificate.gram_proof import GramProof
 from noap.certificate.known import NAMES, name_of
+from noap.certificate.parts import all_finite
 from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
@@ -123,6 +125,12 @@ class Certificate:
         """How many nodes the tree has."""
         return len(self.proof)
 
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take."""
+        proof = sum(int(getattr(self.proof, field.name).nbytes) for field in fields(self.proof))
+        return self.places.nbytes + self.weights.nbytes + proof
+
     def __repr__(self) -> str:
         return f"Certificate({self.claim!r}, nodes={self.nodes})"
 
@@ -140,9 +148,9 @@ class Certificate:
         return container.pack({"claim": claim, "proof": kind}, arrays)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> "Certificate":
-        """Read a file's contents; raises InvalidProblem if they are not a certificate."""
-        header, arrays = container.unpack(data)
+    def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
+        """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
+        header, arrays = container.unpack(data, as_megabytes(memory_limit))
         claim = _claim(header.get("claim"))
         kind = header.get("proof")
         if not isinstance(kind, str) or kind not in _PROOFS:
@@ -154,7 +162,7 @@ class Certificate:
             if all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
                 raise _unreadable(f"array {name!r} is of the wrong type")
         proof = _PROOFS[kind](**{name: arrays[name] for name in _TYPES[kind]})
-        certificate = cls(claim, arrays["v_places"].astype(np.int64), arrays["v_weights"], proof)
+        certificate = cls(claim, arrays["v_places"], arrays["v_weights"], proof)
         reason = certificate.malformed()
         if reason is not None:
             raise _unreadable(reason)
@@ -172,7 +180,7 @@ class Certificate:
             return "its vector is malformed"
         if len(places) and not 0 <= int(places.min()) <= int(places.max()) < self.claim.n_features:
             return "its vector is malformed"
-        if not np.isfinite(weights).all():
+        if not all_finite(weights):
             return "its vector has entries that are not finite"
         return self.proof.malformed(self.claim.n_samples, self.claim.n_features)
 
@@ -181,9 +189,20 @@ class Certificate:
         container.write_bytes(path, self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "Certificate":
-        """Read a certificate. Safe on hostile files: no code is run and memory is bounded by the file's size."""
-        return cls.from_bytes(container.read_bytes(path))
+    def load(cls, path: str | os.PathLike[str], *, memory_limit: float | None = None) -> "Certificate":
+        """Read a certificate. Safe on hostile files: no code is run, and memory is bounded.
+
+        Parameters
+        ----------
+        path : path
+            A regular file, or a pipe that ends within 64 megabytes.
+        memory_limit : float, optional
+            Megabytes that the file and its arrays, inflated, may take together. Without one the arrays may take 64 and
+            32 times the size of the file; those that noap writes take some 8 times its size at most, unless the data
+            have many equal rows.
+        """
+        megabytes = as_megabytes(memory_limit)
+        return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
 
 
 def _claim(entry: Any) -> Claim:

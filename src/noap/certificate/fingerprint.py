@@ -32,5 +32,5 @@ def fingerprint(problem: Problem) -> str:
     digest.update(source_of(problem).encode())
     digest.update(struct.pack("<QQ", problem.n_samples, problem.n_features))
     for rows in dense_rows(data):
-        digest.update(np.ascontiguousarray(dense(data, rows) + 0.0, dtype="<f8").tobytes())
+        digest.update(np.ascontiguousarray(dense(data, rows) + 0.0, dtype="<f8").data)
     return digest.hexdigest()

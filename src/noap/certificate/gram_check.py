@@ -7,11 +7,11 @@ import numpy as np
 
 from noap._compiled import is_compiled, tell
 from noap.certificate._kernels_gram_test import schur_test
-from noap.certificate.deadline import Deadline
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_node import GramNode
 from noap.certificate.gram_proof import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
 from noap.certificate.gram_prover import GramProver, NoLength
+from noap.certificate.limits import Limits
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["check_gram"]
@@ -25,23 +25,24 @@ class _Refused(Exception):
 
 
 def check_gram(
-    data: GramData, k: int, proof: GramProof, levels: FloatArray, claims: FloatArray, deadline: Deadline
+    data: GramData, k: int, proof: GramProof, raised: FloatArray, lift: float, claims: FloatArray, limits: Limits
 ) -> tuple[float, str | None]:
     """Return the first of the claims that the proof shows no pair to exceed and None, or inf and the reason why not.
 
     Parameters
     ----------
-    levels : array of shape (W, L)
-        What the nodes are proved at, in the units of `data`: a row for each claim, with no entry above it.
+    raised : array of shape (W,)
+    lift : float
+        A node is proved at its level times one of these, plus this, and at no more than the claim that belongs to it.
     claims : array of shape (W,), increasing
-        The claim, and wider ones for leaves that rounding keeps open.
+        The claim, and wider ones for leaves that rounding keeps open. In the units of `data`.
     """
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
     if not is_compiled(schur_test):
         tell("compiling the checker's kernels, once; later runs start at once.")
-    walk = _Walk(data, k, proof, levels, claims, deadline)
+    walk = _Walk(data, k, proof, raised, lift, claims, limits)
     try:
         walk.run()
     except (_Refused, NoLength) as refused:
@@ -57,17 +58,21 @@ class _Walk:
         data: GramData,
         k: int,
         proof: GramProof,
-        levels: FloatArray,
+        raised: FloatArray,
+        lift: float,
         claims: FloatArray,
-        deadline: Deadline,
+        limits: Limits,
     ) -> None:
-        self.data, self.proof, self.levels, self.claims, self.deadline = data, proof, levels, claims, deadline
-        self.proved = float(claims[0])
+        self.data, self.proof, self.limits = data, proof, limits
+        self.lift = lift
+        self.raised: list[float] = raised.tolist()
+        self.claims: list[float] = claims.tolist()
+        self.proved = self.claims[0]
+        # Numbers of the proof are multiplied by these; where that overflows infinity is as good as any other number.
+        self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
         self.free = np.flatnonzero(data.norms > data.r_lo)
         self.k = min(k, len(self.free))
-        self.prover = GramProver(data, self.k, proof, deadline)
-        with np.errstate(over="ignore", under="ignore"):  # infinity is as good as any other number here
-            self.cuts = np.ldexp(proof.cut, -data.exponent)
+        self.prover = GramProver(data, self.k, proof, limits)
         self.each = 0
 
     def run(self) -> None:
@@ -75,17 +80,22 @@ class _Walk:
         stack: list[GramNode | None] = [GramNode.root(self.free, self.data.norms[self.free])]
         held = 0
         for place in range(len(self.proof)):
-            self.deadline.check()
+            self.limits.check()
             node = stack.pop()
             held -= node.size if node else 0
-            children = list(self._children(place, node))[::-1]
-            stack += children
-            held += sum(child.size for child in children if child)
-            if held > _MOST_HELD or len(stack) > _MOST_HELD / 64:
-                raise _Refused("the tree is too deep.")
+            children, most = [], min(_MOST_HELD, self.limits.room)
+            for child in self._children(place, node):
+                children.append(child)
+                held += child.size if child else 0
+                # Within the loop: a node may list all features, each with a child that holds as many numbers.
+                if held > most or len(stack) + len(children) > _MOST_HELD / 64:
+                    self.limits.need(held)
+                    raise _Refused("the tree is too deep.")
+            stack += children[::-1]
 
     def _children(self, place: int, node: GramNode | None) -> Iterator[GramNode | None]:
-        kind, feature, cut = int(self.proof.kind[place]), int(self.proof.feature[place]), float(self.cuts[place])
+        kind, feature = int(self.proof.kind[place]), int(self.proof.feature[place])
+        cut = self.proof.cut.item(place) * self.unit
         settled = False
         if node is not None and kind != ON:
             node, settled = self.prover.narrowed(place, node, self._level(place, 0))
@@ -98,6 +108,7 @@ class _Walk:
             if node is not None:
                 self._cover(place, node, listed, settled)
             for each in listed:
+                self.limits.spent(8.0 * node.size if node else 1.0)
                 yield None if node is None else node.including(int(each), self.data.r_lo, self.k)
         elif kind == AGAIN:
             yield node
@@ -136,9 +147,10 @@ class _Walk:
         """Close what rounding left of a node, at the narrowest claim that does it."""
         for wider, claim in enumerate(self.claims):
             if self.prover.closes_in_pieces(place, node, self._level(place, wider)):
-                self.proved = max(self.proved, float(claim))
+                self.proved = max(self.proved, claim)
                 return
         raise _Refused(reason)
 
     def _level(self, place: int, wider: int) -> float:
-        return float(self.levels[wider, self.proof.level[place]])
+        level: float = self.proof.levels.item(self.proof.level.item(place)) * self.square
+        return min(self.raised[wider] * level + self.lift, self.claims[wider])

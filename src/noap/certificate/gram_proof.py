@@ -1,13 +1,15 @@
 """A proof for problems in which X'X suffices: a tree over pairs (direction, support), and what closes its leaves."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from noap.certificate.parts import all_finite, largest, parts, steps
 from noap.certificate.preorder import missing_or_spare
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "ON", "SIGN", "SPLIT", "GramProof"]
 
@@ -72,41 +74,55 @@ class GramProof:
             array = getattr(self, name)
             if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == kind):
                 return f"array {name!r} is of the wrong type"
-            if array.dtype.kind == "f" and not np.isfinite(array).all():
+            if array.dtype.kind == "f" and not all_finite(array):
                 return f"array {name!r} has entries that are not finite"
         nodes = (self.kind, self.test, self.vector, self.feature, self.cut, self.nu, self.level)
         if len(self.kind) == 0 or any(len(array) != len(self.kind) for array in nodes):
             return "its tree is malformed"
         if self.kind.max() > ON or self.test.max() > ATTACK:
             return "its tree has nodes of an unknown kind"
-        if (self.nu < 0).any() or (self.levels < 0).any():
+        if self.nu.min() < 0 or self.levels.min(initial=0.0) < 0:
             return "its tree has a negative nu or level"
         if int(self.level.max()) >= len(self.levels):
             return "its tree refers to levels that are not there"
-        branched = ((self.kind >= SPLIT) & (self.kind <= INTERVAL)) | (self.kind == ON)
-        if max(_largest(self.feature[branched]), _largest(self.each)) >= d:
+        if max(self._branched_on(), largest(self.each)) >= d:
             return "its tree refers to features that are not there"
-        if _largest(self.vector[self.test != NO_TEST]) >= len(self.starts) - 1:
+        if any(largest(self.vector[p][self.test[p] != NO_TEST]) >= len(self.starts) - 1 for p in parts(len(self))):
             return "its tree refers to vectors that are not there"
-        lengths = np.diff(self.starts.astype(np.int64))
-        if len(self.starts) == 0 or self.starts[0] != 0 or (lengths < 0).any() or self.starts[-1] != len(self.places):
+        if len(self.starts) == 0 or self.starts[0] != 0 or self.starts[-1] != len(self.places):
             return "its vectors are malformed"
-        if len(self.places) != len(self.weights) or _largest(self.places) >= d or _largest(lengths) > d:
+        if any((lengths < 0).any() or largest(lengths) > d for lengths in steps(self.starts)):
+            return "its vectors are malformed"
+        if len(self.places) != len(self.weights) or largest(self.places) >= d:
             return "its vectors are malformed"
         return None
 
+    def _branched_on(self) -> int:
+        """Return the largest feature that a node of one feature branches on, -1 if there is none."""
+        found = -1
+        for part in parts(len(self)):
+            kind = self.kind[part]
+            branched = ((kind >= SPLIT) & (kind <= INTERVAL)) | (kind == ON)
+            found = max(found, largest(self.feature[part][branched]))
+        return found
+
     def broken_tree(self) -> str | None:
         """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""
-        count = np.full(len(self), 2, dtype=np.int64)
-        count[self.kind == CLOSED], count[self.kind == AGAIN] = 0, 1
-        each = self.kind == EACH
-        count[each] = self.feature[each]
-        listed = int(count[each].sum())
+        listed = sum(int(self.feature[p][self.kind[p] == EACH].sum(dtype=np.int64)) for p in parts(len(self)))
         if listed > len(self.each):
             return "nodes list features that are missing"
         if listed < len(self.each):
             return "features are listed that belong to no node"
-        return missing_or_spare(count)
+        return missing_or_spare(self._children())
+
+    def _children(self) -> Iterator[IntArray]:
+        """Yield how many children each node has, in parts."""
+        for part in parts(len(self)):
+            kind = self.kind[part]
+            count = np.full(len(kind), 2, dtype=np.int64)
+            count[kind == CLOSED], count[kind == AGAIN] = 0, 1
+            count[kind == EACH] = self.feature[part][kind == EACH]
+            yield count
 
     @classmethod
     def trivial(cls, bound: float) -> "GramProof":
@@ -121,7 +137,3 @@ _TYPES: dict[str, np.dtype[Any]] = {
     **{name: np.dtype("<u4") for name in ("vector", "feature", "level", "each", "starts", "places")},
     **{name: np.dtype("<f8") for name in ("cut", "nu", "levels", "weights")},
 }
-
-
-def _largest(array: npt.NDArray[Any]) -> int:
-    return int(array.max()) if len(array) else -1

@@ -1,14 +1,16 @@
 """Re-prove one node of a Gram proof: tighten it, run its test, and cut it where rounding leaves it open."""
 
+import math
+
 import numpy as np
 
 from noap.certificate._kernels_gram_semidefinite import MOST_FEATURES
 from noap.certificate._kernels_gram_test import ALL, NOTHING, schur_test
 from noap.certificate._kernels_gram_tighten import chord, tighten
-from noap.certificate.deadline import Deadline
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_node import GramNode
 from noap.certificate.gram_proof import ATTACK, CHORDS, NO_TEST, GramProof
+from noap.certificate.limits import Limits
 from noap.linalg.types import FloatArray
 
 __all__ = ["GramProver", "NoLength"]
@@ -30,10 +32,10 @@ class NoLength(Exception):
 class GramProver:
     """What closes the nodes of one proof; k is the number of features a support may have."""
 
-    def __init__(self, data: GramData, k: int, proof: GramProof, deadline: Deadline) -> None:
-        self.data, self.k, self.proof, self.deadline = data, k, proof, deadline
-        with np.errstate(over="ignore", under="ignore"):  # infinity is as good as any other number here
-            self._nus = np.ldexp(proof.nu, data.exponent)
+    def __init__(self, data: GramData, k: int, proof: GramProof, limits: Limits) -> None:
+        self.data, self.k, self.proof, self.limits = data, k, proof, limits
+        # Products with a power of two, which overflow to infinity: as good as any other number here.
+        self._unit = math.ldexp(1.0, data.exponent)
         self._S = np.empty((0, 0))
         # What made the last test hold: neighbouring nodes need much the same.
         self._scaling = np.ones(len(data.norms))
@@ -62,7 +64,7 @@ class GramProver:
         for _ in range(_MOST_PIECES):
             piece, cuts = pieces.pop()
             entries += self._entries(piece)
-            self.deadline.check()
+            self.limits.check()
             left = self._sharply(place, piece, T)
             if left is not None:
                 halves = left.halves(self.k, self.data.r_lo)
@@ -98,8 +100,9 @@ class GramProver:
         data = self.data
         closed, n_free = tighten(
             data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc),
-            node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free),
+            node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.limits.clock,
         )  # fmt: skip
+        self.limits.settle()
         return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free])
 
     def _tested(self, place: int, node: GramNode, T: float, shrink: bool) -> tuple[GramNode | None, bool]:
@@ -109,7 +112,8 @@ class GramProver:
         """
         if self.proof.test[place] == CHORDS:
             return self._schur(node, T, self._roots(place, node), None, 0.0, shrink)
-        return self._schur(node, T, np.empty(0), self._response(place), float(self._nus[place]), shrink)
+        nu = self.proof.nu.item(place) * self._unit
+        return self._schur(node, T, np.empty(0), self._response(place), nu, shrink)
 
     def _schur(
         self,
@@ -127,6 +131,7 @@ class GramProver:
         """
         data, m = self.data, len(node.free)
         if len(self._S) < m:
+            self.limits.keep(m * m - self._S.size)
             self._S = np.empty((m, m))
         fails = np.zeros(m, dtype=np.bool_)
         chords = response is None
@@ -134,8 +139,9 @@ class GramProver:
         shown = schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k, g, g_eps, w_eps,
             node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
-            chords, roots, nu, shrink, self._S, fails, self._scaling,
+            chords, roots, nu, shrink, self._S, fails, self._scaling, self.limits.clock,
         )  # fmt: skip
+        self.limits.settle()
         return None if shown == ALL else node.only(fails), shown != NOTHING
 
     def _roots(self, place: int, node: GramNode) -> FloatArray:
@@ -149,6 +155,7 @@ class GramProver:
         number, proof = int(self.proof.vector[place]), self.proof
         if number not in self._responses:
             entries = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
+            self.limits.need(2 * len(self.data.A) * (entries.stop - entries.start))
             made = self.data.response(proof.places[entries], proof.weights[entries])
             if made is None:
                 raise NoLength(f"vector {number} of the proof has no length.")

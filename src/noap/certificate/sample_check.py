@@ -8,11 +8,11 @@ import numpy as np
 
 from noap._compiled import is_compiled, tell
 from noap.certificate import _kernels_sample as kernels
-from noap.certificate._kernels_cones import cones_hold
-from noap.certificate.deadline import Deadline
+from noap.certificate._kernels_cones import DEEP, cones_hold
+from noap.certificate.limits import Limits
 from noap.certificate.sample_data import SampleData
 from noap.certificate.sample_proof import CLOSED, CONES, LENGTHS, SampleProof
-from noap.linalg.outward import UNIT, gamma, gram_with_error
+from noap.linalg.outward import UNIT, gamma, gram_of_blocks
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["check_samples"]
@@ -67,7 +67,7 @@ class _Node:
         return len(self.inc) + len(self.free) + 64
 
 
-def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, deadline: Deadline) -> str | None:
+def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, limits: Limits) -> str | None:
     """Return None if the proof shows that no direction has a sum above T, else the reason why not.
 
     T is in the units of `data`.
@@ -78,15 +78,17 @@ def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, deadli
     if not is_compiled(kernels.closes):
         tell("compiling the checker's kernels, once; later runs start at once.")
     try:
-        _Walk(data, k, proof, T, deadline).run()
+        _Walk(data, k, proof, T, limits).run()
     except _Refused as refused:
         return str(refused)
     return None
 
 
 class _Walk:
-    def __init__(self, data: SampleData, k: int, proof: SampleProof, T: float, deadline: Deadline) -> None:
-        self.data, self.k, self.proof, self.T, self.deadline = data, k, proof, T, deadline
+    def __init__(self, data: SampleData, k: int, proof: SampleProof, T: float, limits: Limits) -> None:
+        self.data, self.k, self.proof, self.T, self.limits = data, k, proof, T, limits
+        # Numbers that open nodes hold.
+        self.held = 0
         self.row_of = np.full(data.n, -1)
         self.row_of[data.rows] = np.arange(len(data.rows))
 
@@ -97,7 +99,7 @@ class _Walk:
         held = 0
         users: Counter[_Attacked] = Counter()
         for place in range(len(self.proof)):
-            self.deadline.check()
+            self.limits.check()
             node = stack.pop()
             held -= self._count(users, node, -1)
             children = list(self._children(place, node))[::-1]
@@ -105,6 +107,8 @@ class _Walk:
             held += sum(self._count(users, child, 1) for child in children)
             if held > _MOST_HELD or len(stack) > _MOST_HELD / 64:
                 raise _Refused("the tree is too deep.")
+            self.held = held
+            self.limits.need(held)
 
     @staticmethod
     def _count(users: "Counter[_Attacked]", node: _Node | None, step: int) -> int:
@@ -157,7 +161,8 @@ class _Walk:
 
     def _under_attack(self, node: _Node, number: int) -> _Attacked:
         """Bring an attack into force: entries that are not written down are 0, rows that are not are -y_i."""
-        data, columns = self.data, self._columns(node)
+        data, columns, size = self.data, self._columns(node), self.proof.size_of(number)
+        self.limits.need(self.held + 3 * len(data.Y) * len(columns) + 3 * size + 4 * len(columns) ** 2)
         Y = np.ascontiguousarray(data.Y[:, columns])
         E = -Y
         rows, features, values = self.proof.matrix(number)
@@ -170,7 +175,10 @@ class _Walk:
         E[rows[rows >= 0]] = 0.0
         E[np.ix_(rows[rows >= 0], to[to >= 0])] = values[np.ix_(rows >= 0, to >= 0)]
         kernels.confine(Y, E, len(node.inc), self._places(node), data.r)
-        M, error = gram_with_error(Y + E)
+        # A pass over the samples, and the entries of the attack.
+        self.limits.spent(16.0 * Y.size + 8.0 * size)
+        E += Y
+        M, error = gram_of_blocks([E], len(E), len(columns), self.limits.spent)
         # Y + E was rounded entry by entry: relatively by 2 ulps in each product.
         error += 3.0 * UNIT * float(M.diagonal().max(initial=0.0))
         return _Attacked(M, error, within)
@@ -181,12 +189,18 @@ class _Walk:
             raise _Refused(f"leaf {place} stays open: no attack is in force there.")
         free = attacked.position[node.free] if p else np.empty(0, dtype=np.int64)
         inc = attacked.position[node.inc]
-        if kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, _WORK) < 0:
+        self.limits.need(self.held + 4 * (len(inc) + len(free)) ** 2)
+        left = kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, _WORK, self.limits.clock)
+        self.limits.settle()
+        if left < 0:
             raise _Refused(f"leaf {place} stays open: its attack does not hold it below the claim.")
 
     def _crude(self, node: _Node) -> float:
         """Return at least the sum of (N(y_i) - rho)_+^2."""
-        Y = np.ascontiguousarray(self.data.Y[:, self._columns(node)])
+        columns = self._columns(node)
+        self.limits.need(self.held + len(self.data.Y) * (len(columns) + 2))
+        self.limits.spent(8.0 * len(self.data.Y) * len(columns))
+        Y = np.ascontiguousarray(self.data.Y[:, columns])
         x = np.maximum(kernels.lengths_up(Y, len(node.inc), self._places(node)) - self.data.r, 0.0)
         return float(x @ x) * (1.0 + gamma(len(x) + 8))
 
@@ -199,9 +213,18 @@ class _Walk:
             raise _Refused(f"leaf {place} has more than {_MOST_FEATURES} features: too many for cones.")
         if size == 0:
             return
+        self.limits.need(self.held + len(self.data.Y) * (2 * size + 2))
         Y = np.ascontiguousarray(self.data.Y[:, columns])
         Y = Y[~(kernels.lengths_up(Y, size, 0) <= self.data.r)]
-        deepest = min(_DEEPEST, _MOST_SCORES // (len(Y) + 1))
         most = min(_MOST_CONES, int(_CONE_WORK / (2 * Y.size + 1)))
-        if cones_hold(Y, self.data.r, self.T, most, deepest) < 0:
+        deepest = min(_DEEPEST, _MOST_SCORES // (len(Y) + 1))
+        # A row of scores for every generator and for every cut, half of them twice while rows are added; the samples,
+        # and those of an orthant.
+        rows = (self.limits.room - self.held) / (len(Y) + 1) - 4 * size - 2
+        allowed = deepest if rows >= 1.5 * (size + deepest) else max(int(rows / 1.5) - size, 0)
+        found = cones_hold(Y, self.data.r, self.T, most, allowed, self.limits.clock)
+        self.limits.settle()
+        if found == DEEP and allowed < deepest:
+            self.limits.need(np.inf)
+        if found < 0:
             raise _Refused(f"leaf {place} stays open: its cones do not fall below the claim.")

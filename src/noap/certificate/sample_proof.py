@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from noap.certificate.parts import all_finite, parts, steps
 from noap.certificate.preorder import missing_or_spare
 from noap.linalg.types import FloatArray, IntArray
 
@@ -66,11 +67,20 @@ class SampleProof:
         values = self.values[start : start + len(rows) * len(columns)].astype(np.float64)
         return rows, columns, values.reshape(len(rows), len(columns))
 
+    def size_of(self, number: int) -> int:
+        """Return how many entries an attack has."""
+        return int(self._offsets[number + 1] - self._offsets[number])
+
     @cached_property
     def _offsets(self) -> IntArray:
         """Where each attack starts in `values`, and where the last ends. For arrays that are not malformed."""
-        sizes = np.diff(self.row_starts).astype(np.int64) * np.diff(self.column_starts)
-        return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(sizes)])
+        offsets = np.zeros(len(self.row_starts), dtype=np.int64)
+        at = 0
+        for heights, widths in zip(steps(self.row_starts), steps(self.column_starts), strict=True):
+            np.cumsum(heights * widths, out=offsets[at + 1 : at + 1 + len(heights)])
+            offsets[at + 1 : at + 1 + len(heights)] += offsets[at]
+            at += len(heights)
+        return offsets
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features: an index that points at nothing."""
@@ -95,24 +105,30 @@ class SampleProof:
             (self.row_starts, self.rows, n),
             (self.column_starts, self.columns, d),
         ):
-            if len(starts) == 0 or starts[0] != 0 or (starts[1:] < starts[:-1]).any() or starts[-1] != len(entries):
+            if len(starts) == 0 or starts[0] != 0 or starts[-1] != len(entries):
                 return "its attacks are malformed"
+            longest = 0
+            for lengths in steps(starts):
+                longest = max(longest, int(lengths.max()))
+                if lengths.min() < 0:
+                    return "its attacks are malformed"
             if len(entries) and int(entries.max()) >= most:
                 return "its attacks refer to samples or features that are not there"
-            if int(np.diff(starts).max(initial=0)) > most:
+            if longest > most:
                 return "its attacks list a sample or a feature twice"
         # No attack alone is larger than all entries there are: then no product and no sum of them wraps.
-        heights, widths = np.diff(self.row_starts).astype(np.int64), np.diff(self.column_starts).astype(np.int64)
-        too_large = (widths > 0) & (heights > len(self.values) // np.maximum(widths, 1))
-        if too_large.any() or self._offsets[-1] != len(self.values):
+        for heights, widths in zip(steps(self.row_starts), steps(self.column_starts), strict=True):
+            if ((widths > 0) & (heights > len(self.values) // np.maximum(widths, 1))).any():
+                return "its attacks are not of the declared size"
+        if self._offsets[-1] != len(self.values):
             return "its attacks are not of the declared size"
-        if not np.isfinite(self.values).all():
+        if not all_finite(self.values):
             return "its attacks have entries that are not finite"
         return None
 
     def broken_tree(self) -> str | None:
         """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""
-        return missing_or_spare(np.where(self.kind == SPLIT, 2, 0))
+        return missing_or_spare(np.where(self.kind[part] == SPLIT, 2, 0) for part in parts(len(self)))
 
 
 _TYPES: dict[str, tuple[np.dtype[Any], ...]] = {

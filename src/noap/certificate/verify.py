@@ -1,16 +1,19 @@
 """The checker's door: whether a certificate proves what it claims about a problem.
 
-Nothing here, nor below, is shared with the methods that find answers. What is accepted is a theorem about the real
-numbers in the data; docs/certificate-format.md states it.
+No code that finds answers is used here or below: no heuristic, no bound, no search. What the checker shares with the
+rest of noap is the problem as it was validated (its arrays, k and the adversary's kind and budget) and elementary
+helpers (errors, types, the file writer); products, norms and rounding are its own, the last in `noap.linalg.outward`.
+What is accepted is a theorem about the real numbers in the data; docs/certificate-format.md states it.
 """
 
 import math
 import time
 from dataclasses import dataclass
 
-from noap._validate import as_seconds
+from noap._validate import as_megabytes, as_seconds
 from noap.certificate.certificate import Certificate, Claim
-from noap.certificate.deadline import Deadline, OutOfTime
+from noap.certificate.limits import Limits, OutOfLimits
+from noap.certificate.samples import largest_variance
 from noap.certificate.witness import value_below
 from noap.errors import CertificateRejected, InvalidProblem
 from noap.problem import Problem
@@ -60,19 +63,30 @@ class Verification:
         return self
 
 
-def verify(problem: Problem, certificate: Certificate, *, time_limit: float | None = None) -> Verification:
+def verify(
+    problem: Problem,
+    certificate: Certificate,
+    *,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+) -> Verification:
     """Check a certificate against a problem, with no help from the solver.
 
-    Every node of the proof is looked at once, and a node's work is bounded by the size of the problem, so the time is
-    bounded by the two together. A hostile file may still have millions of nodes: give a limit for files of strangers.
+    Every node of the proof is looked at once, and a node's work is bounded by the size of the problem, so time and
+    memory are bounded by the two together. A hostile file may still ask for much of both: give limits for files of
+    strangers.
 
     Parameters
     ----------
     problem : Problem
     certificate : Certificate
     time_limit : float, optional
-        Seconds after which the certificate is rejected as not proved within them. Looked at between nodes and at the
-        end, so the rejection may come later by what one node takes.
+        Seconds after which the certificate is rejected as not proved within them. The rejection comes a fraction of a
+        second later at most, or what one step takes if that is longer: a pass over the data or the proof, a
+        factorisation of the covariance, an eigendecomposition of k x k numbers.
+    memory_limit : float, optional
+        Megabytes that the certificate's arrays and what is made in the check may take together, beside the problem
+        itself; a certificate that needs more is rejected. Without one the check may hold some gigabytes.
 
     Returns
     -------
@@ -100,9 +114,9 @@ def verify(problem: Problem, certificate: Certificate, *, time_limit: float | No
             "noap.Certificate.load, or take it from a Result of method 'exact'."
         )
     problem.check_unchanged()
-    deadline = Deadline(as_seconds(time_limit))
+    limits = Limits(as_seconds(time_limit), as_megabytes(memory_limit))
     started = time.perf_counter()
-    value, bound, reason = _check(problem, certificate, deadline)
+    value, bound, reason = _check(problem, certificate, limits)
     if reason is None:
         message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
     else:
@@ -110,31 +124,34 @@ def verify(problem: Problem, certificate: Certificate, *, time_limit: float | No
     return Verification(reason is None, value, bound, message, certificate.nodes, time.perf_counter() - started)
 
 
-def _check(problem: Problem, certificate: Certificate, deadline: Deadline) -> tuple[float, float, str | None]:
+def _check(problem: Problem, certificate: Certificate, limits: Limits) -> tuple[float, float, str | None]:
     """Return the proved value and bound, and the reason for a rejection."""
-    reason = _other_problem(problem, certificate.claim)
-    if reason is not None:
-        return 0.0, math.inf, reason
-    reason = certificate.malformed()
-    if reason is not None:
-        return 0.0, math.inf, reason
-    if len(certificate.places) > problem.k or len(set(certificate.places.tolist())) < len(certificate.places):
-        return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
-    if not certificate.weights.any():
-        return 0.0, math.inf, "its vector is zero"
-    value = value_below(problem, certificate.places, certificate.weights)
-    hair = _RELATIVE * certificate.value + _ABSOLUTE * problem.scale
-    if not value >= certificate.value - hair:
-        return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
-    # Only here are the kernels loaded.
-    from noap.certificate.bounds import bound_above
-
+    value = 0.0
     try:
-        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, deadline)
+        reason = _other_problem(problem, certificate.claim) or certificate.malformed()
+        if reason is not None:
+            return 0.0, math.inf, reason
+        size = certificate.nbytes
+        limits.keep(size / 8)
+        # The passes over data and proof so far.
+        limits.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * size)
+        places, weights = certificate.places, certificate.weights
+        if len(places) > problem.k or len(set(places.tolist())) < len(places):
+            return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
+        if not weights.any():
+            return 0.0, math.inf, "its vector is zero"
+        value = value_below(problem, places, weights)
+        short, hair = certificate.value - value, _RELATIVE * certificate.value
+        if not (short <= hair or short <= hair + _ABSOLUTE * largest_variance(problem)):
+            return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
+        # Only here are the kernels loaded.
+        from noap.certificate.bounds import bound_above
+
+        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, limits)
         if reason is None:
-            deadline.check()  # the last node may have passed it
-    except OutOfTime as late:
-        return value, math.inf, str(late)
+            limits.check()  # the last node may have passed it
+    except OutOfLimits as stopped:
+        return value, math.inf, str(stopped)
     if reason is None and value > bound:
         return value, math.inf, "its bound lies below what its own vector is worth"
     return value, bound, reason

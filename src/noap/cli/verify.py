@@ -46,6 +46,13 @@ def verify(
     time_limit: Annotated[
         float | None, typer.Option(help="Seconds; a certificate that is not proved within them is rejected.")
     ] = None,
+    memory_limit: Annotated[
+        float | None,
+        typer.Option(
+            help="Megabytes that the certificate, inflated, and its check may take; what needs more is not read, or "
+            "rejected."
+        ),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Check a certificate against a file, with no help from the solver.
@@ -58,14 +65,14 @@ def verify(
 
     noap verify proof.noap data.csv
 
-    noap verify from-a-stranger.noap data.csv --time-limit 60
+    noap verify from-a-stranger.noap data.csv --time-limit 60 --memory-limit 500
     """
-    proof = noap.Certificate.load(certificate)
+    proof = noap.Certificate.load(certificate, memory_limit=memory_limit)
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
     found, prepared = _named(claim, data)
-    report = noap.verify(found, proof, time_limit=time_limit)
+    report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit)
     document = {
         "ok": report.ok,
         "message": report.message,

@@ -6,18 +6,32 @@ products, in whatever order, by at most :math:`\gamma_n = nu/(1-nu)` times the s
 """
 
 import math
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
 from noap.linalg.types import FloatArray
 
-__all__ = ["UNIT", "definite_shift", "down", "gamma", "gram_with_error", "least_shift", "scaled_up", "up"]
+__all__ = [
+    "UNIT",
+    "definite_shift",
+    "down",
+    "gamma",
+    "gram_of_blocks",
+    "gram_with_error",
+    "least_shift",
+    "scaled_up",
+    "up",
+]
 
 UNIT = 2.0**-53
 # Rows whose products are added in one matrix product; the blocks are then added one by one. Short blocks keep the
 # error bound small, long ones are fast.
 _BLOCK = 512
-# From here on LAPACK is called without the copies of NumPy's door to it, which cost as much as the factorisation.
+# Columns of the product that are made at once, so that its cost stays in sight on wide data; and elementary operations
+# that a multiplication in a matrix product takes.
+_WIDTH, _PRICE = 2048, 0.1
+# From here on LAPACK is called without the copies of NumPy's way to it, which cost as much as the factorisation.
 _LARGE = 512
 
 
@@ -77,17 +91,32 @@ def gram_with_error(Y: FloatArray) -> tuple[FloatArray, float]:
     >>> abs(G[0, 1] + 0.025) <= error < 1e-15
     True
     """
-    n, m = Y.shape
-    blocks = max(math.ceil(n / _BLOCK), 1)
+    return gram_of_blocks([Y], *Y.shape)
+
+
+def gram_of_blocks(
+    blocks: Iterable[FloatArray], n: int, m: int, spent: Callable[[float], None] | None = None
+) -> tuple[FloatArray, float]:
+    """Return the same for n rows that come in blocks, of which all but the last have a multiple of 512.
+
+    `spent` is told now and then how many elementary operations were done.
+    """
     G = np.zeros((m, m))
-    for start in range(0, n, _BLOCK):
-        part = Y[start : start + _BLOCK]
-        G += part.T @ part
+    for block in blocks:
+        for start in range(0, len(block), _BLOCK):
+            part = block[start : start + _BLOCK]
+            # Only the upper triangle counts. A matrix of few columns is one product.
+            for left in range(0, m, _WIDTH):
+                right = min(left + _WIDTH, m)
+                G[:right, left:right] += part[:, :right].T @ part[:, left:right]
+                if spent is not None:
+                    spent(_PRICE * len(part) * right * (right - left))
     G = np.triu(G) + np.triu(G, 1).T
     # Each entry is a sum of n products of total size at most the largest diagonal entry: a block's error, one addition
     # per block, and what may have underflowed.
     top = float(G.diagonal().max(initial=0.0))
-    error = gamma(min(n, _BLOCK) + blocks + 4) * top * 1.001 + n * 1e-300
+    pieces = max(math.ceil(n / _BLOCK), 1)
+    error = gamma(min(n, _BLOCK) + pieces + 4) * top * 1.001 + n * 1e-300
     return G, error
 
 
@@ -96,7 +125,7 @@ def least_shift(S: FloatArray) -> float:
     return 2.0 * _room(_trace(S), len(S))
 
 
-def definite_shift(S: FloatArray) -> float:
+def definite_shift(S: FloatArray, before: Callable[[], object] = lambda: None) -> float:
     r"""Return c >= 0 such that :math:`S + cI` is positive semidefinite, in exact arithmetic.
 
     A floating-point Cholesky factorisation of a d x d matrix that succeeds is exact for one that differs from it by at
@@ -107,6 +136,8 @@ def definite_shift(S: FloatArray) -> float:
     Parameters
     ----------
     S : array of shape (d, d), symmetric and finite
+    before : callable
+        Called before every factorisation; what it raises passes through.
 
     Examples
     --------
@@ -120,17 +151,22 @@ def definite_shift(S: FloatArray) -> float:
     A = np.ldexp(S, -exponent)  # so that no product leaves the range of floats
     trace = _trace(A)
     least = 2.0 * _room(trace, len(A))
-    if _definite(A, trace, least):
+
+    def definite(shift: float) -> bool:
+        before()
+        return _definite(A, trace, shift)
+
+    if definite(least):
         return math.ldexp(least, exponent)
     # By exponents: up in large steps, then the smallest power of two between the last two. Most factorisations that
     # fail do so after a few columns.
     low, step = math.floor(math.log2(least)), 8
     high = low + step
-    while not _definite(A, trace, 2.0**high):
+    while not definite(2.0**high):
         low, high = high, high + step
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _definite(A, trace, 2.0**middle) else (middle, high)
+        low, high = (low, middle) if definite(2.0**middle) else (middle, high)
     return math.ldexp(1.0, high + exponent)
 
 

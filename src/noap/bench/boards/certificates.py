@@ -111,8 +111,8 @@ def _show(frame: pl.DataFrame) -> str:
         ])  # fmt: skip
     worst = frame.sort("verify_ratio", descending=True).head(8)
     return (
-        "From the bytes of the file alone, by the checker that shares no code with the search; no peer has "
-        "certificates that can be checked this way. Each cell: median, most. CPU time.\n\n"
+        "From the bytes of the file alone, by the checker, which uses none of the code of the search; no peer "
+        "has certificates that can be checked this way. Each cell: median, most. CPU time.\n\n"
         + markdown(
             ["problems", "accepted", "nodes", "bytes", "solve", "verify", "verify/solve: median, in all",
              "solve with/without recording"], body

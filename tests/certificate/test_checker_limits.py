@@ -1,0 +1,319 @@
+"""Limits hold within a node and before an array is made: a clock that counts looks, and memory that is traced."""
+
+import dataclasses
+import itertools
+import math
+import os
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from liar import edited, sentence
+from sample_cases import with_proof
+
+import noap
+from noap.certificate import _kernels_cones as cone_kernels
+from noap.certificate import _kernels_gram_semidefinite as semidefinite_kernels
+from noap.certificate import _kernels_gram_test as test_kernels
+from noap.certificate import _kernels_gram_tighten as tighten_kernels
+from noap.certificate import _kernels_sample as sample_kernels
+from noap.certificate import container, limits
+from noap.certificate.certificate import Certificate
+from noap.certificate.gram_data import GramData
+from noap.certificate.gram_proof import AGAIN, CLOSED
+from noap.certificate.limits import Limits, OutOfLimits
+from noap.certificate.sample_data import SampleData
+from noap.certificate.sample_proof import CONES, SampleProof
+from noap.errors import InvalidProblem
+from noap.linalg import products
+
+pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+
+MEGABYTE = 1_000_000
+
+
+@pytest.fixture
+def looks(monkeypatch):
+    """A clock that moves on by a second whenever someone looks at it; what it shows next."""
+    ticks = itertools.count()
+    monkeypatch.setattr(limits.time, "perf_counter", lambda: float(next(ticks)))
+    return lambda: next(ticks)
+
+
+def cones(n, k=5, share=1.001):
+    """A claim that one leaf is to prove by more cones than anyone has time for."""
+    X = np.random.default_rng(0).standard_normal((n, k))
+    problem = noap.Problem(X, k=k, adversary=noap.SampleWise(0.5))
+    proof = dataclasses.replace(SampleProof.trivial(), kind=np.array([CONES], dtype=np.uint8))
+    return problem, with_proof(problem, share * noap.solve(problem, method="ascent").value, proof)
+
+
+def peak_of(call):
+    """The most bytes that were allocated at a time, and what the call returned or why it refused."""
+    tracemalloc.start()
+    try:
+        answer = call()
+    except InvalidProblem as refusal:
+        answer = refusal
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak, answer
+
+
+# -- time -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_leaf_of_cones_is_left_when_time_is_up(looks):
+    problem, certificate = cones(20_000)
+    report = noap.verify(problem, certificate, time_limit=30)
+    assert report.message == "Rejected: it could not be proved within 30 seconds."
+    assert report.bound == math.inf
+    # The start of the check and its end take a few looks, the one leaf all others.
+    assert 30 < looks() < 36
+
+
+def kernels():
+    """Kernels that prove something when they have the time: how to call them with a clock, and what they then say."""
+    rng = np.random.default_rng(1)
+    Y = rng.standard_normal((50, 3))
+    yield "cones", lambda clock: cone_kernels.cones_hold(Y, 0.1, 100.0, 10**6, 200, clock) > 0
+    M = np.triu(rng.standard_normal((14, 14)), 1)
+    M = M + M.T + 5.0 * np.eye(14)
+    every = np.arange(14)
+    for name, inc, p, top in (("supports", 0, 5, 11.0), ("elimination", 6, 8, 20.0), ("complement", 6, 2, 20.0)):
+        yield (
+            name,
+            lambda clock, inc=inc, p=p, top=top: (
+                sample_kernels.closes(M, 0.0, every[:inc], every[inc:], p, top, 10**9, clock) >= 0
+            ),
+        )
+    # Positive definite, and dominant once it is scaled: the first turn does not find that out.
+    S = np.eye(8)
+    S[0, 1:3] = S[1:3, 0] = 0.6
+    yield "dominance", lambda clock: test_kernels.dominates(S, 8, 3, np.ones(8), clock)
+    yield "semidefinite", lambda clock: semidefinite_kernels.definite(S, 8, 3, clock)
+    data = GramData.of(noap.Problem(rng.standard_normal((30, 6)), k=3, adversary=noap.FeatureWise(1.0)))
+    inc, sign, none = np.array([0, 1]), np.array([1, 1]), np.empty(0)
+    lo, hi = np.full(2, data.r_lo), data.norms[:2].copy()
+    free, ceil = np.arange(2, 6), data.norms[2:].copy()
+
+    def tighten(clock):
+        bounds = lo.copy(), hi.copy()
+        tighten_kernels.tighten(
+            data.A, data.eps, data.top, data.r_lo, 0.8 * data.scale, 1,
+            inc, sign.copy(), *bounds, 2, free.copy(), ceil.copy(), 4, clock,
+        )  # fmt: skip
+        return bool((bounds[0] > lo).any() or (bounds[1] < hi).any())
+
+    yield "tightening", tighten
+    yield "Schur test", lambda clock: (
+        test_kernels.schur_test(
+            data.A, data.eps, data.top, data.r_lo, data.r_hi, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
+            free, ceil, 4, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_), np.ones(6),
+            clock,
+        ) != test_kernels.NOTHING
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "call"), list(kernels()), ids=lambda x: x if isinstance(x, str) else "")
+def test_no_kernel_goes_on_or_proves_anything_when_time_is_up(name, call, looks):
+    assert call(Limits().clock)
+    # Someone who looks at the clock after every step, but has all the time there is.
+    patient = Limits(1e9)
+    patient.clock[limits.STRIDE] = 0.0
+    before = looks()
+    assert call(patient.clock)
+    assert looks() - before - 1 >= 1
+    hurried = Limits(1)
+    hurried.clock[limits.STRIDE] = 0.0
+    before = looks()
+    assert not call(hurried.clock)
+    # It returned at the first look, which came too late.
+    assert looks() - before - 1 == 1
+    with pytest.raises(OutOfLimits, match="could not be proved within 1 seconds"):
+        hurried.settle()
+
+
+@pytest.mark.parametrize("make", [GramData.of, SampleData.of])
+def test_the_clock_is_looked_at_while_the_data_are_read(make, looks, monkeypatch):
+    X = np.random.default_rng(2).standard_normal((20_000, 5))
+    problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.0))
+    assert make(problem) is not None
+    monkeypatch.setattr(limits, "_STRIDE", 1.0)
+    with pytest.raises(OutOfLimits, match="within 2 seconds"):
+        make(problem, Limits(2))
+
+
+def test_only_the_asked_look_at_the_clock(looks):
+    problem, certificate = cones(10, k=2, share=2.0)
+    before = looks()
+    assert noap.verify(problem, certificate).ok
+    # How long it took is reported.
+    assert looks() - before - 1 == 2
+
+
+# -- memory -----------------------------------------------------------------------------------------------------------
+
+
+def long_files(c):
+    """Certificates of some 30 MB that make a file of 30 kB: arrays of zeros, each long in its own place."""
+    count, u4 = 1_000_000, np.dtype("u4")
+    nodes = {name: np.zeros(count, dtype=getattr(c.proof, name).dtype) for name in NODES}
+    yield "nodes", edited(c, **{**nodes, "kind": np.full(count, AGAIN, dtype=np.uint8)})
+    yield "leaves", edited(c, **{**nodes, "kind": np.full(count, CLOSED, dtype=np.uint8)})
+    yield "levels", edited(c, levels=np.zeros(4 * count))
+    yield "features", edited(c, each=np.zeros(8 * count, dtype=u4))
+    yield "vectors", edited(c, starts=np.zeros(8 * count, dtype=u4), places=np.zeros(0, u4), weights=np.empty(0))
+    yield "v", dataclasses.replace(c, places=np.zeros(3 * count, dtype=u4), weights=np.zeros(3 * count))
+
+
+NODES = ("kind", "test", "vector", "feature", "cut", "nu", "level")
+
+
+def test_reading_takes_little_more_than_the_arrays(honest):
+    for name, long in long_files(honest.certificate):
+        data = long.to_bytes()
+        assert len(data) < 50_000
+        peak, read = peak_of(lambda data=data: Certificate.from_bytes(data, memory_limit=100))
+        assert peak < 1.05 * long.nbytes + 3 * MEGABYTE, name
+        if isinstance(read, InvalidProblem):
+            sentence(str(read), "The certificate cannot be read: ")
+            continue
+        # Whether it is a tree, and whatever else is found out before the walk.
+        peak, report = peak_of(lambda read=read: (read.malformed(), read.proof.broken_tree()))
+        assert peak < 3 * MEGABYTE, name
+        assert report[0] is None
+
+
+def test_long_samples_are_read_in_little_more_than_the_arrays():
+    _, certificate = cones(10, k=2)
+    count, u4 = 2_000_000, np.dtype("u4")
+    zeros = np.zeros(count, dtype=u4)
+    long = edited(certificate, kind=np.zeros(count, dtype=np.uint8), attack=zeros, feature=zeros)
+    for proof in (long, edited(long, row_starts=zeros, column_starts=zeros)):
+        # Where each attack starts takes eight bytes of it.
+        attacks = 8 * len(proof.proof.row_starts)
+        peak, read = peak_of(lambda proof=proof: Certificate.from_bytes(proof.to_bytes(), memory_limit=100))
+        assert peak < 1.05 * proof.nbytes + attacks + 4 * MEGABYTE
+        assert "belongs to no parent" in read.proof.broken_tree()
+
+
+def test_a_small_file_of_large_arrays_is_not_read_unless_it_is_allowed(honest, monkeypatch):
+    _, long = next(long_files(honest.certificate))
+    data = long.to_bytes()
+    monkeypatch.setattr(container, "_ALLOWED", 20 * MEGABYTE)
+    peak, refusal = peak_of(lambda: Certificate.from_bytes(data))
+    sentence(str(refusal), "The certificate cannot be read: its arrays take 30 megabytes inflated")
+    assert "memory_limit" in str(refusal)
+    assert peak < MEGABYTE
+    peak, refusal = peak_of(lambda: Certificate.from_bytes(data, memory_limit=29))
+    sentence(str(refusal), "The certificate cannot be read: with its arrays inflated it takes 30 megabytes")
+    assert peak < MEGABYTE
+    assert Certificate.from_bytes(data, memory_limit=31).nodes == long.nodes
+
+
+def test_files_that_noap_writes_are_far_from_what_is_allowed(honest):
+    # Nothing but ties, which compress as well as a proof may.
+    X = np.vstack([np.eye(12)] * 200) + 0.3
+    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.2))
+    for certificate in (honest.certificate, noap.solve(problem).certificate):
+        assert certificate.nbytes < 32 * len(certificate.to_bytes())
+
+
+@pytest.mark.parametrize("adversary", [noap.FeatureWise(2.0), noap.SampleWise(0.8), noap.SampleWise(0.0)])
+def test_a_check_takes_no_more_memory_than_it_is_allowed(adversary):
+    X = np.random.default_rng(4).standard_normal((30_000, 12))
+    X[:, 0] *= 3
+    problem = noap.Problem(X, k=2, adversary=adversary)
+    certificate = noap.solve(problem, gap=0.1).certificate
+    assert noap.verify(problem, certificate).ok
+    verdicts = []
+    for megabytes in (0.1, 1, 2, 4, 8, 16, 32, 64):
+        peak, report = peak_of(lambda: noap.verify(problem, certificate, memory_limit=megabytes))  # noqa: B023
+        assert report.ok or report.message == (
+            f"Rejected: it cannot be checked within {megabytes:g} megabytes; allow more with memory_limit."
+        )
+        # Reading the data for their fingerprint takes a block of them whatever is allowed.
+        assert peak < megabytes * MEGABYTE + 5 * MEGABYTE
+        verdicts.append(report.ok)
+    assert verdicts == sorted(verdicts)
+    assert verdicts[-1]
+    assert not verdicts[0]
+
+
+def test_cones_are_cut_as_often_as_memory_allows():
+    problem, certificate = cones(3000, k=3, share=1.02)
+    assert noap.verify(problem, certificate).ok
+    verdicts = []
+    for megabytes in (0.5, 1, 1.5, 2, 4, 16):
+        peak, report = peak_of(lambda: noap.verify(problem, certificate, memory_limit=megabytes))  # noqa: B023
+        assert report.ok or "allow more with memory_limit" in report.message
+        assert peak < (megabytes + 1) * MEGABYTE
+        verdicts.append(report.ok)
+    assert verdicts == sorted(verdicts)
+    assert len(set(verdicts)) == 2
+
+
+@pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "much"])
+def test_memory_limits_that_make_no_sense(honest, limit):
+    data = honest.certificate.to_bytes()
+    for call in (
+        lambda: noap.verify(honest.problem, honest.certificate, memory_limit=limit),
+        lambda: Certificate.from_bytes(data, memory_limit=limit),
+        lambda: Certificate.load("nothing.noap", memory_limit=limit),
+    ):
+        with pytest.raises(InvalidProblem) as refusal:
+            call()
+        sentence(str(refusal.value), "memory_limit must be a positive number of megabytes")
+
+
+# -- files without end ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/zero"), reason="there is no file without end here")
+def test_a_file_without_end_is_left():
+    peak, refusal = peak_of(lambda: Certificate.load("/dev/zero"))
+    sentence(str(refusal), "The certificate cannot be read: it is not a regular file and does not end within 64")
+    assert peak < 70 * MEGABYTE
+    peak, refusal = peak_of(lambda: Certificate.load("/dev/zero", memory_limit=2))
+    sentence(str(refusal), "The certificate cannot be read: it is larger than the 2 megabytes")
+    assert peak < 3 * MEGABYTE
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_that_ends_is_read(honest, tmp_path):
+    pipe, data = tmp_path / "pipe", honest.certificate.to_bytes()
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=lambda: pipe.write_bytes(data))
+    writer.start()
+    assert Certificate.load(pipe).nodes == honest.certificate.nodes
+    writer.join()
+
+
+def test_a_file_beyond_the_limit_is_not_read(honest, tmp_path):
+    path = tmp_path / "proof.noap"
+    path.write_bytes(honest.certificate.to_bytes())
+    with pytest.raises(InvalidProblem, match=r"larger than the 0\.001 megabytes of memory_limit"):
+        Certificate.load(path, memory_limit=0.001)
+    assert Certificate.load(path, memory_limit=1).nodes == honest.certificate.nodes
+
+
+# -- what is shared ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adversary", [noap.FeatureWise(1.0), noap.SampleWise(0.5), noap.NoAdversary()])
+def test_the_checker_computes_nothing_with_the_solvers_code(adversary, monkeypatch):
+    X = np.random.default_rng(6).standard_normal((12, 5))
+    certificate = noap.solve(noap.Problem(X, k=2, adversary=adversary)).certificate
+    problem = noap.Problem(X, k=2, adversary=adversary)
+
+    def forbidden(*_, **__):
+        raise AssertionError("the checker has its own")
+
+    for name in ("column_norms", "columns", "gram", "row_top_k_norms", "scores"):
+        monkeypatch.setattr(products, name, forbidden)
+    for name in ("value", "attack", "rho_max", "live_features", "live_samples"):
+        if hasattr(type(adversary), name):
+            monkeypatch.setattr(type(adversary), name, forbidden)
+    assert noap.verify(problem, certificate).ok
