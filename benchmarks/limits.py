@@ -6,12 +6,12 @@ and X included) and what the checker says of the certificate afterwards. Allowed
 times X plus 500 MB. Writes results/limits.csv and results/limits.md.
 """
 
-import csv
 import json
-import subprocess
-import sys
 
-from benchmarks.common import RESULTS, header, table
+from benchmarks import RESULTS
+from noap.measuring.environment import heading
+from noap.measuring.processes import in_fresh_process
+from noap.measuring.tables import frame_of, markdown, write_table
 
 _MEMORY_LIMIT = 500
 _SIZES = (
@@ -26,7 +26,7 @@ _SECONDS = (10.0, 30.0)
 _RHO = 1.0
 
 _CHILD = """
-import json, resource, sys, time
+import time
 import numpy as np
 import noap
 
@@ -40,7 +40,7 @@ problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
 started = time.perf_counter()
 result = noap.solve(problem, time_limit=seconds, memory_limit=megabytes)
 wall = time.perf_counter() - started
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+peak = peak_memory()
 report = noap.verify(problem, result.certificate) if result.certificate is not None else None
 print(json.dumps({
     "seconds": wall, "peak": peak, "allowed": 3 * X.nbytes / 1e6 + 500, "value": result.value, "bound": result.bound,
@@ -51,11 +51,7 @@ print(json.dumps({
 
 
 def measured(n: int, d: int, k: int, seconds: float) -> dict[str, object]:
-    asked = json.dumps([n, d, k, seconds, _RHO, _MEMORY_LIMIT])
-    done = subprocess.run([sys.executable, "-c", _CHILD, asked], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise RuntimeError(f"n = {n}, d = {d}, k = {k} failed: {done.stderr[-2000:]}")
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = in_fresh_process(_CHILD, json.dumps([n, d, k, seconds, _RHO, _MEMORY_LIMIT]))
     kept = found["seconds"] <= 1.5 * seconds and found["peak"] <= found["allowed"]
     return {"n": n, "d": d, "k": k, "time limit": seconds, **found, "kept": kept}
 
@@ -67,17 +63,14 @@ def main() -> None:
             lines.append(measured(n, d, k, seconds))
             print(lines[-1], flush=True)
     columns = list(lines[0])
-    with (RESULTS / "limits.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, columns)
-        writer.writeheader()
-        writer.writerows(lines)
+    write_table(frame_of(lines), RESULTS / "limits.csv")
     text = "\n".join(
         [
-            header("Limits on time and memory, sample-wise"),
+            heading("Limits on time and memory, sample-wise"),
             f"One process per line, `memory_limit={_MEMORY_LIMIT}`, rho = {_RHO:g}, one spike on five features. Peak "
             "and allowed memory in MB, of the whole process; kept: within 1.5 times the time limit and within 3 times "
             "X plus 500 MB. The machine was shared with other work.\n",
-            table(columns, [list(line.values()) for line in lines]),
+            markdown(columns, [list(line.values()) for line in lines]),
         ]
     )
     (RESULTS / "limits.md").write_text(text, encoding="utf-8")

@@ -217,7 +217,7 @@ def test_part_of_a_covariance_needs_no_second_opinion():
     S = np.diag([1.0, 1e-6, 1e-6])
     S[1, 2] = S[2, 1] = 1.00001e-6
     problem = problem_of(S, 1, noap.FeatureWise(1e-4))
-    part = problem.part(np.array([1, 2]), 1)
+    part = problem.restricted(np.array([1, 2]), 1)
     assert part.diagonal_shift == problem.diagonal_shift
     assert part.k == 1
     np.testing.assert_array_equal(part.covariance, S[1:, 1:])

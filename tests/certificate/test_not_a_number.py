@@ -9,7 +9,7 @@ import noap
 from noap._controls import Controls
 from noap.certificate import _kernels_cones as checker_cones
 from noap.certificate import _kernels_sample as checker
-from noap.certificate.deadline import Deadline
+from noap.certificate.limits import Limits
 from noap.certificate.sample_check import check_samples
 from noap.certificate.sample_data import SampleData
 from noap.certificate.sample_proof import SampleProof
@@ -76,34 +76,34 @@ def test_a_bound_that_is_no_number_is_none():
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_the_checker_closes_nothing(p):
     M, inc, free = 0.1 * np.eye(5), np.arange(1), np.arange(1, 5)
-    assert checker.closes(M, 0.0, inc, free, p, 1.0, 10**6) >= 0
-    assert checker.closes(M, 0.0, inc, free, p, NAN, 10**6) < 0
-    assert checker.closes(M, NAN, inc, free, p, 1.0, 10**6) < 0
+    assert checker.closes(M, 0.0, inc, free, p, 1.0, 10**6, Limits().clock) >= 0
+    assert checker.closes(M, 0.0, inc, free, p, NAN, 10**6, Limits().clock) < 0
+    assert checker.closes(M, NAN, inc, free, p, 1.0, 10**6, Limits().clock) < 0
     for i in range(5):
         for j in range(i + 1):
             if i == j or p > 1 or j == 0:
                 bad = M.copy()
                 bad[i, j] = bad[j, i] = NAN
-                assert checker.closes(bad, 0.0, inc, free, p, 1.0, 10**6) < 0
+                assert checker.closes(bad, 0.0, inc, free, p, 1.0, 10**6, Limits().clock) < 0
 
 
 def test_the_checkers_lengths_and_cones_hold_nothing():
     Y = np.array([[0.1, 0.2], [0.2, -0.1], [0.1, 0.1]])
-    assert checker_cones.cones_hold(Y, 1.0, 1e-6, 100, 8) > 0
+    assert checker_cones.cones_hold(Y, 1.0, 1e-6, 100, 8, Limits().clock) > 0
     for i in range(3):
         for j in range(2):
             bad = Y.copy()
             bad[i, j] = NAN
             assert np.isnan(checker.lengths_up(bad, 0, 1)[i])
             assert np.isnan(checker.lengths_up(bad, 1, 1)[i])
-            assert checker_cones.cones_hold(bad, 1.0, 1e-6, 100, 8) < 0
-    assert checker_cones.cones_hold(2 * np.eye(2), 1.0, NAN, 100, 8) < 0
+            assert checker_cones.cones_hold(bad, 1.0, 1e-6, 100, 8, Limits().clock) < 0
+    assert checker_cones.cones_hold(2 * np.eye(2), 1.0, NAN, 100, 8, Limits().clock) < 0
 
 
 def test_the_lengths_of_samples_prove_nothing_about_no_number():
     problem = noap.Problem(np.eye(3) * 2, k=2, adversary=noap.SampleWise(1.0))
     data = SampleData.of(problem)
-    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Deadline(None)) is None
-    assert check_samples(data, 2, SampleProof.trivial(), NAN, Deadline(None)) is not None
+    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Limits()) is None
+    assert check_samples(data, 2, SampleProof.trivial(), NAN, Limits()) is not None
     data.Y[0, 0] = NAN
-    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Deadline(None)) is not None
+    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Limits()) is not None
