@@ -19,7 +19,8 @@ U = 2.0**-53
 
 # Rounds of tightening; sweeps of the multipliers, for included and for free features.
 _ROUNDS = 3
-_SWEEPS, _FREE_SWEEPS = 4, 2
+# To Numba a Python integer is a type of its own, for which it would compile the callee once more.
+_SWEEPS, _FREE_SWEEPS = np.int64(4), np.int64(2)
 # A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
 _BLUNT = 1.0 - 1e-14
 
@@ -290,15 +291,21 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
     for _ in range(_ROUNDS):
         for a in range(n_inc):
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
-            skip = -1
+            skip = m  # the slab of the feature itself is left out; m stands for none
             for j in range(m):
                 if which[j] == a:
                     skip = j
-            if m - (1 if skip >= 0 else 0) == 0:
+            if m - (1 if skip < m else 0) == 0:
                 continue
-            i = inc[a]
-            up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft)
-            down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft)
+            up, down = 0.0, 0.0
+            for direction in (1.0, -1.0):
+                most = reach(
+                    A, eps, top, inc[a], direction, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft
+                )
+                if direction > 0.0:
+                    up = most
+                else:
+                    down = most
             if sign[a] == 0:
                 if up < lo[a] and down < lo[a]:
                     return True, n_free
@@ -324,7 +331,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
                 for direction in (1.0, -1.0):
                     if most < ceil[f]:
                         up = reach(
-                            A, eps, top, free[f], direction, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS,
+                            A, eps, top, free[f], direction, inc, n_inc, coef, B, low, high, m, m, _FREE_SWEEPS,
                             cb, mu, q, z, heft,
                         )  # fmt: skip
                         most = max(most, up)

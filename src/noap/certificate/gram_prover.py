@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from noap.certificate._kernels_gram_semidefinite import MOST_FEATURES
-from noap.certificate._kernels_gram_test import ALL, NOTHING, schur_test
+from noap.certificate._kernels_gram_semidefinite import MOST_FEATURES, definite
+from noap.certificate._kernels_gram_test import ALL, ALONE, NOTHING, UNDOMINATED, schur_test
 from noap.certificate._kernels_gram_tighten import chord, tighten
 from noap.certificate.deadline import Deadline
 from noap.certificate.gram_data import GramData
@@ -136,6 +136,8 @@ class GramProver:
             node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
             chords, roots, nu, shrink, self._S, fails, self._scaling,
         )  # fmt: skip
+        if shown == UNDOMINATED:
+            shown = ALL if definite(self._S, m, self.k - len(node.inc)) else ALONE
         return None if shown == ALL else node.only(fails), shown != NOTHING
 
     def _roots(self, place: int, node: GramNode) -> FloatArray:

@@ -95,7 +95,10 @@ def energy(block, weights, product):
 @njit(cache=True, nogil=True)
 def distance(block, rho, weights, product):
     """Return sqrt(v'Sv) - rho |v|_1, at least 0."""
-    return max(math.sqrt(energy(block, weights, product)) - rho * np.abs(weights).sum(), 0.0)
+    length = 0.0
+    for i in range(weights.shape[0]):
+        length += abs(weights[i])
+    return max(math.sqrt(energy(block, weights, product)) - rho * length, 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
@@ -126,7 +129,8 @@ def alternate(block, rho, weights, closed, rounds, still, product):
 @njit(cache=True, nogil=True, fastmath=ANY_ORDER)
 def pull(S, positions, weights, loadings):
     """Fill `loadings` with Sv/e; returns e."""
-    loadings[:] = 0.0
+    for j in range(loadings.shape[0]):
+        loadings[j] = 0.0
     for i in range(positions.shape[0]):
         weight = weights[i]
         if weight != 0.0:
