@@ -17,6 +17,8 @@ U = 2.0**-53
 _TURNS = 8
 # A square below this may have lost digits to underflow.
 _TINY = 1e-290
+# Zero, which as a Python integer would be to Numba a type of its own, and compile the callee once more.
+_ZERO = np.int64(0)
 
 
 @njit(cache=True)
@@ -75,11 +77,13 @@ def confine(Y, E, n_inc, p, r):
     lengths = lengths_up(Y, n_inc, p)
     for i in range(Y.shape[0]):
         if lengths[i] <= r:
-            E[i] = -Y[i]
+            for j in range(Y.shape[1]):
+                E[i, j] = -Y[i, j]
             continue
         square = ball_square(E[i], n_inc, p, top) + _TINY
         if not square < np.inf:
-            E[i] = 0.0
+            for j in range(Y.shape[1]):
+                E[i, j] = 0.0
         elif square * (1.0 + gamma(terms + 6)) > r * r * (1.0 - 4.0 * U):
             # The root of the computed square is N(e) to (terms + 1)/2 + 1 ulps; the quotient, the two products and the
             # rounding of every entry of the scaled row are four more.
@@ -95,7 +99,9 @@ def violating(C, m, q, rows):
     C holds |S_jl|/sqrt(S_jj S_ll). Every row that is not named certainly satisfies the inequality for that d. Returns
     how many are named.
     """
-    d, sums, top = np.ones(m), np.empty(m), np.empty(q - 1)
+    d, sums, top = np.empty(m), np.empty(m), np.empty(q - 1)
+    for f in range(m):
+        d[f] = 1.0
     # C is off by 5 ulps per entry, the products and sums by q more, all of one sign.
     limit = 1.0 - gamma(q + 16)
     best = m + 1
@@ -205,7 +211,7 @@ def blocks_hold(S, q, work):
     keep = np.empty(m, dtype=np.int64)
     for c in range(count):
         gone[rows[c]] = True
-        left = 0
+        left = _ZERO
         for e in range(m):
             if not gone[e]:
                 keep[left] = e
@@ -251,8 +257,11 @@ def closes(M, error, inc, free, p, T, work):
         A[a, a] += T - room
     if p >= m:
         return work if eliminates(A) else -1
+    rest = np.empty(total, dtype=np.int64)
+    for a in range(total):
+        rest[a] = a + 1
     for _ in range(n_inc):
         if not A[0, 0] > 0.0:
             return -1
-        A = complement(A, 0, np.arange(1, len(A)), len(A) - 1)
+        A = complement(A, _ZERO, rest, len(A) - 1)
     return blocks_hold(A, min(p, m), work)

@@ -110,7 +110,8 @@ def project(e, n_inc, p, rho, top, order):
     if square <= budget * margin:
         return False
     if rho == 0.0:
-        e[:] = 0.0
+        for j in range(len(e)):
+            e[j] = 0.0
         return True
     m = len(e) - n_inc
     inside = 0.0

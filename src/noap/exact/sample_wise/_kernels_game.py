@@ -330,7 +330,9 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
         m, most = recruit(M, n_inc, p, places, values, sizes, weights, energies, m, 8, mean, 0.1)
         if most < best:
             best = most
-            best_E[:] = E
+            for i in range(Y.shape[0]):
+                for j in range(Y.shape[1]):
+                    best_E[i, j] = E[i, j]
         if best <= target:
             return best, m, clock, r + 1
         if best - target < 0.9 * (mark - target):

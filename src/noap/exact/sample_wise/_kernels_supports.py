@@ -24,6 +24,8 @@ MARGIN = 1e-12
 # One elimination on a matrix of unit diagonal and its rescaling move an entry by at most 16 u < 2e-15, a block of q
 # features by at most q times that in norm: the diagonal gives up twice as much, times q + 1.
 ELIMINATION = 4e-15
+# Zero, which as a Python integer would be to Numba a type of its own, and compile the callee once more.
+ZERO = np.int64(0)
 # COMPLETE: every support that is not listed stays at or below t. INCLUDED: the included part alone exceeds it.
 # TOO_MANY, TOO_LONG: the list or the work overflowed, and nothing is proved.
 COMPLETE, INCLUDED, TOO_MANY, TOO_LONG = 0, 1, 2, 3
@@ -146,9 +148,12 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
         return INCLUDED, 0, work
     if levels == 0:
         return COMPLETE, 0, work
-    count = 0
+    count = ZERO
+    every = np.empty(m0, dtype=np.int64)
+    for f in range(m0):
+        every[f] = f
     Cs = [C0]
-    cands = [np.arange(m0)]
+    cands = [every]
     sizes_of = np.zeros(levels + 1, dtype=np.int64)
     pending = np.zeros((levels + 1, m0), dtype=np.int64)
     n_pending = np.zeros(levels + 1, dtype=np.int64)
@@ -185,7 +190,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
                 for f in range(m):
                     if diag[f] <= floor:
                         # What may join: every candidate but the failing ones already listed.
-                        n_left = 0
+                        n_left = ZERO
                         seen = 0
                         for e in range(m):
                             if diag[e] <= floor:
@@ -229,7 +234,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
                                     return TOO_MANY, count, work
                                 chosen[level] = cand[f]
                                 chosen[level + 1] = cand[e]
-                                emit(chosen, level + 2, cand, 0, supports, sizes, rest, rest_sizes, count)
+                                emit(chosen, level + 2, cand, ZERO, supports, sizes, rest, rest_sizes, count)
                                 count += 1
                 else:
                     n_pending[level] = violating_rows(C, cand, m, q, d, sums, top, pending[level])
