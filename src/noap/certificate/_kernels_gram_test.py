@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The Schur test of a Gram proof: every support :math:`S = I + Q`, :math:`|Q| \le p`, at once.
 
 Columns :math:`y_j` with :math:`f(s_j) \le (y_j^\top u)^2 + \beta_j` make a pair worth at most
@@ -10,8 +8,8 @@ chosen freely; A, eps, top and r_lo are as in the file beside this one, and rho 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.certificate._kernels_gram_tighten import U, gamma, offset, worth_up
 
 # What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is. UNDOMINATED is
@@ -29,7 +27,7 @@ _TIED = 1e-12
 _SHARE, _ENTRY = np.int64(20), np.int64(24)
 
 
-@njit(cache=True)
+@kernel
 def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     """Return D, at most rho times what the attack gains at right angles as nu counts it, and at least 0.
 
@@ -51,7 +49,7 @@ def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     return max(r_lo * total * (1.0 - 4.0 * U), 0.0)
 
 
-@njit(cache=True)
+@kernel
 def columns(
     A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, kap, dlt, alt
 ):
@@ -118,13 +116,13 @@ def columns(
     return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
 
 
-@njit(cache=True)
+@kernel
 def shrunk(ceil, r_lo):
     """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
     return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
 
 
-@njit(cache=True)
+@kernel
 def schur_test(
     A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
     S, fails, scaling,
@@ -133,8 +131,8 @@ def schur_test(
 
     |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. `scaling`,
     positive, has an entry for every feature of the problem: where to begin looking for a d that dominates, and left
-    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, ALL if none does, or UNDOMINATED, with the
-    Schur complement in S.
+    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, ALL if none does, or UNDOMINATED, with
+    the Schur complement in S.
     """
     n_all, p = n_inc + n_free, k - n_inc
     kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
@@ -237,14 +235,14 @@ def schur_test(
     return UNDOMINATED
 
 
-@njit(cache=True)
+@kernel
 def product(A, g, kap, dlt, tilt, x, i, y, j):
     """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
     wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
     return kap[x] * kap[y] * A[i, j] + kap[x] * g[i] * dlt[y] + dlt[x] * wy + tilt * wx * wy
 
 
-@njit(cache=True)
+@part
 def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
     """Return the diagonal entry of the Schur complement for column b, feature j; fills its row of the factor."""
     value = t - product(A, g, kap, dlt, tilt, b, j, b, j)
@@ -257,7 +255,7 @@ def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
     return value
 
 
-@njit(cache=True)
+@kernel
 def minors(S, m, fails):
     """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
     single = np.empty(m, dtype=np.bool_)
@@ -278,7 +276,7 @@ def minors(S, m, fails):
     return clean
 
 
-@njit(cache=True)
+@kernel
 def dominates(S, m, p, d):
     """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i.
 

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""What the slabs and worths of a node of a Gram proof imply, for the real numbers and not for their rounding.
 
 The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
@@ -13,7 +11,8 @@ enter is then evaluated with an allowance for every rounding error. U is the uni
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 U = 2.0**-53
 
@@ -25,27 +24,27 @@ _SWEEPS, _FREE_SWEEPS = np.int64(4), np.int64(2)
 _BLUNT = 1.0 - 1e-14
 
 
-@njit(cache=True)
+@kernel
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)
 
 
-@njit(cache=True)
+@kernel
 def worth_up(s, r_lo):
     """Return at least f(s) = (s - rho)_+^2."""
     x = s - r_lo
     return x * x * (1.0 + 8.0 * U) + 1e-300 if x > 0.0 else 0.0
 
 
-@njit(cache=True)
+@kernel
 def worth_down(s, r):
     """Return at most (s - r)_+^2."""
     x = s - r
     return max(x * x * (1.0 - 8.0 * U) - 1e-300, 0.0) if x > 0.0 else 0.0
 
 
-@njit(cache=True)
+@kernel
 def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
     """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
     r = cc
@@ -79,7 +78,7 @@ def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
             break
 
 
-@njit(cache=True)
+@kernel
 def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sweeps, cb, mu, q, z, size):
     r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
 
@@ -121,7 +120,7 @@ def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sw
     return most if most < np.inf else np.inf  # numbers that overflowed, and NaN, say nothing
 
 
-@njit(cache=True)
+@kernel
 def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
     """Collect the slabs: one per signed included feature, and sum wedge_a a_inc[a]'u >= tau if tau > 0."""
     m = 0
@@ -153,7 +152,7 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
     return m
 
 
-@njit(cache=True)
+@kernel
 def chord(lo, hi, r_lo):
     """Return (root, beta) of the chord of f, as a function of s^2, on [lo, hi]."""
     at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
@@ -163,7 +162,7 @@ def chord(lo, hi, r_lo):
     return root, offset(lo, hi, r_lo, root)
 
 
-@njit(cache=True)
+@kernel
 def offset(lo, hi, r_lo, root):
     """Return beta with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
     at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
@@ -172,7 +171,7 @@ def offset(lo, hi, r_lo, root):
     return beta + 4.0 * U * (at_hi + high * high)
 
 
-@njit(cache=True)
+@part
 def cholesky_holds(P, n):
     """Whether the elimination of the symmetric matrix P, done in place, meets positive pivots only."""
     for a in range(n):
@@ -189,7 +188,7 @@ def cholesky_holds(P, n):
     return True
 
 
-@njit(cache=True)
+@kernel
 def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
     r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
 
@@ -278,7 +277,7 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge):
     return 0.0
 
 
-@njit(cache=True)
+@kernel
 def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
     """Draw what slabs and worths imply, in place. Returns (closed, n_free)."""
     size = n_inc + 1
@@ -350,7 +349,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
     return False, n_free
 
 
-@njit(cache=True)
+@kernel
 def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
     best = np.zeros(max(p, 1))

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""Re-proving a node of a sample-wise proof by an attack: every function errs on the side of the larger optimum.
 
 A node has included features I, free features F and p places: its directions have support in :math:`I \cup Q`,
@@ -10,7 +8,8 @@ the unit roundoff, r at most the budget. The theorems are in docs/certificate-fo
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 U = 2.0**-53
 # Turns of the dominance scaling.
@@ -21,13 +20,13 @@ _TINY = 1e-290
 _ZERO = np.int64(0)
 
 
-@njit(cache=True)
+@kernel
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)
 
 
-@njit(cache=True)
+@part
 def ball_square(e, n_inc, p, top):
     """Return the computed N(e)^2 of a row whose first n_inc entries are the included ones; `top` is work space.
 
@@ -55,7 +54,7 @@ def ball_square(e, n_inc, p, top):
     return total
 
 
-@njit(cache=True)
+@kernel
 def lengths_up(Y, n_inc, p):
     """Return at least N(y_i), for every row."""
     top = np.empty(max(p, 1))
@@ -66,7 +65,7 @@ def lengths_up(Y, n_inc, p):
     return found
 
 
-@njit(cache=True)
+@kernel
 def confine(Y, E, n_inc, p, r):
     """Change E, in place, so that N(e_i) <= r in every row: scaled down where it must be.
 
@@ -92,7 +91,7 @@ def confine(Y, E, n_inc, p, r):
                 E[i, j] *= factor
 
 
-@njit(cache=True)
+@part
 def violating(C, m, q, rows):
     """Fill `rows` with rows that may violate d_j > the sum of the q - 1 largest C_jl d_l, for the best d found.
 
@@ -145,7 +144,7 @@ def violating(C, m, q, rows):
     return best
 
 
-@njit(cache=True)
+@kernel
 def complement(S, j, keep, m):
     """Return the Schur complement of row j of S on the m rows `keep`, as computed, exactly symmetric."""
     D = np.empty((m, m))
@@ -160,7 +159,7 @@ def complement(S, j, keep, m):
     return D
 
 
-@njit(cache=True)
+@part
 def eliminates(S):
     """Whether the elimination of all of S, in place, meets positive pivots only."""
     m = len(S)
@@ -174,7 +173,7 @@ def eliminates(S):
     return True
 
 
-@njit(cache=True)
+@part
 def blocks_hold(S, q, work):
     """Whether every block S_QQ, |Q| <= q, is positive definite, up to the rounding stated in `closes`.
 
@@ -222,7 +221,7 @@ def blocks_hold(S, q, work):
     return work
 
 
-@njit(cache=True)
+@kernel
 def closes(M, error, inc, free, p, T, work):
     r"""Whether :math:`TI - M^*_{SS}` is positive definite for S = I + Q, every Q of at most p free features.
 

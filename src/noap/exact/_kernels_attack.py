@@ -1,16 +1,14 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """Attacks and chords as columns for the Schur test, and the ascent that finds a node's own direction."""
 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.exact._kernels_tighten import chord, worth
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
 
@@ -81,7 +79,7 @@ def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     r"""Bound from below what the attack gains at right angles to w.
 
@@ -122,7 +120,7 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     return best * (1.0 - 1e-13), best_nu
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt):
     """Build the columns of the response attack to w: y_j = kap_j a_j + dlt_j w, and alt_j a_j for the free features.
 
@@ -154,7 +152,7 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
             alt[c - n_inc] = grow * (1.0 - rho / ceil[c - n_inc])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt):
     """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu."""
     top = 0.0
@@ -168,7 +166,7 @@ def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, 
     return D, nu
 
 
-@njit(cache=True, nogil=True)
+@part
 def chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""Scaled diagonal dominance: whether every principal p x p block of a Schur complement is positive definite (p >= 3).
 
 Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 largest terms of every row.
@@ -8,7 +6,8 @@ Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 large
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 # Relative room in comparisons of ratios near 1: many times the rounding of the few operations behind them.
 MARGIN = 1e-12
@@ -23,7 +22,7 @@ STEPS, STEPS_AGAIN = np.int64(12), np.int64(8)
 CLOSED, INCLUDED_FAILS, FREE_FAILS = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@part
 def fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, row):
     """Compute a row of the Schur complement off its diagonal."""
     b = n_inc + f
@@ -48,7 +47,7 @@ def fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, row):
         c += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def above(x, m, tau):
     """Return how many of the first m entries exceed tau, and by how much in all."""
     count, excess = 0, 0.0
@@ -59,7 +58,7 @@ def above(x, m, tau):
     return count, excess
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def neighbours(x, m, tau):
     """Return the smallest entry above tau and the largest one below. Only a hint where to look for the next tau."""
     over, under = 1e300, -1.0
@@ -71,7 +70,7 @@ def neighbours(x, m, tau):
     return over, under
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_sum(x, m, q, tau, steps):
     """Bound the sum of the q largest of the first m entries of x, none negative, from above; returns (bound, tau).
 
@@ -109,7 +108,7 @@ def largest_sum(x, m, q, tau, steps):
     return best, best_tau
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm, glance, stored):
     """Test scaled diagonal dominance over the p - 1 largest entries of every row (p >= 3).
 
@@ -218,7 +217,7 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
     return FREE_FAILS, leading(d, m), best_measure
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d):
     """Return the third smallest ratio in eight rows: near the Perron vector all are equal, but for the odd one."""
     row, ratios = np.empty(m), np.empty(8)
@@ -237,7 +236,7 @@ def sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d):
     return ratios[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(row, scaled, m, few, many, guess, kept, where):
     """Keep the entries of a row that are above some edge when scaled, few to many of them; returns (how many, edge)."""
     low, high = 0.0, np.inf
@@ -269,7 +268,7 @@ def gather(row, scaled, m, few, many, guess, kept, where):
     return place, edge
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def leading(x, m):
     """Return the place of the largest of the first m entries, the first of them; of the first NaN if there is one."""
     top = 0
@@ -281,7 +280,7 @@ def leading(x, m):
     return top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean(x, m):
     """Return the mean of the first m entries."""
     total = 0.0
@@ -290,7 +289,7 @@ def mean(x, m):
     return total / max(m, 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spread(d, base, m):
     """Return the least and the largest of d / base."""
     low, high = np.inf, 0.0
@@ -300,7 +299,7 @@ def spread(d, base, m):
     return low, high * (1.0 + 1e-15)
 
 
-@njit(cache=True, nogil=True)
+@part
 def keep_scaling(d, m, idx, n_inc, warm):
     """Write the scaling back, its largest entry 1."""
     top = 0.0

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""One node of the search: tighten, test, and say how to branch.
 
 A node is a set of pairs (u, S): a unit direction u and a support S of at most k features. Its included features lie
@@ -11,8 +9,8 @@ worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel
 from noap.exact._kernels_attack import chord_columns, climb, respond
 from noap.exact._kernels_dominance import CLOSED, FREE_FAILS
 from noap.exact._kernels_schur import SCALED, schur
@@ -33,7 +31,7 @@ NO_TEST = -1
 NOWHERE = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look(
     A,
     rho,
@@ -188,7 +186,7 @@ def look(
     return BRANCH_INTERVAL, split, n_free, distance, NO_TEST, 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank(free, ceil, n_free, first, weight):
     """Put free feature number `first` in front, and behind it those with the largest weights."""
     for place in range(min(WAYS, n_free)):
@@ -203,7 +201,7 @@ def rank(free, ceil, n_free, first, weight):
         ceil[place], ceil[top] = ceil[top], ceil[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def examine(
     A,
     rho,

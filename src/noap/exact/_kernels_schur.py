@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The Schur test: whether every support I + Q with |Q| <= p stays at or below a threshold.
 
 With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every support stays at or below t if
@@ -15,15 +13,15 @@ p - 1 largest terms. Where that fails, and if so asked, S is left for the semide
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.exact._kernels_dominance import CLOSED, FREE_FAILS, INCLUDED_FAILS, MARGIN, STORED, dominance, fill_row
 
 # What is left open is scaled, for the semidefinite test.
 SCALED = 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def schur(
     A,
     g,
@@ -134,7 +132,7 @@ def schur(
     return SCALED, worst, measure
 
 
-@njit(cache=True, nogil=True)
+@part
 def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
     """Return the diagonal entry of the Schur complement for column b; fills `column` with its row of L^-1 M."""
     j = idx[b]
@@ -152,7 +150,7 @@ def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
     return diagonal
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pairs(S, m, room, fails):
     """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair."""
     worst, worst_ratio = -1, 0.0

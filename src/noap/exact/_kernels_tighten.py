@@ -1,12 +1,10 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """What the slabs of a node imply: lower ceilings, narrower intervals, signs, features that drop out."""
 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.exact._kernels_caps import cap
 
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
@@ -14,14 +12,14 @@ from noap.exact._kernels_caps import cap
 SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def worth(s, rho):
     """Return f(s) = (s - rho)_+^2."""
     x = s - rho
     return x * x if x > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@part
 def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
     """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0."""
     m = 0
@@ -49,7 +47,7 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
     return m, total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
     """Return upper bounds on a_i'u and on -a_i'u over the slabs.
 
@@ -72,7 +70,7 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
     return up, down
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
     """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
     size = n_inc + 2
@@ -116,7 +114,7 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
     return propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply. Returns (closed, n_free, U)."""
     kept = 0
@@ -165,7 +163,7 @@ def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
     return False, n_free, U
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chord(lo, hi, rho):
     """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2."""
     if hi * hi - lo * lo <= 1e-9 * hi * hi:
@@ -178,7 +176,7 @@ def chord(lo, hi, rho):
     return alpha, at_lo - alpha * lo * lo
 
 
-@njit(cache=True, nogil=True)
+@part
 def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 

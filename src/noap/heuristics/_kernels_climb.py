@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """The stages of ascent on S = X'X/n: starts, climbs to fixed points, exchanges of one feature.
 
 Vectors are rows of `positions` and `weights`; `distances` says what the adversary leaves of each, 0 for one that is
@@ -10,8 +8,8 @@ stop where an earlier one has been.
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.heuristics._kernels_steps import (
     alternate,
     distance,
@@ -28,7 +26,7 @@ STILL = 1e-4
 ALL_OPEN = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def code_of(positions, weights):
     """Return a number that is the same for the same support and differs otherwise but for a rare accident.
 
@@ -44,7 +42,7 @@ def code_of(positions, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def is_new(seen, code):
     """Return whether a support has not been seen, and remember it.
 
@@ -63,7 +61,7 @@ def is_new(seen, code):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def was_seen(seen, code):
     """Return whether a support is remembered."""
     mask = np.uint64(seen.shape[0] - 1)
@@ -75,7 +73,7 @@ def was_seen(seen, code):
     return False
 
 
-@njit(cache=True, nogil=True)
+@part
 def follow(loadings, rho, taken, positions, weights, magnitudes):
     """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
     largest(loadings, positions.shape[0], taken, positions, magnitudes)
@@ -85,7 +83,7 @@ def follow(loadings, rho, taken, positions, weights, magnitudes):
     return shrink_to_unit(weights, rho)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve(S, rho, rounds, still, positions, weights, block, product):
     """Alternate within the support of one vector, in place; returns its distance."""
     gather(S, positions, block)
@@ -93,7 +91,7 @@ def improve(S, rho, rounds, still, positions, weights, block, product):
     return distance(block, rho, weights, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refine(S, rho, rounds, positions, weights, distances):
     """Alternate within the support of every row, in place, and measure it."""
     k = positions.shape[1]
@@ -102,7 +100,7 @@ def refine(S, rho, rounds, positions, weights, distances):
         distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def orthonormalise(rows):
     """Make the rows orthonormal in place (modified Gram-Schmidt); one that depends on those before it becomes 0."""
     for i in range(rows.shape[0]):
@@ -113,7 +111,7 @@ def orthonormalise(rows):
         shrink_to_unit(rows[i], 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_at_features(S, rho, features, rounds, positions, weights, distances):
     """Start from each feature j: the pull of e_j is row j of S over |a_j|."""
     k, d = positions.shape[1], S.shape[0]
@@ -129,7 +127,7 @@ def start_at_features(S, rho, features, rounds, positions, weights, distances):
             distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_at_directions(S, rho, directions, rounds, positions, weights, distances):
     """Start from the k largest entries of each direction."""
     k, d = positions.shape[1], S.shape[0]
@@ -145,7 +143,7 @@ def start_at_directions(S, rho, directions, rounds, positions, weights, distance
             distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds, seen):
     """Bring the first `count` rows with supports not seen before to fixed points, in place; returns which arrived.
 
@@ -185,7 +183,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
     return arrived
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     """Return the `best` most promising exchanges of one feature of every row that lead to supports not seen before.
 

@@ -7,18 +7,15 @@ directions v_1..v_m with weights w plays against it. Both sides take small steps
 by a projected gradient step on the weighted sum. Whatever comes out is feasible, and is judged elsewhere.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Reason: Numba compiles these functions for the array types they meet; annotations would be ignored.
-
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel
 from noap.exact.sample_wise._kernels_ball import project, project_rows, squared_norm
 
 
-@njit(cache=True)
+@kernel
 def truncate(g, n_inc, p, place, value):
     """Keep g on the included columns and its p largest free entries, normalised; returns (size, their norm)."""
     total = 0.0
@@ -47,7 +44,7 @@ def truncate(g, n_inc, p, place, value):
     return size, total
 
 
-@njit(cache=True)
+@kernel
 def climb(M, n_inc, p, place, value, size, steps, g):
     """Take truncated power steps on M; returns (size, v'Mv), the direction in place and value."""
     energy = -1.0
@@ -70,7 +67,7 @@ def climb(M, n_inc, p, place, value, size, steps, g):
     return size, energy
 
 
-@njit(cache=True)
+@kernel
 def same(place, size, places, sizes, m):
     """Position of an attacker with the same support, or -1."""
     for a in range(m):
@@ -90,7 +87,7 @@ def same(place, size, places, sizes, m):
     return -1
 
 
-@njit(cache=True)
+@kernel
 def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, floor, share):
     """Add up to `most_new` directions above `floor`, found by climbing from the attackers and the largest diagonals.
 
@@ -187,7 +184,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, most_new, 
     return m, best
 
 
-@njit(cache=True)
+@kernel
 def curvature(places, values, sizes, weights, m, cols):
     """Largest eigenvalue of sum w v v' by power iteration, raised a little: the step length only."""
     x = np.zeros(cols)
@@ -220,7 +217,7 @@ def curvature(places, values, sizes, weights, m, cols):
     return max(1.05 * size, 1e-3)
 
 
-@njit(cache=True)
+@kernel
 def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, turns, clock, stride):
     """Take `turns` steps of both players; E, weights and energies are updated. Returns the largest energy."""
     n, cols = Y.shape
@@ -269,7 +266,7 @@ def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, turns
     return most
 
 
-@njit(cache=True)
+@kernel
 def respond(Y, v, n_inc, p, rho, E):
     """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows."""
     n, cols = Y.shape
@@ -309,7 +306,7 @@ def respond(Y, v, n_inc, p, rho, E):
     project_rows(E, n_inc, p, rho)
 
 
-@njit(cache=True)
+@kernel
 def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energies, m, rounds, clock, target, patience):
     """Recruit and play in turn until no known direction exceeds `target`, progress stalls, or the rounds are used.
 

@@ -11,13 +11,11 @@ for any d > 0. So only violating rows are eliminated next, each without those be
 closed.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Reason: Numba compiles these functions for the array types they meet; annotations would be ignored.
-
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 # Room in comparisons of ratios near 1: the sums of at most 1000 products behind them are off by less than 3e-13.
 MARGIN = 1e-12
@@ -31,7 +29,7 @@ ZERO = np.int64(0)
 COMPLETE, INCLUDED, TOO_MANY, TOO_LONG = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@part
 def violating_rows(C, cand, m, p, d, sums, top, rows):
     """Fill `rows` with the positions (in cand) of the rows that violate scaled dominance; returns how many.
 
@@ -83,7 +81,7 @@ def violating_rows(C, cand, m, p, d, sums, top, rows):
     return best
 
 
-@njit(cache=True)
+@part
 def first_complement(M, n_inc, t, room, C, diagonal):
     """Eliminate the included features; C receives the complement. Returns whether tI - M_II is positive definite."""
     size = M.shape[0]
@@ -118,7 +116,7 @@ def first_complement(M, n_inc, t, room, C, diagonal):
     return True
 
 
-@njit(cache=True)
+@part
 def emit(chosen, size, cand, m, supports, sizes, rest, rest_sizes, count):
     """Append one violating set and the features that may still join it."""
     for c in range(size):
@@ -129,7 +127,7 @@ def emit(chosen, size, cand, m, supports, sizes, rest, rest_sizes, count):
     rest_sizes[count] = m
 
 
-@njit(cache=True)
+@kernel
 def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_sizes):
     """List sets J of free features, |J| <= p, such that every support of the node above t contains some I + J.
 
@@ -278,7 +276,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
     return COMPLETE, count, work
 
 
-@njit(cache=True)
+@kernel
 def removable(M, n_inc, p, t, room, work_limit, dead):
     """Mark the free features that no support of the node above t contains; returns how many.
 
