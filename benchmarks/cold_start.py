@@ -25,9 +25,8 @@ from sklearn.datasets import load_wine
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
 feature_wise = noap.Problem(X, k=8, adversary=noap.FeatureWise(0.4 * np.sqrt(len(X))))
-vanilla = noap.Problem(X, k=8)
+vanilla = noap.Problem(X, k=8, adversary=noap.NoAdversary())
 sample_wise = noap.Problem(X, k=3, adversary=noap.SampleWise(0.5))
-start = cpu()
 """
 # What is run after the lines above, and the name of its row; the seconds are those that `tell` prints last.
 ENTRIES = {
