@@ -4,13 +4,14 @@ Run: python -m benchmarks.cold_start. Every entry includes the import of noap an
 the first check adds after the first solve. The last rows do all of it in one process.
 """
 
-import csv
 import os
 import subprocess
 import sys
 import tempfile
 
-from benchmarks.common import RESULTS, header, table
+from benchmarks import RESULTS
+from noap.measuring.environment import heading
+from noap.measuring.tables import frame_of, markdown, write_table
 
 _WINE = """
 import resource, numpy as np
@@ -54,22 +55,21 @@ def seconds(code: str, cache: str) -> float:
 
 
 def main() -> None:
-    rows: list[list[object]] = []
+    rows: list[dict[str, object]] = []
     for name, code in ENTRIES.items():
         with tempfile.TemporaryDirectory() as cache:
             cold = seconds(_WINE + code, cache)
             warm = seconds(_WINE + code, cache)
-        rows.append([name, round(cold, 1), round(warm, 1)])
-        print(*rows[-1])
+        rows.append({"what": name, "cold_cpu_s": round(cold, 1), "warm_cpu_s": round(warm, 1)})
+        print(rows[-1], flush=True)
     columns = ["what", "CPU seconds, empty cache", "CPU seconds, full cache"]
-    text = header("The first run") + (
-        "\nWine data (178 samples of 13 standardised measurements), k = 8, and k = 3 against the sample-wise "
+    text = heading("The first run") + (
+        "\n\nWine data (178 samples of 13 standardised measurements), k = 8, and k = 3 against the sample-wise "
         "adversary. Each row is an interpreter of its own, its import included; one thread. On a machine that others "
-        "use as well the figures are larger.\n\n" + table(columns, rows)
+        "use as well the figures are larger.\n\n" + markdown(columns, [list(row.values()) for row in rows])
     )
     (RESULTS / "cold_start.md").write_text(text, encoding="utf-8")
-    with (RESULTS / "cold_start.csv").open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file).writerows([["what", "cold_cpu_s", "warm_cpu_s"], *rows])
+    write_table(frame_of(rows), RESULTS / "cold_start.csv")
 
 
 if __name__ == "__main__":

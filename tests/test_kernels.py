@@ -16,13 +16,16 @@ from noap._kernels import kernel, reached_from, watched
 WORK = """
 import collections, json, warnings
 import numpy as np
-from numba.core import event
+from numba.core import dispatcher, event
 warnings.simplefilter("ignore")
 import noap, noap.exact.search
+from noap.exact.sample_wise import cones, portions, tree
 
 counts = collections.defaultdict(list)
 class Listener(event.Listener):
     def on_start(self, event):
+        if isinstance(event.data["dispatcher"], dispatcher.LiftedCode):
+            return  # the lines of a kernel that are Python's
         function = event.data["dispatcher"].py_func
         counts[function.__module__ + "." + function.__name__].append(str(event.data["args"]))
     def on_end(self, event):
@@ -33,7 +36,7 @@ def solved(X, k, adversary, **options):
     problem = noap.Problem(X, k=k, adversary=adversary)
     result = noap.solve(problem, **options)
     assert noap.verify(problem, result.certificate).ok
-    return dict(counts)
+    assert noap.verify(problem, result.certificate, time_limit=600).ok
 
 rng = np.random.default_rng(80)
 noise = rng.standard_normal((60, 24))
@@ -46,8 +49,14 @@ stages["feature-wise"] = sorted(counts)
 noap.exact.search._PATIENCE = 0.0  # the semidefinite test joins as soon as plain branching has had its turn
 solved(rng.standard_normal((80, 40)), 14, noap.NoAdversary(), node_limit=800)
 stages["vanilla"] = sorted(counts)
-for k, rho in ((3, 0.5), (4, 1.5)):
-    solved(spike[:30, :8], k, noap.SampleWise(rho), node_limit=40)
+for d, k, rho in ((8, 3, 0.5), (8, 4, 1.5), (3, 3, 0.5)):
+    solved((spike if d > k else noise)[:30, :d], k, noap.SampleWise(rho), node_limit=40)
+# Where memory is short, and on so many samples that they are worked on in portions.
+few = 0.99e-6 * tree.root_bytes(30, 8)
+solved(spike[:30, :8], 3, noap.SampleWise(0.5), memory_limit=few)
+portions.MOST_ROWS = cones.MOST_ROWS = 7
+for d in (3, 8):
+    solved((spike if d > 3 else noise)[:30, :d], 3, noap.SampleWise(0.5), node_limit=40)
 stages["sample-wise"] = sorted(counts)
 ours = {name: found for name, found in counts.items() if name.startswith("noap.")}
 print(json.dumps({"stages": stages, "twice": {name: found for name, found in ours.items() if len(found) > 1}}))
@@ -72,7 +81,8 @@ def test_nothing_is_compiled_before_it_is_needed(compiled):
     files = {name.rsplit(".", 1)[0] for name in feature_wise}
     assert not [file for file in files if "semidefinite" in file or "sample" in file or "cones" in file]
     assert "noap.exact._kernels_semidefinite.semidefinite" in compiled["stages"]["vanilla"]
-    assert "noap.exact.sample_wise._kernels_game.contest" in compiled["stages"]["sample-wise"]
+    for kernel in ("game.contest", "game.face", "cones.open_cones"):
+        assert f"noap.exact.sample_wise._kernels_{kernel}" in compiled["stages"]["sample-wise"]
 
 
 def deeper(x):

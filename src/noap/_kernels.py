@@ -15,8 +15,7 @@ __all__ = ["kernel", "part", "reached_from", "watched"]
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function that Python calls, on first use; kept in Numba's cache."""
-    options |= {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
-    made: Any = njit(**options)
+    made: Any = njit(**{"cache": True, "nogil": True, "no_cfunc_wrapper": True} | options)
     return made if function is None else made(function)
 
 
@@ -61,4 +60,4 @@ class _Listener(event.Listener):
 
     def _tell(self, dispatcher: Any) -> None:
         if dispatcher.py_func.__module__.startswith("noap."):
-            self._report(self._total - len(self._left), self._total, dispatcher.__name__)
+            self._report(self._total - len(self._left), self._total, dispatcher.py_func.__name__)

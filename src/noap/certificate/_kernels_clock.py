@@ -20,7 +20,7 @@ def late(clock, operations):
     return _look(clock)
 
 
-@part
+@part(nogil=False)  # Python's clock needs the lock that the other kernels do without, and Numba warns of that
 def _look(clock):
     """Whether the clock says that time is up."""
     clock[SINCE] = 0.0

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from noap._kernels import kernel, part
+from noap._kernels import kernel
 from noap.exact._kernels_tighten import chord, worth
 
 

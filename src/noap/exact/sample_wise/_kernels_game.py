@@ -16,6 +16,8 @@ from noap.exact.sample_wise._kernels_ball import project, project_rows, squared_
 
 # Directions that join in one round at most, and the share of all weight that they start with.
 MOST_NEW, SHARE = 8, 0.1
+# Steps of a climb; as an argument, a constant and an integer from Python would be two types.
+STEPS = 12
 # How fast weights move at first.
 STRIDE = 5.0
 
@@ -50,10 +52,10 @@ def truncate(g, n_inc, p, place, value):
 
 
 @kernel
-def climb(M, n_inc, p, place, value, size, steps, g):
+def climb(M, n_inc, p, place, value, size, g):
     """Take truncated power steps on M; returns (size, v'Mv), the direction in place and value."""
     energy = -1.0
-    for step in range(steps + 1):
+    for step in range(STEPS + 1):
         for j in range(len(g)):
             g[j] = 0.0
         for c in range(size):
@@ -65,7 +67,7 @@ def climb(M, n_inc, p, place, value, size, steps, g):
         new = 0.0
         for c in range(size):
             new += value[c] * g[place[c]]
-        if step == steps or new <= energy * (1.0 + 1e-7):
+        if step == STEPS or new <= energy * (1.0 + 1e-7):
             return size, max(new, energy)
         energy = new
         size, _ = truncate(g, n_inc, p, place, value)
@@ -132,7 +134,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
                     for i in range(cols):
                         g[j] += M[i, j]
             size, _ = truncate(g, n_inc, p, place, value)
-        size, energy = climb(M, n_inc, p, place, value, size, 12, g)
+        size, energy = climb(M, n_inc, p, place, value, size, g)
         found[s] = -energy
         found_size[s] = size
         for c in range(size):
