@@ -132,7 +132,10 @@ def test_measuring_has_one_machinery():
 
 
 # What the checker may use beside its own files: the validated problem, and elementary helpers.
-CHECKER = ["_compiled", "_files", "_validate", "adversaries", "errors", "linalg.outward", "linalg.types", "problem"]
+CHECKER = [
+    "_compiled", "_files", "_kernels", "_validate",
+    "adversaries", "errors", "linalg.outward", "linalg.types", "problem",
+]  # fmt: skip
 
 
 def test_the_checker_uses_no_code_that_finds_answers():

@@ -11,7 +11,7 @@ import noap
 from judge import feature_wise_optimum, sample_wise_optimum
 from noap.certificate.bounds import bound_above
 from noap.certificate.certificate import Claim
-from noap.certificate.deadline import Deadline
+from noap.certificate.limits import Limits
 from noap.certificate.witness import value_below
 from noap.errors import InvalidProblem
 from noap.heuristics import live, oracle
@@ -117,7 +117,7 @@ def test_checker_refuses_strangers(stranger):
     with pytest.raises(InvalidProblem, match=name):
         value_below(problem, certificate.places, certificate.weights)
     for part in (problem, noap.Problem(X, k=3, adversary=stranger.rescaled(0.0))):
-        bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Deadline(None))
+        bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Limits())
         assert bound == np.inf
         assert "says nothing about" in reason
 
