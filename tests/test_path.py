@@ -326,3 +326,24 @@ def test_the_band_has_no_opinion_outside_the_path():
     for rho in (0.5, 2.5, np.nan, [1.5, 3.0]):
         with pytest.raises(InvalidProblem, match="range of the path, 1 to 2"):
             path.band(rho)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "words"),
+    [
+        ("exact", {"node_limit": 0}, "node_limit must be a positive integer"),
+        ("exact", {"memory_limit": "much"}, "memory_limit must be a positive number"),
+        ("ascent", {"keep": 0}, "keep must be a positive integer"),
+        ("ppm", {"iterate": "first"}, "iterate must be 'last' or 'best'"),
+        ("exact", {"depth": 3}, "depth is not an option of method 'exact'"),
+        ("exact", {"gap": -1.0}, "gap must be a finite number"),
+    ],
+)
+def test_options_are_checked_before_anything_is_solved(method, options, words, monkeypatch):
+    from noap import _methods
+
+    monkeypatch.setattr(_methods, "ascent", None)
+    with pytest.raises(InvalidProblem, match=words):
+        noap.path(np.eye(3), 1, method=method, **options)
+    with pytest.raises(InvalidProblem, match=words):  # also where nothing would be left to solve
+        noap.solve(noap.Problem(np.eye(3), k=1, adversary=noap.FeatureWise(9.0)), method, **options)

@@ -1,30 +1,18 @@
-"""One door to every method."""
+"""One entry to every method."""
 
-import inspect
 import warnings
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from noap._controls import Controls, Stopped
-from noap.adversaries.base import vector_of
+from noap._controls import Controls
+from noap._methods import METHODS
 from noap.errors import InvalidProblem, NoapWarning
-from noap.heuristics.ascent import Funnel, ascent, compile_ascent
-from noap.heuristics.oracle import oracle_of
-from noap.heuristics.ppm import ppm
-from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
-from noap.linalg.types import FloatArray
-from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
-from noap.result import Limit, Result, zero_result
+from noap.result import Result, zero_result
 
-__all__ = ["solve"]
-
-# The exact method gives its heuristic this share of the time at most: the rest is for the proof.
-_ASCENT_SHARE = 0.3
+__all__ = ["check_call", "checked_options", "solve"]
 
 
 def solve(
@@ -82,16 +70,10 @@ def solve(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if not isinstance(method, str) or method not in _METHODS:
-        raise InvalidProblem(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}.")
-    runner = _METHODS[method]()
-    known = _options_of(runner)
-    for name in options:
-        if name not in known:
-            raise InvalidProblem(
-                f"{name} is not an option of method {method!r}; it takes {', '.join(known) or 'none'}."
-            )
+    _require_known(method)
     controls = Controls.checked(gap, time_limit, random_state, progress)
+    chosen = METHODS[method]()
+    checked = checked_options(problem, method, options)
     problem.check_unchanged()
     if problem.optimum_is_zero:
         warnings.warn(
@@ -101,122 +83,32 @@ def solve(
             stacklevel=2,
         )
         return zero_result(problem, method, controls.gap)
-    return runner(problem, controls, **options)
+    return chosen.run(problem, controls, checked)
 
 
-@cache
-def _options_of(runner: Callable[..., Result]) -> list[str]:
-    return [name for name in inspect.signature(runner).parameters if name not in ("problem", "controls")]
+# Options of `solve` itself.
+_SHARED = ("gap", "time_limit", "random_state", "progress")
 
 
-def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls) -> Result:
-    return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
+def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -> Any:
+    """Return the options that are a method's own, checked; those of `solve` itself are passed over."""
+    chosen = METHODS[method]()
+    own = {name: given for name, given in options.items() if name not in _SHARED}
+    for name in own:
+        if name not in chosen.options:
+            raise InvalidProblem(
+                f"{name} is not an option of method {method!r}; it takes {', '.join(chosen.options) or 'none'}."
+            )
+    return chosen.check(problem, **own)
 
 
-def _run_ascent(problem: Problem, controls: Controls, keep: int = 96, polish: int = 24, max_steps: int = 60) -> Result:
-    v = _ascended(problem, controls, Funnel(keep, polish, max_steps))
-    return _heuristic(problem, "ascent", v, controls)
+def check_call(problem: Problem, method: str, settings: Mapping[str, Any]) -> None:
+    """Raise InvalidProblem if `solve` would refuse these settings; nothing is solved."""
+    _require_known(method)
+    Controls.checked(*(settings[name] for name in _SHARED))
+    checked_options(problem, method, settings)
 
 
-def _ascended(
-    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
-) -> FloatArray:
-    """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
-    v: FloatArray = np.zeros(problem.n_features)
-    v[int(np.argmax(problem.column_norms))] = 1.0  # what ascent yields first
-    check = check or controls.check
-    controls.started += compile_ascent(problem)
-    try:
-        for better in ascent(problem, controls.rng, funnel, check):
-            v = better
-            check()
-        controls.limit = None  # it finished, if late
-    except Stopped:
-        pass
-    except KeyboardInterrupt:
-        controls.limit = Limit.INTERRUPTED
-    return v
-
-
-def _run_exact(
-    problem: Problem,
-    controls: Controls,
-    node_limit: int | None = None,
-    memory_limit: float | None = None,
-    certificate: bool = True,
-) -> Result:
-    from noap.exact.door import proved_result, require_provable  # loads Numba
-
-    require_provable(problem)
-    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
-    return proved_result(
-        problem,
-        controls,
-        v,
-        asked_gap=controls.gap,
-        node_limit=node_limit,
-        memory_limit=memory_limit,
-        certificate=certificate,
-    )
-
-
-def _run_spca(problem: Problem, controls: Controls, start: ArrayLike | None = None, iterations: int = 100) -> Result:
-    return _heuristic(problem, "spca", _vanilla(problem, start, iterations), controls)
-
-
-def _run_ppm(
-    problem: Problem,
-    controls: Controls,
-    start: ArrayLike | None = None,
-    iterations: int = 1000,
-    tolerance: float = 1e-6,
-    iterate: str = "last",
-) -> Result:
-    # The paper's start is the vanilla answer (caption of its second figure).
-    first = _vanilla(problem, None, 100) if start is None else _start(problem, start)
-    v = ppm(
-        oracle_of(problem),
-        problem.k,
-        first,
-        iterations=iterations,
-        tolerance=tolerance,
-        iterate=iterate,
-        controls=controls,
-    )
-    return _heuristic(problem, "ppm", v, controls)
-
-
-def _vanilla(problem: Problem, start: ArrayLike | None, iterations: int) -> FloatArray:
-    S, k = problem.gram, problem.k
-    first = truncated_leading_eigenvector(S, k) if start is None else _start(problem, start)
-    return truncated_power(S, k, first, iterations)
-
-
-def _start(problem: Problem, start: ArrayLike) -> FloatArray:
-    v = vector_of(start, problem.n_features)
-    if not (np.isfinite(v).all() and v.any()):
-        raise InvalidProblem("start must be a finite vector that is not zero.")
-    return unit(keep_top_k(v[None, :], problem.k)[0])
-
-
-def _mip() -> Callable[..., Result]:
-    from noap.mip.run import run_mip
-
-    return run_mip
-
-
-def _mip_r() -> Callable[..., Result]:
-    from noap.mip.run import run_mip_r
-
-    return run_mip_r
-
-
-# Each entry gives its method when called: what is not asked for is not imported.
-_METHODS: dict[str, Callable[[], Callable[..., Result]]] = {
-    "exact": lambda: _run_exact,
-    "mip": _mip,
-    "mip-r": _mip_r,
-    "ascent": lambda: _run_ascent,
-    "ppm": lambda: _run_ppm,
-    "spca": lambda: _run_spca,
-}
+def _require_known(method: Any) -> None:
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidProblem(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")

@@ -15,6 +15,7 @@ from noap.linalg.types import Data, FloatArray
 __all__ = [
     "Samples",
     "Symmetric",
+    "as_count",
     "as_covariance",
     "as_megabytes",
     "as_names",
@@ -44,6 +45,13 @@ def as_sparsity(k: Any, d: int) -> int:
     if sparsity > d:
         raise InvalidProblem(f"k must be at most the number of features, {d}, got {sparsity}.")
     return sparsity
+
+
+def as_count(name: str, given: Any) -> int:
+    """Return an option that counts something as a positive int."""
+    if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)) or given < 1:
+        raise InvalidProblem(f"{name} must be a positive integer, got {given!r}.")
+    return int(given)
 
 
 def as_seconds(time_limit: Any) -> float | None:

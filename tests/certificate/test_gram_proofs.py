@@ -91,11 +91,12 @@ def test_trees_with_every_kind_of_node_and_test_verify(noise):
 def from_poor_start(problem):
     """The search has to find better vectors itself: nodes are looked at again, at a higher level."""
     from noap._controls import Controls
+    from noap._limits import Limits
     from noap.exact.search import solve_gram
 
     v = np.zeros(problem.n_features)
     v[np.argmax(problem.column_norms)] = 1.0
-    outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), v, certificate=True)
+    outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), v, Limits(keep_proof=True))
     result = dataclasses.replace(
         noap.solve(problem, method="ascent"), v=outcome.v, bound=outcome.bound, bound_proof="rigorous",
         proof=outcome.proof,

@@ -240,6 +240,7 @@ def test_scale_does_not_matter(exponent):
 def test_a_better_vector_in_the_tree_keeps_the_node_whole():
     # Poor starts make the search find its own incumbents; each time the node is examined again.
     from noap._controls import Controls
+    from noap._limits import Limits
     from noap.exact.search import solve_gram
 
     for seed in range(25):
@@ -249,7 +250,7 @@ def test_a_better_vector_in_the_tree_keeps_the_node_whole():
         best = noap.solve(problem)
         worst = np.zeros(30)
         worst[np.argmax(problem.column_norms)] = 1.0
-        outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), worst)
+        outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), worst, Limits())
         values = [point.value for point in outcome.trace]
         assert (np.diff(values) >= 0).all()
         assert problem.value(outcome.v) == pytest.approx(best.value, rel=2e-4)

@@ -11,6 +11,7 @@ import pytest
 import judge
 import noap
 from noap._controls import Controls, Stopped
+from noap._limits import Limits
 from noap.exact.sample_wise import cones as cones_module
 from noap.exact.sample_wise import portions as portions_module
 from noap.exact.sample_wise import tree as tree_module
@@ -171,7 +172,7 @@ def test_memory_is_heard_before_it_is_taken(share):
     v = noap.solve(problem, method="ascent").v
     best = noap.solve(problem)
     limit = share * 4 * X.nbytes / 1e6
-    outcome = solve_sample_wise(problem, Controls.checked(1e-4, None, 0, False), v, memory_limit=limit)
+    outcome = solve_sample_wise(problem, Controls.checked(1e-4, None, 0, False), v, Limits(megabytes=limit))
     assert best.value <= outcome.bound <= crude_bound(problem) * (1 + 1e-9)
 
 

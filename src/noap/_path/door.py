@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from noap._path.family import Family
 from noap._path.path import Path
 from noap._path.sweep import Sweep
-from noap._path.warm import quietly
+from noap._solve import check_call
 from noap.adversaries import FeatureWise
 from noap.adversaries.base import Adversary
 from noap.errors import InvalidProblem, NoapWarning
@@ -118,8 +118,8 @@ def path(
         families = [Family.of(X, one, adversary) for one in sorted(set(k))]
     else:
         families = [Family.of(X, k, adversary)]
-    # Where the optimum is 0 every method checks its options and does nothing else.
-    quietly(families[0].at(2 * families[0].rho_max), method, **settings)
+    for family in families:
+        check_call(family.base, method, settings)
 
     found: list[Path] = []
     for family in families:

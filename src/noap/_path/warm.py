@@ -1,13 +1,14 @@
 """A point of a path, from what its neighbours found."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from noap._controls import Controls
-from noap._solve import solve
+from noap._limits import Limits
+from noap._solve import checked_options, solve
 from noap.errors import NoapWarning
 from noap.heuristics.batch import truncate
 from noap.heuristics.live import live_climber
@@ -91,35 +92,27 @@ class Task:
 
     def _exact(self) -> Result:
         gap = float(self.options["gap"])
-        asked = self.options.get("node_limit")
+        limits = checked_options(self.problem, "exact", self.options)
         v = self._ascended() if self.start is None else self.start
         if self.problem.adversary.gram_suffices:  # sample by sample, a node is not cheap enough to try it twice
-            few = _WARM_NODES if asked is None else min(_WARM_NODES, asked)
+            few = replace(limits, nodes=_WARM_NODES if limits.nodes is None else min(_WARM_NODES, limits.nodes))
             first = self._proved(v, _SHARE * gap, few)
             # Whatever it proved counts, also if its own gap was not reached.
-            if first.gap <= gap or first.limit is not Limit.NODES or few == asked:
+            if first.gap <= gap or first.limit is not Limit.NODES or few == limits:
                 return first
             v = first.v
         if self.start is not None:
             v = _better(self.problem, v, self._ascended())
-        return self._proved(v, gap, asked)
+        return self._proved(v, gap, limits)
 
     def _ascended(self) -> FloatArray:
         shared = {name: self.options[name] for name in ("time_limit", "random_state")}
         return quietly(self.problem, "ascent", **shared).v
 
-    def _proved(self, v: FloatArray, gap: float, node_limit: int | None) -> Result:
+    def _proved(self, v: FloatArray, gap: float, limits: Limits) -> Result:
         from noap.exact.door import proved_result  # loads Numba
 
         controls = Controls.checked(
             gap, self.options["time_limit"], self.options["random_state"], self.options["progress"]
         )
-        return proved_result(
-            self.problem,
-            controls,
-            v,
-            asked_gap=float(self.options["gap"]),
-            node_limit=node_limit,
-            memory_limit=self.options.get("memory_limit"),
-            certificate=self.options.get("certificate", True),
-        )
+        return proved_result(self.problem, controls, v, limits, asked_gap=float(self.options["gap"]))

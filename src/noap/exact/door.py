@@ -1,6 +1,5 @@
 """Which search proves which adversary, and the compilation of its kernels before the clock runs."""
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,9 +8,9 @@ import numpy as np
 
 from noap._compiled import compile_once
 from noap._controls import Controls
+from noap._limits import Limits
 from noap._progress import SearchLine
 from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
-from noap.errors import InvalidProblem
 from noap.exact.outcome import Outcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -43,48 +42,19 @@ def require_provable(problem: Problem) -> None:
     require_served(problem.adversary, SERVES, "Method 'exact'")
 
 
-def prove(
-    problem: Problem,
-    controls: Controls,
-    v: FloatArray,
-    *,
-    node_limit: int | None,
-    memory_limit: float | None,
-    certificate: bool,
-) -> Outcome:
+def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -> Outcome:
     """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
-    if not isinstance(certificate, bool):
-        raise InvalidProblem(f"certificate must be True or False, got {certificate!r}.")
-    if node_limit is not None and not (_is(numbers.Integral, node_limit) and node_limit > 0):
-        raise InvalidProblem(f"node_limit must be a positive integer or None, got {node_limit!r}.")
-    if memory_limit is not None and not (_is(numbers.Real, memory_limit) and 0 < memory_limit < float("inf")):
-        raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
     search = _search_for(problem)
     _compile(search, controls)
     with SearchLine(controls.progress) as line:
-        return search.solve(
-            problem,
-            controls,
-            v,
-            node_limit=node_limit,
-            memory_limit=memory_limit,
-            certificate=certificate,
-            report=line.report,
-        )
+        return search.solve(problem, controls, v, limits, line.report)
 
 
 def proved_result(
-    problem: Problem,
-    controls: Controls,
-    v: FloatArray,
-    *,
-    asked_gap: float,
-    node_limit: int | None = None,
-    memory_limit: float | None = None,
-    certificate: bool = True,
+    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, *, asked_gap: float | None = None
 ) -> Result:
-    """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`."""
-    outcome = prove(problem, controls, v, node_limit=node_limit, memory_limit=memory_limit, certificate=certificate)
+    """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
+    outcome = prove(problem, controls, v, limits)
     result = Result(
         problem,
         "exact",
@@ -94,17 +64,13 @@ def proved_result(
         limit=outcome.limit,
         nodes=outcome.nodes,
         seconds=controls.seconds,
-        asked_gap=asked_gap,
+        asked_gap=controls.gap if asked_gap is None else asked_gap,
         trace=outcome.trace,
         proof=outcome.proof,
     )
     if result.status is Status.FEASIBLE and result.limit is None:
         return replace(result, messages=(_ALL_THAT_DOUBLES_PROVE,))
     return result
-
-
-def _is(kind: type, given: object) -> bool:
-    return isinstance(given, kind) and not isinstance(given, bool)
 
 
 def _search_for(problem: Problem) -> _Search:
@@ -129,7 +95,7 @@ def _compile(search: _Search, controls: Controls) -> None:
 
     def trial() -> None:
         tried = Controls.checked(1e-2, None, 0, False)
-        search.solve(search.trial, tried, np.array([1.0, 0.0, 0.0]))
+        search.solve(search.trial, tried, np.array([1.0, 0.0, 0.0]), Limits())
         if tried.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noap._controls import Controls
+from noap._limits import Limits
 from noap.certificate.gram_proof import GramProof
 from noap.exact._kernels_semidefinite import MOST
 from noap.exact.instance import GramInstance, Incumbent
@@ -39,10 +40,7 @@ def solve_gram(
     problem: Problem,
     controls: Controls,
     v: FloatArray,
-    *,
-    node_limit: int | None = None,
-    memory_limit: float | None = None,
-    certificate: bool = False,
+    limits: Limits,
     report: Callable[[TracePoint, int], None] | None = None,
 ) -> Outcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow.
@@ -55,15 +53,11 @@ def solve_gram(
         Gap and time limit.
     v : array of shape (d,)
         A good k-sparse unit vector to start from.
-    node_limit : int, optional
-    memory_limit : float, optional
-        Megabytes for the search beside X'X: its work space, its open nodes and the record of its proof.
-    certificate : bool
-        Whether to keep the tree as a proof.
+    limits : Limits
     report : callable, optional
         Told now and then where the search stands, and how many features it still considers.
     """
-    return Search(problem, controls, v, node_limit, memory_limit, certificate, report).run()
+    return Search(problem, controls, v, limits, report).run()
 
 
 class Search:
@@ -74,14 +68,11 @@ class Search:
         problem: Problem,
         controls: Controls,
         v: FloatArray,
-        node_limit: int | None,
-        memory_limit: float | None,
-        certificate: bool,
+        limits: Limits,
         report: Callable[[TracePoint, int], None] | None,
     ) -> None:
         self.problem, self.controls, self.asked_gap = problem, controls, controls.gap
-        self.node_limit, self.memory_limit, self.report = node_limit, memory_limit, report
-        self.certificate = certificate
+        self.limits, self.report = limits, report
         self.record: Record | None = None  # of the refutation that proved the bound
         self.instance = GramInstance.of(problem)
         self.incumbent = Incumbent(self.instance, v[self.instance.live])
@@ -115,7 +106,7 @@ class Search:
         )
 
     def _proof(self) -> GramProof | None:
-        if not self.certificate:
+        if not self.limits.keep_proof:
             return None
         if self.record is None:
             return GramProof.trivial(self._reported_bound())
@@ -160,7 +151,7 @@ class Search:
 
     def refutation(self, gap: float, manner: Manner) -> Refutation:
         """Return a refutation of the gap that has not begun."""
-        record = Record() if self.certificate else None
+        record = Record() if self.limits.keep_proof else None
         return Refutation(self.instance, self.incumbent, gap, self.workspace, manner, record)
 
     def advance(self, refutation: Refutation, nodes: int, work: float = TURN_WORK) -> None:
@@ -173,7 +164,7 @@ class Search:
             self.nodes += refutation.advance()
             if self.incumbent.value > before:
                 self._note()
-        if self.memory_limit is not None and self._bytes() > 1e6 * self.memory_limit:
+        if self.limits.bytes is not None and self._bytes() > self.limits.bytes:
             self.controls.limit = Limit.MEMORY
         if self.report is not None:
             self.report(self._point(), refutation.features_left)
@@ -202,7 +193,7 @@ class Search:
         """Whether a limit is reached."""
         if self.controls.expired():
             return True
-        if self.node_limit is not None and self.nodes >= self.node_limit:
+        if self.limits.nodes is not None and self.nodes >= self.limits.nodes:
             self.controls.limit = Limit.NODES
         return self.controls.limit is not None
 
