@@ -170,8 +170,8 @@ class Result:
         """What the numbers prove."""
         if math.isinf(self.bound):
             return Status.HEURISTIC
-        slack = max(self.asked_gap * self.value, rounding_allowance(self.value, self.problem.scale))
-        if self.bound_proof == "rigorous" and self.bound - self.value <= slack:
+        left_by_rounding = self.bound - self.value <= rounding_allowance(self.value, self.problem.scale)
+        if self.bound_proof == "rigorous" and (self.gap <= self.asked_gap or left_by_rounding):
             return Status.OPTIMAL
         return Status.FEASIBLE
 

@@ -49,18 +49,20 @@ def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: Fl
     corners = _lower_hull(x, y)
     x, y = x[corners], y[corners]
     inside = (at >= x[0]) & (at <= x[-1])
-    right = np.clip(np.searchsorted(x, at), 1, max(len(x) - 1, 1))
+    asked = at[inside]
+    right = np.clip(np.searchsorted(x, asked), 1, max(len(x) - 1, 1))
     if x.size == 1:
         limits[inside] = np.minimum(limits[inside], y[0] ** 2)
         return limits
     left = right - 1
-    # Both weights are computed from differences, so nothing cancels where the chord comes close to 0.
+    # Both weights are computed from differences, so nothing cancels where the chord comes close to 0; and before they
+    # meet the bounds, so that no product of two small numbers vanishes.
     width = x[right] - x[left]
-    chord = ((x[right] - at) * y[left] + (at - x[left]) * y[right]) / width
+    chord = ((x[right] - asked) / width) * y[left] + ((asked - x[left]) / width) * y[right]
     squares = (chord * _OUTWARD) ** 2
     # A square that is next to nothing may have been rounded down by more than the factor covers.
     squares = np.where((squares < _TINY) & (chord > 0), np.nextafter(squares, np.inf), squares)
-    limits[inside] = np.minimum(limits, squares)[inside]
+    limits[inside] = np.minimum(limits[inside], squares)
     return limits
 
 

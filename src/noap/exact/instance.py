@@ -71,6 +71,13 @@ class GramInstance:
             rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
         return cls(A, rho, min(problem.k, len(live)), live, norms, scale, slack, offset, unit)
 
+    def inside(self, v: FloatArray) -> FloatArray:
+        """Return what a direction of the problem is on the live features; the longest of them if it is nothing."""
+        cut = v[self.live].astype(np.float64)
+        if not cut.any():
+            cut[int(np.argmax(self.norms))] = 1.0
+        return cut
+
 
 def _live(problem: Problem) -> BoolArray:
     """Mask of the features that can be non-zero in an optimum of the matrix that the search works on.

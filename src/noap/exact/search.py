@@ -75,7 +75,7 @@ class Search:
         self.limits, self.report = limits, report
         self.record: Record | None = None  # of the refutation that proved the bound
         self.instance = GramInstance.of(problem)
-        self.incumbent = Incumbent(self.instance, v[self.instance.live])
+        self.incumbent = Incumbent(self.instance, self.instance.inside(v))
         self.workspace = Workspace(self.instance)
         self.root_price = PLAIN.price(len(self.instance.norms), self.instance.k)
         # What needs no search: the k largest f(|a_j|).

@@ -83,7 +83,7 @@ class SampleClimber:
                 break
             leader = self.measured(self.oracle.refine(leader.batch, _FINAL_ROUNDS))
             moved = self.measured(ascend(self.oracle, leader.batch, self.k, 1))
-            if moved.distances[0] <= _IMPROVED * leader.distances[0]:
+            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * leader.distances[0]:
                 break
             leader = moved
         return leader
