@@ -82,9 +82,12 @@ class GramProver:
         return features**2 * (_SEMIDEFINITE_PRICE if semidefinite else 1) + included**2 * features // _STEPS
 
     def _sharply(self, place: int, node: GramNode, T: float) -> GramNode | None:
-        """Return what is left of a piece: chords are its own, and attacks are tried with either kind of column."""
+        """Return what is left of a piece: chords are its own, and attacks are tried with either kind of column.
+
+        A leaf without a test was empty for the search. Where rounding leaves something of it, chords have a say.
+        """
         left, test = self._tightened(node, T), self.proof.test[place]
-        if left is not None and test == CHORDS:
+        if left is not None and test in (CHORDS, NO_TEST):
             roots = np.array([chord(lo, hi, self.data.r_lo)[0] for lo, hi in zip(left.lo, left.hi, strict=True)])
             left, _ = self._schur(left, T, roots, None, 0.0, True)
         elif left is not None and test == ATTACK:
