@@ -57,7 +57,7 @@ def imports(path):
 
 # Layers from the bottom up: a module may import its own layer's package and anything below it.
 LAYERS = [
-    ["errors", "_version", "linalg", "_compiled", "_files"],
+    ["errors", "_version", "linalg", "_compiled", "_kernels", "_files"],
     ["adversaries"],
     ["_validate", "_preprocess", "_moments", "problem", "metrics", "theory"],
     ["certificate"],

@@ -11,6 +11,7 @@ from rational import U, dot, float_above, float_below, known, root_below
 import noap
 from noap.certificate import _kernels_gram_test as test_kernels
 from noap.certificate import _kernels_gram_tighten as kernels
+from noap.certificate._kernels_gram_semidefinite import definite
 from noap.certificate.limits import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
@@ -200,6 +201,9 @@ def test_no_test_closes_a_pair_that_is_worth_more():
                         data.A, data.eps, data.top, data.r_lo, data.r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
                         free, ceil, len(free), is_chords, roots, float(nu), number % 2 == 0, S, fails, scaling, NEVER,
                     )  # fmt: skip
+                    if verdict == test_kernels.UNDOMINATED:
+                        closed = definite(S, len(free), k - len(inc), NEVER)
+                        verdict = test_kernels.ALL if closed else test_kernels.ALONE
                     if T == pair.T:
                         assert verdict != test_kernels.ALL
                         assert not (alone and verdict == test_kernels.ALONE)

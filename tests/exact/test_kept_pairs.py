@@ -16,6 +16,8 @@ from noap.exact import _kernels_attack as attack
 from noap.exact import _kernels_node as node
 from noap.exact import _kernels_tighten as kernels
 from noap.exact._kernels_dominance import CLOSED
+from noap.exact._kernels_schur import SCALED, schur
+from noap.exact._kernels_semidefinite import semidefinite
 from noap.exact.instance import GramInstance, Incumbent
 from noap.exact.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
 
@@ -148,10 +150,13 @@ def test_chords_close_no_pair_that_is_worth_more(strong):
         ulps = 4.0 * pair.k * (pair.k + 3) * 1.2e-16
         for T in (pair.T, 0.9 * pair.T, 2 * pair.T):
             kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
-            verdict, _, _ = attack.chord_test(
-                pair.A, pair.rho, T, p, np.zeros(len(pair.A)), inc, lo, hi, n_inc, free, ceil, n_free, ulps,
-                pair.scale, np.append(inc, free), kap, dlt, alt, S, W, fails, warm, glance, strong,
+            threshold = T - attack.chord_columns(pair.rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt)
+            verdict, _, _ = schur(
+                pair.A, np.zeros(len(pair.A)), kap, dlt, alt, np.append(inc, free), n_inc, n_free, threshold, 0.0, p,
+                ulps * (threshold + pair.scale), S, W, fails, warm, glance, strong,
             )  # fmt: skip
+            if verdict == SCALED and semidefinite(S, n_free, p, np.empty(n_free)):
+                verdict = CLOSED
             check_verdict(pair, T, verdict, inc, free, p, fails)
             closed += verdict == CLOSED
     assert closed > 50
@@ -172,9 +177,12 @@ def test_attacks_close_no_pair_that_is_worth_more(at_best):
             if g is None:
                 continue
             kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
-            verdict, _, _, _ = attack.attack_test(
-                pair.A, pair.rho, T, p, g, inc, lo, hi, n_inc, free, ceil, n_free, ulps, pair.scale, at_best,
-                np.append(inc, free), kap, dlt, alt, S, W, fails, warm, glance,
+            D, nu = attack.respond(
+                pair.A, pair.rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt
+            )
+            verdict, _, _ = schur(
+                pair.A, g, kap, dlt, alt, np.append(inc, free), n_inc, n_free, T + D, D / T, p,
+                ulps * (T + D + (1.0 + pair.rho * nu) * pair.scale), S, W, fails, warm, glance, False,
             )  # fmt: skip
             check_verdict(pair, T, verdict, inc, free, p, fails)
             closed += verdict == CLOSED
@@ -203,6 +211,7 @@ def test_a_node_never_loses_a_better_pair():
             action, argument, n_free, distance, _, _ = node.look(
                 pair.A, pair.rho, pair.k, T, pair.scale, g, inc, sign, lo, hi, len(inc), free, ceil, len(free),
                 np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)), np.zeros(d, dtype=bool),
+                np.ones((5, d)), False,
             )  # fmt: skip
             if action == node.DONE and argument == node.AGAIN:
                 assert distance**2 > T

@@ -116,7 +116,7 @@ def test_the_response_is_feasible_and_exact_at_its_direction(seed):
     rng, Y, n_inc, p, rho = draw_node(seed)
     v = node_direction(rng, n_inc, Y.shape[1], p)
     E = np.zeros(Y.shape)
-    respond(Y, v, n_inc, p, rho, E)
+    respond(Y, v, n_inc, p, rho, E, 30)
     assert all(ball_norm(e, n_inc, p) <= rho for e in E)
     assert (((Y + E) @ v) ** 2).sum() == pytest.approx(robust(Y, v, rho), rel=1e-9, abs=1e-12)
 
@@ -172,7 +172,7 @@ def test_the_attack_on_one_support_is_feasible_and_no_worse_than_the_response(se
     Y = rng.standard_normal((int(rng.integers(1, 12)), k))
     v = best_direction(Y, rho, rng.standard_normal((4, k)))
     E, response = hold_down(Y, rho, v, 1e-3), np.zeros(Y.shape)
-    respond(Y, v, k, 0, rho, response)
+    respond(Y, v, k, 0, rho, response, 30)
     assert np.linalg.norm(E, axis=1).max() <= rho
     reached, start = (np.linalg.norm(Y + A, 2) ** 2 for A in (E, response))
     assert robust(Y, v, rho) <= reached * (1 + 1e-12) + 1e-14

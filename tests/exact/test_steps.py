@@ -149,8 +149,9 @@ def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, t
     S, W = np.empty((n_free, n_free)), np.empty((max(n_inc, 1), n_free))
     threshold = level * max(top, 1e-3)
     verdict, worst, _ = schur_kernels.schur(
-        A, g, kap, dlt, np.full(n_free, -1.0), idx, n_inc, n_free, threshold, tilt, p, 1e-12 * threshold, S, W, fails
-    )
+        A, g, kap, dlt, np.full(n_free, -1.0), idx, n_inc, n_free, threshold, tilt, p, 1e-12 * threshold, S, W, fails,
+        np.ones(d), False, False,
+    )  # fmt: skip
     if verdict == schur_kernels.CLOSED:
         assert top <= threshold
     elif verdict == schur_kernels.FREE_FAILS:

@@ -1,13 +1,12 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """A look at the clock from within the kernels, so that no step of a check, however long, outlasts its limit by much."""
 
-from numba import njit, objmode
+from numba import objmode
 
+from noap._kernels import part
 from noap.certificate.limits import GONE, MOMENT, SINCE, STRIDE, now
 
 
-@njit(cache=True)
+@part
 def late(clock, operations):
     """Whether time is up: note so many elementary operations, and look at the clock when there were enough of them.
 
@@ -21,7 +20,7 @@ def late(clock, operations):
     return _look(clock)
 
 
-@njit(cache=True)
+@part(nogil=False)  # Python's clock needs the lock that the other kernels do without, and Numba warns of that
 def _look(clock):
     """Whether the clock says that time is up."""
     clock[SINCE] = 0.0

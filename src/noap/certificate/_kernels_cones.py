@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""Re-proving a bound on one support by simplicial cones.
 
 Let :math:`p_1..p_k` generate a cone, and let c satisfy :math:`c^\top p_m > 0`. A unit vector :math:`v = \sum t_m p_m`,
@@ -14,8 +12,8 @@ then, which is checked to be representable. All generators of a cone lie in one 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.certificate._kernels_clock import late
 
 U = 2.0**-53
@@ -25,13 +23,13 @@ OPEN, DEEP = -1, -2
 _CUTS = 16
 
 
-@njit(cache=True)
+@kernel
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)
 
 
-@njit(cache=True)
+@kernel
 def centre(P, W, c):
     """Fill c with a vector that has nearly equal inner products with all p_m/|p_m|; W is work space, k by k + 1.
 
@@ -68,7 +66,7 @@ def centre(P, W, c):
         c[a] = x / W[a, a]
 
 
-@njit(cache=True)
+@kernel
 def reaches(P, W, c, tau):
     """Fill tau with at least |c|/c'p_m; returns False if some c'p_m is not certainly positive."""
     k = len(P)
@@ -98,7 +96,7 @@ def reaches(P, W, c, tau):
     return False
 
 
-@njit(cache=True)
+@kernel
 def below(scores, lengths, tau, size, r, T, k):
     """Whether g(tau p) is certainly at most T; scores are the computed y_i'p, size is at least |p|.
 
@@ -115,7 +113,7 @@ def below(scores, lengths, tau, size, r, T, k):
     return total <= limit
 
 
-@njit(cache=True)
+@part
 def cone_holds(P, scores, slot, lengths, r, T, W, c, tau):
     """Whether the cone's bound is at most T; slot[m] tells which row of `scores` belongs to generator m."""
     k = len(P)
@@ -128,7 +126,7 @@ def cone_holds(P, scores, slot, lengths, r, T, W, c, tau):
     return holds
 
 
-@njit(cache=True)
+@kernel
 def widest(P):
     """Return the two generators at the largest angle."""
     k = len(P)
@@ -146,7 +144,7 @@ def widest(P):
     return first, second
 
 
-@njit(cache=True)
+@kernel
 def cut(a, b, q):
     """Fill q with a + b, halved if its length may reach 2; returns whether q is exact."""
     square = 0.0
@@ -166,7 +164,7 @@ def cut(a, b, q):
     return True
 
 
-@njit(cache=True)
+@part
 def facing(Y, orthant, r):
     """Return the rows of Y that may exceed r in an orthant, columns turned so that it is the positive one.
 
@@ -193,7 +191,7 @@ def facing(Y, orthant, r):
     return kept[:m].copy()
 
 
-@njit(cache=True)
+@part
 def orthant_holds(Y, r, T, most, deepest, clock):
     """Whether g(v) <= T for every unit v of the positive orthant, shown with at most `most` cones.
 
@@ -274,7 +272,7 @@ def orthant_holds(Y, r, T, most, deepest, clock):
         used += 1
 
 
-@njit(cache=True)
+@kernel
 def cones_hold(Y, r, T, most, deepest, clock):
     """Whether g(v) <= T for every unit v; `most` and the result count the cones of all orthants together.
 

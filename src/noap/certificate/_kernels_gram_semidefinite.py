@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The semidefinite test of a Gram proof: every p x p block of a Schur complement S at once, where dominance fails.
 
 For any scaling :math:`w > 0` let N be the matrix with entries :math:`w_i S_{ij} w_j`. If P is symmetric with the
@@ -14,8 +12,8 @@ rounding; what shows that it will do is a Cholesky factorisation, with room for 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.certificate._kernels_clock import late
 from noap.certificate._kernels_gram_tighten import U, gamma
 
@@ -26,7 +24,7 @@ MOST_FEATURES = 400
 _NEAR = 0.03
 
 
-@njit(cache=True)
+@kernel
 def definite(S, m, p, clock):
     """Whether every p x p block of the leading m x m part of S is positive definite; False if that is not found out.
 
@@ -82,7 +80,7 @@ def definite(S, m, p, clock):
     return False
 
 
-@njit(cache=True)
+@part
 def _clip_level(X, m, p, t):
     """Return about the t at which the entries of X stick out by p in all, by Newton's method."""
     for _ in range(30):
@@ -102,7 +100,7 @@ def _clip_level(X, m, p, t):
     return t
 
 
-@njit(cache=True)
+@kernel
 def _factors(N, multiplier, m, p, t):
     """Whether P - (p - 1) t I has a Cholesky factor, P = N + multiplier off the diagonal, with |multiplier_ij| <= t.
 

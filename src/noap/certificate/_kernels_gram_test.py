@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The Schur test of a Gram proof: every support :math:`S = I + Q`, :math:`|Q| \le p`, at once.
 
 Columns :math:`y_j` with :math:`f(s_j) \le (y_j^\top u)^2 + \beta_j` make a pair worth at most
@@ -10,14 +8,15 @@ chosen freely; A, eps, top and r_lo are as in the file beside this one, and rho 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.certificate._kernels_clock import late
-from noap.certificate._kernels_gram_semidefinite import definite
 from noap.certificate._kernels_gram_tighten import U, gamma, offset, worth_up
 
-# What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is.
-NOTHING, ALONE, ALL = range(3)
+# What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is. UNDOMINATED is
+# ALONE with a Schur complement that dominance left open: the semidefinite test may show ALL. It is called for apart:
+# few proofs ever need it compiled.
+NOTHING, ALONE, ALL, UNDOMINATED = range(4)
 # Turns of the dominance scaling.
 _TURNS = 60
 # How far nu (ceil - rho) may pass 1 for a feature that leans towards w and is still counted there.
@@ -25,9 +24,11 @@ _OVER = 1e-5
 # How far |a_j'w| may stay below rho, relatively, for a feature that is counted as leaning towards w. Any may be, and
 # where a_j'w = rho the search and the checker would otherwise decide by their last digits, and not alike.
 _TIED = 1e-12
+# Roundings of a share of a column, and of an entry of M. To Numba a Python integer is a type of its own.
+_SHARE, _ENTRY = np.int64(20), np.int64(24)
 
 
-@njit(cache=True)
+@kernel
 def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     """Return D, at most rho times what the attack gains at right angles as nu counts it, and at least 0.
 
@@ -49,7 +50,7 @@ def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     return max(r_lo * total * (1.0 - 4.0 * U), 0.0)
 
 
-@njit(cache=True)
+@kernel
 def columns(
     A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, kap, dlt, alt
 ):
@@ -100,7 +101,7 @@ def columns(
             square = share * share * A[i, i] + 2.0 * share * lean * s + lean * lean
             # Rounding of the terms. None of them is negative, so a smaller share is as good.
             heft = (share * math.sqrt(top) + abs(lean)) * (math.sqrt(top) + abs(lean))
-            square += share * share * eps + 2.0 * share * abs(lean) * g_eps + gamma(20) * heft * 1.0001
+            square += share * share * eps + 2.0 * share * abs(lean) * g_eps + gamma(_SHARE) * heft * 1.0001
             if square > r_lo * r_lo * (1.0 - 4.0 * U):
                 fit = r_lo / math.sqrt(square) * (1.0 - 8.0 * U)
                 share *= fit
@@ -116,13 +117,13 @@ def columns(
     return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
 
 
-@njit(cache=True)
+@kernel
 def shrunk(ceil, r_lo):
     """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
     return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
 
 
-@njit(cache=True)
+@kernel
 def schur_test(
     A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
     S, fails, scaling, clock,
@@ -131,7 +132,8 @@ def schur_test(
 
     |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. `scaling`,
     positive, has an entry for every feature of the problem: where to begin looking for a d that dominates, and left
-    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, or ALL if none does; less if time is up.
+    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, ALL if none does, or UNDOMINATED, with
+    the Schur complement in S; NOTHING or UNDOMINATED if time is up.
     """
     n_all, p = n_inc + n_free, k - n_inc
     kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
@@ -159,7 +161,7 @@ def schur_test(
     slip = most_kap * g_eps + most_dlt * w_eps
     off += tilt * (2.0 * length + slip) * slip * 1.0001
     size = length * length * (1.0 + tilt)
-    off += gamma(24) * size
+    off += gamma(_ENTRY) * size
     # A partial elimination that succeeds is exact for a matrix whose entries differ by at most gamma(k + 3) times the
     # geometric means of its diagonal, plus the entry itself: as a block of k by k, k times that.
     room = k * (off + gamma(k + 4) * (t + size)) * 1.001
@@ -190,14 +192,16 @@ def schur_test(
         if late(clock, 2.0 * n_inc * n_inc):
             return NOTHING
         diagonal[f] = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
-        W[:, f] = column
+        for c in range(n_inc):
+            W[c, f] = column[c]
         if shrink and alt[f] >= 0.0 and n_inc > 0:
             kept_kap, kept_dlt = kap[b], dlt[b]
             kap[b], dlt[b] = alt[f], 0.0
             other = eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, free[f], t - room, L, column)
             if other > diagonal[f]:
                 diagonal[f] = other
-                W[:, f] = column
+                for c in range(n_inc):
+                    W[c, f] = column[c]
             else:
                 kap[b], dlt[b] = kept_kap, kept_dlt
         fails[f] = not diagonal[f] > 0.0
@@ -225,28 +229,27 @@ def schur_test(
     d = np.empty(n_free)
     for f in range(n_free):
         d[f] = scaling[free[f]]
-    closed = dominates(S, n_free, p, d, clock)
-    if not closed:
-        d[:] = 1.0
-        closed = dominates(S, n_free, p, d, clock)
-    if closed:
+    for _ in range(2):
+        if dominates(S, n_free, p, d, clock):
+            for f in range(n_free):
+                scaling[free[f]] = d[f]
+                fails[f] = False
+            return ALL
         for f in range(n_free):
-            scaling[free[f]] = d[f]
-    else:
-        closed = definite(S, n_free, p, clock)
+            d[f] = 1.0
     for f in range(n_free):
-        fails[f] = not closed
-    return ALL if closed else ALONE
+        fails[f] = True
+    return UNDOMINATED
 
 
-@njit(cache=True)
+@kernel
 def product(A, g, kap, dlt, tilt, x, i, y, j):
     """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
     wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
     return kap[x] * kap[y] * A[i, j] + kap[x] * g[i] * dlt[y] + dlt[x] * wy + tilt * wx * wy
 
 
-@njit(cache=True)
+@part
 def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
     """Return the diagonal entry of the Schur complement for column b, feature j; fills its row of the factor."""
     value = t - product(A, g, kap, dlt, tilt, b, j, b, j)
@@ -259,10 +262,12 @@ def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
     return value
 
 
-@njit(cache=True)
+@kernel
 def minors(S, m, fails):
     """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
-    single = fails[:m].copy()
+    single = np.empty(m, dtype=np.bool_)
+    for f in range(m):
+        single[f] = fails[f]
     clean = True
     for f in range(m):
         for e in range(f):
@@ -278,7 +283,7 @@ def minors(S, m, fails):
     return clean
 
 
-@njit(cache=True)
+@kernel
 def dominates(S, m, p, d, clock):
     """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i.
 

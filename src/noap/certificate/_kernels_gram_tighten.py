@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""What the slabs and worths of a node of a Gram proof imply, for the real numbers and not for their rounding.
 
 The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
@@ -13,40 +11,41 @@ enter is then evaluated with an allowance for every rounding error. U is the uni
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.certificate._kernels_clock import late
 
 U = 2.0**-53
 
 # Rounds of tightening; sweeps of the multipliers, for included and for free features.
 _ROUNDS = 3
-_SWEEPS, _FREE_SWEEPS = 4, 2
+# To Numba a Python integer is a type of its own, for which it would compile the callee once more.
+_SWEEPS, _FREE_SWEEPS = np.int64(4), np.int64(2)
 # A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
 _BLUNT = 1.0 - 1e-14
 
 
-@njit(cache=True)
+@kernel
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)
 
 
-@njit(cache=True)
+@kernel
 def worth_up(s, r_lo):
     """Return at least f(s) = (s - rho)_+^2."""
     x = s - r_lo
     return x * x * (1.0 + 8.0 * U) + 1e-300 if x > 0.0 else 0.0
 
 
-@njit(cache=True)
+@kernel
 def worth_down(s, r):
     """Return at most (s - r)_+^2."""
     x = s - r
     return max(x * x * (1.0 - 8.0 * U) - 1e-300, 0.0) if x > 0.0 else 0.0
 
 
-@njit(cache=True)
+@kernel
 def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
     """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
     r = cc
@@ -80,7 +79,7 @@ def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
             break
 
 
-@njit(cache=True)
+@kernel
 def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sweeps, cb, mu, q, z, size):
     r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
 
@@ -122,7 +121,7 @@ def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sw
     return most if most < np.inf else np.inf  # numbers that overflowed, and NaN, say nothing
 
 
-@njit(cache=True)
+@kernel
 def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
     """Collect the slabs: one per signed included feature, and sum wedge_a a_inc[a]'u >= tau if tau > 0."""
     m = 0
@@ -154,7 +153,7 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
     return m
 
 
-@njit(cache=True)
+@kernel
 def chord(lo, hi, r_lo):
     """Return (root, beta) of the chord of f, as a function of s^2, on [lo, hi]."""
     at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
@@ -164,7 +163,7 @@ def chord(lo, hi, r_lo):
     return root, offset(lo, hi, r_lo, root)
 
 
-@njit(cache=True)
+@kernel
 def offset(lo, hi, r_lo, root):
     """Return beta with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
     at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
@@ -173,7 +172,7 @@ def offset(lo, hi, r_lo, root):
     return beta + 4.0 * U * (at_hi + high * high)
 
 
-@njit(cache=True)
+@part
 def cholesky_holds(P, n):
     """Whether the elimination of the symmetric matrix P, done in place, meets positive pivots only."""
     for a in range(n):
@@ -190,7 +189,7 @@ def cholesky_holds(P, n):
     return True
 
 
-@njit(cache=True)
+@part
 def product(P, Q, n, clock):
     """Return PQ for n x n matrices; rows are left out where time is up."""
     found = np.empty((n, n))
@@ -205,7 +204,7 @@ def product(P, Q, n, clock):
     return found
 
 
-@njit(cache=True)
+@kernel
 def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock):
     r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
 
@@ -286,7 +285,7 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
     return 0.0
 
 
-@njit(cache=True)
+@kernel
 def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
     """Draw what slabs and worths imply, in place. Returns (closed, n_free); less is drawn where time is up."""
     size = n_inc + 1
@@ -301,15 +300,21 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
             if late(clock, 40.0 * n_inc * n_inc):
                 return False, n_free
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
-            skip = -1
+            skip = m  # the slab of the feature itself is left out; m stands for none
             for j in range(m):
                 if which[j] == a:
                     skip = j
-            if m - (1 if skip >= 0 else 0) == 0:
+            if m - (1 if skip < m else 0) == 0:
                 continue
-            i = inc[a]
-            up = reach(A, eps, top, i, 1.0, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft)
-            down = reach(A, eps, top, i, -1.0, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft)
+            up, down = 0.0, 0.0
+            for direction in (1.0, -1.0):
+                most = reach(
+                    A, eps, top, inc[a], direction, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft
+                )
+                if direction > 0.0:
+                    up = most
+                else:
+                    down = most
             if sign[a] == 0:
                 if up < lo[a] and down < lo[a]:
                     return True, n_free
@@ -337,7 +342,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
                 for direction in (1.0, -1.0):
                     if most < ceil[f]:
                         up = reach(
-                            A, eps, top, free[f], direction, inc, n_inc, coef, B, low, high, m, -1, _FREE_SWEEPS,
+                            A, eps, top, free[f], direction, inc, n_inc, coef, B, low, high, m, m, _FREE_SWEEPS,
                             cb, mu, q, z, heft,
                         )  # fmt: skip
                         most = max(most, up)
@@ -356,7 +361,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
     return False, n_free
 
 
-@njit(cache=True)
+@kernel
 def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
     best = np.zeros(max(p, 1))

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""Re-proving a node of a sample-wise proof by an attack: every function errs on the side of the larger optimum.
 
 A node has included features I, free features F and p places: its directions have support in :math:`I \cup Q`,
@@ -10,8 +8,8 @@ the unit roundoff, r at most the budget. The theorems are in docs/certificate-fo
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.certificate._kernels_clock import late
 
 U = 2.0**-53
@@ -19,15 +17,17 @@ U = 2.0**-53
 _TURNS = 8
 # A square below this may have lost digits to underflow.
 _TINY = 1e-290
+# Zero, which as a Python integer would be to Numba a type of its own, and compile the callee once more.
+_ZERO = np.int64(0)
 
 
-@njit(cache=True)
+@kernel
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)
 
 
-@njit(cache=True)
+@part
 def ball_square(e, n_inc, p, top):
     """Return the computed N(e)^2 of a row whose first n_inc entries are the included ones; `top` is work space.
 
@@ -57,7 +57,7 @@ def ball_square(e, n_inc, p, top):
     return total
 
 
-@njit(cache=True)
+@kernel
 def lengths_up(Y, n_inc, p):
     """Return at least N(y_i), for every row."""
     top = np.empty(max(p, 1))
@@ -68,7 +68,7 @@ def lengths_up(Y, n_inc, p):
     return found
 
 
-@njit(cache=True)
+@kernel
 def confine(Y, E, n_inc, p, r):
     """Change E, in place, so that N(e_i) <= r in every row: scaled down where it must be.
 
@@ -79,11 +79,13 @@ def confine(Y, E, n_inc, p, r):
     lengths = lengths_up(Y, n_inc, p)
     for i in range(Y.shape[0]):
         if lengths[i] <= r:
-            E[i] = -Y[i]
+            for j in range(Y.shape[1]):
+                E[i, j] = -Y[i, j]
             continue
         square = ball_square(E[i], n_inc, p, top) + _TINY
         if not square < np.inf:
-            E[i] = 0.0
+            for j in range(Y.shape[1]):
+                E[i, j] = 0.0
         elif square * (1.0 + gamma(terms + 6)) > r * r * (1.0 - 4.0 * U):
             # The root of the computed square is N(e) to (terms + 1)/2 + 1 ulps; the quotient, the two products and the
             # rounding of every entry of the scaled row are four more.
@@ -92,14 +94,16 @@ def confine(Y, E, n_inc, p, r):
                 E[i, j] *= factor
 
 
-@njit(cache=True)
+@part
 def violating(C, m, q, rows, clock):
     """Fill `rows` with rows that may violate d_j > the sum of the q - 1 largest C_jl d_l, for the best d found.
 
     C holds |S_jl|/sqrt(S_jj S_ll). Every row that is not named certainly satisfies the inequality for that d. Returns
     how many are named.
     """
-    d, sums, top = np.ones(m), np.empty(m), np.empty(q - 1)
+    d, sums, top = np.empty(m), np.empty(m), np.empty(q - 1)
+    for f in range(m):
+        d[f] = 1.0
     # C is off by 5 ulps per entry, the products and sums by q more, all of one sign.
     limit = 1.0 - gamma(q + 16)
     best = m + 1
@@ -144,7 +148,7 @@ def violating(C, m, q, rows, clock):
     return best
 
 
-@njit(cache=True)
+@kernel
 def complement(S, j, keep, m):
     """Return the Schur complement of row j of S on the m rows `keep`, as computed, exactly symmetric."""
     D = np.empty((m, m))
@@ -159,7 +163,7 @@ def complement(S, j, keep, m):
     return D
 
 
-@njit(cache=True)
+@part
 def eliminates(S, clock):
     """Whether the elimination of all of S, in place, meets positive pivots only; False if time is up before."""
     m = len(S)
@@ -174,7 +178,7 @@ def eliminates(S, clock):
     return True
 
 
-@njit(cache=True)
+@part
 def blocks_hold(S, q, work, clock):
     """Whether every block S_QQ, |Q| <= q, is positive definite, up to the rounding stated in `closes`.
 
@@ -213,7 +217,7 @@ def blocks_hold(S, q, work, clock):
     keep = np.empty(m, dtype=np.int64)
     for c in range(count):
         gone[rows[c]] = True
-        left = 0
+        left = _ZERO
         for e in range(m):
             if not gone[e]:
                 keep[left] = e
@@ -224,7 +228,7 @@ def blocks_hold(S, q, work, clock):
     return work
 
 
-@njit(cache=True)
+@kernel
 def closes(M, error, inc, free, p, T, work, clock):
     r"""Whether :math:`TI - M^*_{SS}` is positive definite for S = I + Q, every Q of at most p free features.
 
@@ -259,8 +263,11 @@ def closes(M, error, inc, free, p, T, work, clock):
         A[a, a] += T - room
     if p >= m:
         return work if eliminates(A, clock) else -1
+    rest = np.empty(total, dtype=np.int64)
+    for a in range(total):
+        rest[a] = a + 1
     for _ in range(n_inc):
         if not A[0, 0] > 0.0 or late(clock, 1.0 * A.size):
             return -1
-        A = complement(A, 0, np.arange(1, len(A)), len(A) - 1)
+        A = complement(A, _ZERO, rest, len(A) - 1)
     return blocks_hold(A, min(p, m), work, clock)

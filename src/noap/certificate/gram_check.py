@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noap._compiled import is_compiled, tell
+from noap._compiled import compiling
 from noap.certificate._kernels_gram_test import schur_test
+from noap.certificate._kernels_gram_tighten import tighten
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_node import GramNode
 from noap.certificate.gram_proof import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
@@ -40,11 +41,10 @@ def check_gram(
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
-    if not is_compiled(schur_test):
-        tell("compiling the checker's kernels, once; later runs start at once.")
     walk = _Walk(data, k, proof, raised, lift, claims, limits)
     try:
-        walk.run()
+        with compiling((schur_test, tighten), "the checker"):
+            walk.run()
     except (_Refused, NoLength) as refused:
         return math.inf, str(refused)
     except (ArithmeticError, np.linalg.LinAlgError):

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from noap.certificate._kernels_gram_semidefinite import MOST_FEATURES
-from noap.certificate._kernels_gram_test import ALL, NOTHING, schur_test
+from noap.certificate._kernels_gram_semidefinite import MOST_FEATURES, definite
+from noap.certificate._kernels_gram_test import ALL, ALONE, NOTHING, UNDOMINATED, schur_test
 from noap.certificate._kernels_gram_tighten import chord, tighten
 from noap.certificate.gram_data import GramData
 from noap.certificate.gram_node import GramNode
@@ -145,6 +145,9 @@ class GramProver:
             chords, roots, nu, shrink, self._S, fails, self._scaling, self.limits.clock,
         )  # fmt: skip
         self.limits.settle()
+        if shown == UNDOMINATED:
+            shown = ALL if definite(self._S, m, self.k - len(node.inc), self.limits.clock) else ALONE
+            self.limits.settle()
         return None if shown == ALL else node.only(fails), shown != NOTHING
 
     def _roots(self, place: int, node: GramNode) -> FloatArray:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._compiled import is_compiled, tell
+from noap._compiled import compiling
 from noap.certificate import _kernels_sample as kernels
 from noap.certificate._kernels_cones import DEEP, cones_hold
 from noap.certificate.limits import Limits
@@ -75,10 +75,9 @@ def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, limits
     reason = proof.broken_tree()
     if reason is not None:
         return reason
-    if not is_compiled(kernels.closes):
-        tell("compiling the checker's kernels, once; later runs start at once.")
     try:
-        _Walk(data, k, proof, T, limits).run()
+        with compiling((kernels.closes, kernels.confine), "the checker"):
+            _Walk(data, k, proof, T, limits).run()
     except _Refused as refused:
         return str(refused)
     return None

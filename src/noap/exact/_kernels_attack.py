@@ -1,17 +1,14 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """Attacks and chords as columns for the Schur test, and the ascent that finds a node's own direction."""
 
 import math
 
 import numpy as np
-from numba import njit
 
-from noap.exact._kernels_schur import schur
+from noap._kernels import kernel
 from noap.exact._kernels_tighten import chord, worth
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
 
@@ -82,7 +79,7 @@ def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     return best
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     r"""Bound from below what the attack gains at right angles to w.
 
@@ -123,7 +120,7 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     return best * (1.0 - 1e-13), best_nu
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt):
     """Build the columns of the response attack to w: y_j = kap_j a_j + dlt_j w, and alt_j a_j for the free features.
 
@@ -155,34 +152,9 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
             alt[c - n_inc] = grow * (1.0 - rho / ceil[c - n_inc])
 
 
-@njit(cache=True, nogil=True)
-def attack_test(
-    A,
-    rho,
-    T,
-    p,
-    g,
-    inc,
-    lo,
-    hi,
-    n_inc,
-    free,
-    ceil,
-    n_free,
-    ulps,
-    scale,
-    at_best,
-    idx,
-    kap,
-    dlt,
-    alt,
-    S,
-    W,
-    fails,
-    warm,
-    glance,
-):
-    """Run the Schur test of the response attack to w, with its orthogonal gain. Returns its verdict, and nu."""
+@kernel
+def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt):
+    """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu."""
     top = 0.0
     for f in range(n_free):
         if abs(g[free[f]]) >= rho:
@@ -190,44 +162,16 @@ def attack_test(
     D, nu = gain(rho, T, g, inc, lo, hi, n_inc, top, at_best)
     if D <= 0.0:
         D, nu = 0.0, 0.0
-    tilt = D / T
     attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
-    # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
-    room = ulps * (T + D + (1.0 + rho * nu) * scale)
-    verdict, worst, measure = schur(
-        A, g, kap, dlt, alt, idx, n_inc, n_free, T + D, tilt, p, room, S, W, fails, warm, glance, False
-    )
-    return verdict, worst, measure, nu
+    return D, nu
 
 
-@njit(cache=True, nogil=True)
-def chord_test(
-    A,
-    rho,
-    T,
-    p,
-    g,
-    inc,
-    lo,
-    hi,
-    n_inc,
-    free,
-    ceil,
-    n_free,
-    ulps,
-    scale,
-    idx,
-    kap,
-    dlt,
-    alt,
-    S,
-    W,
-    fails,
-    warm,
-    glance,
-    strong=False,
-):
-    """Run the Schur test of the chords on the included features, and of the free ones shrunk towards their ceilings."""
+@kernel
+def chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt):
+    """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
+
+    Returns the sum of the offsets beta.
+    """
     betas = 0.0
     for a in range(n_inc):
         alpha, beta = chord(lo[a], hi[a], rho)
@@ -238,5 +182,4 @@ def chord_test(
         kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
         dlt[n_inc + f] = 0.0
         alt[f] = -1.0
-    room = ulps * (T - betas + scale)
-    return schur(A, g, kap, dlt, alt, idx, n_inc, n_free, T - betas, 0.0, p, room, S, W, fails, warm, glance, strong)
+    return betas

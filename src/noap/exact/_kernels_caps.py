@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""Bounds on :math:`c^\top u` over a ball cut by slabs.
 
 The direction u lies in the unit ball and satisfies :math:`l_j \le b_j^\top u \le h_j`. For any multipliers mu,
@@ -13,13 +11,13 @@ inner products.
 
 import math
 
-from numba import njit
+from noap._kernels import kernel
 
 # Room for rounding: the inner products carry relative errors of a few ulps per term.
 _ULPS = 4.5e-16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
     """Return an upper bound on c'u.
 

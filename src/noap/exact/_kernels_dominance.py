@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""Scaled diagonal dominance: whether every principal p x p block of a Schur complement is positive definite (p >= 3).
 
 Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 largest terms of every row.
@@ -8,7 +6,8 @@ Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 large
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 # Relative room in comparisons of ratios near 1: many times the rounding of the few operations behind them.
 MARGIN = 1e-12
@@ -16,10 +15,14 @@ MARGIN = 1e-12
 # test is not worth running.
 STORED, HOPELESS = 640, 1.03
 
+# Steps of `largest_sum` on a new row, and from where the last turn left it. To Numba a Python integer is a type of its
+# own, for which it would compile the callee once more.
+STEPS, STEPS_AGAIN = np.int64(12), np.int64(8)
+
 CLOSED, INCLUDED_FAILS, FREE_FAILS = 0, 1, 2
 
 
-@njit(cache=True, nogil=True)
+@part
 def fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, row):
     """Compute a row of the Schur complement off its diagonal."""
     b = n_inc + f
@@ -44,7 +47,7 @@ def fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, row):
         c += 1
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def above(x, m, tau):
     """Return how many of the first m entries exceed tau, and by how much in all."""
     count, excess = 0, 0.0
@@ -55,7 +58,7 @@ def above(x, m, tau):
     return count, excess
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def neighbours(x, m, tau):
     """Return the smallest entry above tau and the largest one below. Only a hint where to look for the next tau."""
     over, under = 1e300, -1.0
@@ -67,7 +70,7 @@ def neighbours(x, m, tau):
     return over, under
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest_sum(x, m, q, tau, steps):
     """Bound the sum of the q largest of the first m entries of x, none negative, from above; returns (bound, tau).
 
@@ -105,7 +108,7 @@ def largest_sum(x, m, q, tau, steps):
     return best, best_tau
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm, glance, stored):
     """Test scaled diagonal dominance over the p - 1 largest entries of every row (p >= 3).
 
@@ -127,7 +130,10 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
         d[f] = warm[idx[n_inc + f]]
         if m <= 128:
             d[f] = math.sqrt(d[f])
-    low, high = spread(d, np.ones(m), m)
+    base = np.empty(m)
+    for f in range(m):
+        base[f] = 1.0
+    low, high = spread(d, base, m)
     cold = low >= 0.999 * high
     if glance and m >= 128 and n_inc > 0 and (m > 640 or not cold):
         ratio = sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d)
@@ -138,9 +144,10 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
     whole = m <= max(stored, many)
     row, scaled, sums = np.empty(m), np.empty(m), np.empty(m)
     J = np.empty((1, 1), dtype=np.int32) if whole else np.empty((m, many), dtype=np.int32)
-    held = np.full(m, m)
-    tau, edge = np.full(m, -1.0), np.zeros(m)
-    base = d.copy()
+    held = np.empty(m, dtype=np.int64)
+    tau, edge = np.empty(m), np.empty(m)
+    for f in range(m):
+        held[f], tau[f], edge[f] = m, -1.0, 0.0
     best_measure, last = np.inf, np.inf
     builds, build = 0, True
     for turn in range(40):
@@ -158,7 +165,8 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
                         scaled[e] = row[e] * d[e]
                     held[f], edge[f] = gather(row, scaled, m, few, many, guess, X[f], J[f])
                     guess = edge[f]
-            base[:] = d
+            for f in range(m):
+                base[f] = d[f]
             builds += 1
         low, stretch = spread(d, base, m)
         # With the kept entries alone the ratios are a guess, the one that guides d; `proved` is with the others.
@@ -173,13 +181,16 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
                 j = J[f]
                 for e in range(h):
                     scaled[e] = x[e] * d[j[e]]
-            if tau[f] < 0.0:
-                sums[f], tau[f] = largest_sum(scaled, h, q, mean(scaled, h), 12)
-            else:
-                sums[f], tau[f] = largest_sum(scaled, h, q, tau[f], 8)
+            begin, steps = tau[f], STEPS_AGAIN
+            if begin < 0.0:
+                begin, steps = mean(scaled, h), STEPS
+            sums[f], tau[f] = largest_sum(scaled, h, q, begin, steps)
             total = sums[f]
             if not whole and tau[f] < edge[f] * stretch:
-                total, _ = largest_sum(scaled, h, q, edge[f] * stretch, 1)
+                _, excess = above(scaled, h, edge[f] * stretch)
+                total = q * (edge[f] * stretch) + excess
+                if not total < np.inf:
+                    total = np.inf  # what is not a number must not slip through the maximum below
             largest = max(largest, sums[f] / d[f])
             smallest = min(smallest, sums[f] / d[f])
             biggest = max(biggest, sums[f])
@@ -203,10 +214,10 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
         build = not whole and builds < 4 and (largest < 1.0 or (turn % 4 == 3 and stretch > 1.3 * low))
     keep_scaling(d, m, idx, n_inc, warm)
     # d has turned towards the feature that the others lean on: the one to branch on.
-    return FREE_FAILS, np.argmax(d), best_measure
+    return FREE_FAILS, leading(d, m), best_measure
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d):
     """Return the third smallest ratio in eight rows: near the Perron vector all are equal, but for the odd one."""
     row, ratios = np.empty(m), np.empty(8)
@@ -216,13 +227,16 @@ def sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d):
         row[f] = 0.0
         for e in range(m):
             row[e] = abs(row[e]) * root[e] * d[e]
-        total, _ = largest_sum(row, m, q, mean(row, m), 12)
-        ratios[s] = total * root[f] / d[f]
-    ratios.sort()
+        total, _ = largest_sum(row, m, q, mean(row, m), STEPS)
+        ratio, place = total * root[f] / d[f], s
+        while place > 0 and (ratios[place - 1] > ratio or math.isnan(ratios[place - 1])):
+            ratios[place] = ratios[place - 1]
+            place -= 1
+        ratios[place] = ratio
     return ratios[2]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(row, scaled, m, few, many, guess, kept, where):
     """Keep the entries of a row that are above some edge when scaled, few to many of them; returns (how many, edge)."""
     low, high = 0.0, np.inf
@@ -242,7 +256,7 @@ def gather(row, scaled, m, few, many, guess, kept, where):
             break
     if count > many:
         # Too many equal entries: an edge with few above it, and if none is known, none above it.
-        edge = high if high < np.inf else scaled[:m].max()
+        edge = high if high < np.inf else scaled[leading(scaled, m)]
     place = 0
     for e in range(m):
         if not scaled[e] <= edge:
@@ -254,7 +268,19 @@ def gather(row, scaled, m, few, many, guess, kept, where):
     return place, edge
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def leading(x, m):
+    """Return the place of the largest of the first m entries, the first of them; of the first NaN if there is one."""
+    top = 0
+    for e in range(1, m):
+        if math.isnan(x[top]):
+            break
+        if not x[e] <= x[top]:
+            top = e
+    return top
+
+
+@kernel
 def mean(x, m):
     """Return the mean of the first m entries."""
     total = 0.0
@@ -263,7 +289,7 @@ def mean(x, m):
     return total / max(m, 1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def spread(d, base, m):
     """Return the least and the largest of d / base."""
     low, high = np.inf, 0.0
@@ -273,7 +299,7 @@ def spread(d, base, m):
     return low, high * (1.0 + 1e-15)
 
 
-@njit(cache=True, nogil=True)
+@part
 def keep_scaling(d, m, idx, n_inc, warm):
     """Write the scaling back, its largest entry 1."""
     top = 0.0

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""One node of the search: tighten, test, and say how to branch.
 
 A node is a set of pairs (u, S): a unit direction u and a support S of at most k features. Its included features lie
@@ -11,23 +9,29 @@ worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
 import math
 
 import numpy as np
-from numba import njit
 
-from noap.exact._kernels_attack import attack_test, chord_test, climb
+from noap._kernels import kernel
+from noap.exact._kernels_attack import chord_columns, climb, respond
 from noap.exact._kernels_dominance import CLOSED, FREE_FAILS
+from noap.exact._kernels_schur import SCALED, schur
+from noap.exact._kernels_semidefinite import MOST
 from noap.exact._kernels_tighten import chord, eigen_slab, tighten, worth
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
 DONE, BRANCH_FEATURE, BRANCH_SIGN, BRANCH_INTERVAL, BRANCH_EACH = 0, 1, 2, 3, 4
 AGAIN = -2
+# The node is left for the semidefinite test, which is called for apart: few problems ever need it compiled.
+SEMIDEFINITE = 5
 # How many features to name for a branch in several ways, and the ratio of the dominance test below which an attack is
 # near to closing a node.
 WAYS, NEAR = 8, 1.3
 # Tests are numbered 0 (chords) to 4; this stands for none.
 NO_TEST = -1
+# Not a Python integer: to Numba that is a type of its own, for which it would compile the callees once more.
+NOWHERE = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def look(
     A,
     rho,
@@ -48,8 +52,8 @@ def look(
     S,
     W,
     fails,
-    warm=None,
-    strong=False,
+    warm,
+    strong,
 ):
     """Tighten and test one node; its arrays are narrowed in place.
 
@@ -57,15 +61,15 @@ def look(
     many free features are left, the distance of the vector v found on the way, and the test that closed the node or
     dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try; for
     BRANCH_FEATURE with p >= 3 the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm
-    has a row of scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, the
-    chords take the semidefinite test where dominance fails.
+    has a row of scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, at
+    rho = 0, the action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
     """
     p = k - n_inc
     n = A.shape[0]
     w = np.empty(n)
-    use_w, tau = False, 0.0
+    tau = 0.0
     for _ in range(3):
-        closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, use_w)
+        closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
         if closed:
             return DONE, -1, n_free, -1.0, NO_TEST, 0.0
         signed = n_inc >= 2
@@ -73,16 +77,14 @@ def look(
         for a in range(n_inc):
             signed = signed and sign[a] != 0
             rest -= worth(hi[a], rho)
-        if not signed:
-            break
-        use_w, tau = eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w)
-        if not use_w:
+        tau = eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w) if signed else 0.0
+        if tau == 0.0:
             break
 
     if n_inc == 0:
         for i in range(n):
             g[i] = g_best[i]
-    elif use_w:
+    elif tau > 0.0:
         for i in range(n):
             g[i] = w[i]
     else:
@@ -104,8 +106,8 @@ def look(
     kap = np.empty(n_inc + n_free)
     dlt = np.empty(n_inc + n_free)
     alt = np.empty(n_free)
-    best_measure, best_worst, best_test, best_nu, nu = np.inf, -1, NO_TEST, 0.0, 0.0
-    best_fails = np.zeros(n_free, dtype=np.bool_)
+    best_measure, best_worst, best_test, best_nu, nu = np.inf, NOWHERE, NO_TEST, 0.0, 0.0
+    best_fails = np.empty(n_free, dtype=np.bool_)
     # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2) and to
     # this node's own vector (3, 4), each with the gain at its best and at nu = 0.
     unsigned = -1
@@ -113,7 +115,6 @@ def look(
         if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
             unsigned = a
     tests = 1 if rho == 0.0 else 5
-    scalings = np.ones((5, n)) if warm is None else warm
     for turn in range(tests + 1):
         # Tests that look hopeless are only glanced at. If all that is left to branch by is one of them, it is run after
         # all.
@@ -123,19 +124,23 @@ def look(
             if best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and rho > 0.0 and not near):
                 break
         glance = turn < tests
+        if test >= 3 and (distance < 0.0 or n_inc == 0):
+            continue  # the adversary cancels this node's own vector, or it is the incumbent again
+        lean = g_best if test < 3 else g
         if test == 0:
-            verdict, worst, measure = chord_test(
-                A, rho, T, p, g_best, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale,
-                idx, kap, dlt, alt, S, W, fails, scalings[test], glance, strong,
-            )  # fmt: skip
+            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt), 0.0
+            room = ulps * (threshold + scale)
         else:
-            if test >= 3 and (distance < 0.0 or n_inc == 0):
-                continue  # the adversary cancels this node's own vector, or it is the incumbent again
-            lean = g_best if test < 3 else g
-            verdict, worst, measure, nu = attack_test(
-                A, rho, T, p, lean, inc, lo, hi, n_inc, free, ceil, n_free, ulps, scale, test % 2 == 1,
-                idx, kap, dlt, alt, S, W, fails, scalings[test], glance,
-            )  # fmt: skip
+            D, nu = respond(A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt)
+            threshold, tilt = T + D, D / T
+            # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
+            room = ulps * (threshold + (1.0 + rho * nu) * scale)
+        verdict, worst, measure = schur(
+            A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails, warm[test], glance,
+            strong and test == 0 and n_free <= MOST,
+        )  # fmt: skip
+        if verdict == SCALED:
+            return SEMIDEFINITE, -1, n_free, distance, test, nu
         if verdict == CLOSED:
             return DONE, -1, n_free, distance, test, nu
         if verdict == FREE_FAILS and (measure < best_measure or turn == tests):
@@ -160,7 +165,7 @@ def look(
                     kept += 1
             n_free = kept
         if p > 2:
-            rank(free, ceil, n_free, best_worst, scalings[best_test])
+            rank(free, ceil, n_free, best_worst, warm[best_test])
             best_worst, best_test = 0, NO_TEST  # it dropped nothing
         return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance, best_test, best_nu
     split, widest = -1, 0.0
@@ -181,7 +186,7 @@ def look(
     return BRANCH_INTERVAL, split, n_free, distance, NO_TEST, 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rank(free, ceil, n_free, first, weight):
     """Put free feature number `first` in front, and behind it those with the largest weights."""
     for place in range(min(WAYS, n_free)):
@@ -196,7 +201,7 @@ def rank(free, ceil, n_free, first, weight):
         ceil[place], ceil[top] = ceil[top], ceil[place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def examine(
     A,
     rho,
@@ -222,8 +227,8 @@ def examine(
     leaf_tests,
     leaf_nus,
     leaf_weights,
-    warm=None,
-    strong=False,
+    warm,
+    strong,
 ):
     """Look at a node and, where one feature is missing, at its leaves.
 
@@ -238,7 +243,8 @@ def examine(
     action, argument, n_free, distance, test, nu = look(
         A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm, strong
     )
-    best_v[:] = v
+    for i in range(A.shape[0]):
+        best_v[i] = v[i]
     if action != BRANCH_EACH:
         return action, argument, n_free, distance, 1, test, nu, 0
     leaf_inc = np.empty(k, dtype=np.int64)
@@ -248,6 +254,7 @@ def examine(
     leaf_v = np.empty(A.shape[0])
     nothing = np.empty(0, dtype=np.int64)
     no_ceiling = np.empty(0)
+    none = len(nothing)
     kept, closed = 0, 0
     for f in range(n_free):
         for a in range(n_inc):
@@ -255,12 +262,13 @@ def examine(
         leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
         leaf_sign[n_inc] = 1 if n_inc == 0 else 0
         verdict, again, _, found, leaf_test, leaf_nu = look(
-            A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, 0,
-            leaf_v, g, S, W, fails, warm,
+            A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, none,
+            leaf_v, g, S, W, fails, warm, strong,
         )  # fmt: skip
         if found > distance:
             distance = found
-            best_v[:] = leaf_v
+            for i in range(A.shape[0]):
+                best_v[i] = leaf_v[i]
         if verdict != DONE or again == AGAIN:
             free[kept], ceil[kept] = free[f], ceil[f]
             kept += 1

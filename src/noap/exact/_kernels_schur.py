@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The Schur test: whether every support I + Q with |Q| <= p stays at or below a threshold.
 
 With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every support stays at or below t if
@@ -9,19 +7,21 @@ With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every
 
 on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2
 its 2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the
-p - 1 largest terms. Where that fails, and if so asked, the semidefinite test.
+p - 1 largest terms. Where that fails, and if so asked, S is left for the semidefinite test.
 """
 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.exact._kernels_dominance import CLOSED, FREE_FAILS, INCLUDED_FAILS, MARGIN, STORED, dominance, fill_row
-from noap.exact._kernels_semidefinite import MOST, semidefinite
+
+# What is left open is scaled, for the semidefinite test.
+SCALED = 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def schur(
     A,
     g,
@@ -38,9 +38,9 @@ def schur(
     S,
     W,
     fails,
-    warm=None,
-    glance=False,
-    strong=False,
+    warm,
+    glance,
+    strong,
 ):
     """Run the test for the columns y_j = kap_j a_j + dlt_j w, w a unit vector with inner products g_j = a_j'w.
 
@@ -48,8 +48,8 @@ def schur(
     grows. The Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S
     (n_free x n_free), W (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted from the
     diagonal: an elimination that succeeds then proves positive definiteness despite its rounding. `warm` and `glance`
-    are for `dominance`, which leaves S without meaning. With `strong`, what dominance leaves open takes the
-    semidefinite test.
+    are for `dominance`, which leaves S without meaning. With `strong`, what dominance leaves open is scaled to unit
+    diagonal in S, and the verdict is SCALED.
 
     Returns (verdict, worst free position, how far from closing).
     """
@@ -116,11 +116,10 @@ def schur(
             fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, S[f])
             S[f, f] = diagonal
         return pairs(S, n_free, room, fails)
-    scaling = np.ones(A.shape[0]) if warm is None else warm
     verdict, worst, measure = dominance(
-        A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, n_free, p, S, scaling, glance, STORED
+        A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, n_free, p, S, warm, glance, STORED
     )
-    if verdict == CLOSED or not strong or n_free > MOST:
+    if verdict == CLOSED or not strong:
         return verdict, worst, measure
     for f in range(n_free):
         fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, S[f])
@@ -130,13 +129,10 @@ def schur(
             if not abs(S[f, e]) < 1.0:
                 return verdict, worst, measure
         S[f, f] = 1.0
-    weight = np.empty(n_free)
-    if semidefinite(S, n_free, p, weight):
-        return CLOSED, -1, 0.0
-    return FREE_FAILS, np.argmax(weight), measure
+    return SCALED, worst, measure
 
 
-@njit(cache=True, nogil=True)
+@part
 def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
     """Return the diagonal entry of the Schur complement for column b; fills `column` with its row of L^-1 M."""
     j = idx[b]
@@ -154,7 +150,7 @@ def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
     return diagonal
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pairs(S, m, room, fails):
     """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair."""
     worst, worst_ratio = -1, 0.0

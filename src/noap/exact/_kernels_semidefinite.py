@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The semidefinite test: whether every principal p x p block of a matrix N with unit diagonal is positive definite.
 
 If R is symmetric with :math:`|R_{ij}| \le t` and a zero diagonal, and :math:`N + R - (p - 1) t I` is positive definite,
@@ -13,7 +11,8 @@ Dominance sees only the sizes of the entries of N; this test sees their signs. A
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 # The most features it is worth its price for, and its steps. At p > 5 it has not been seen to need more than 30.
 MOST, STEPS = 400, 40
@@ -21,7 +20,7 @@ MOST, STEPS = 400, 40
 NEAR = 0.02
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def semidefinite(N, m, p, weight):
     """Look for R and t; returns whether they were found. Fills weight with the diagonal of the X below.
 
@@ -74,7 +73,7 @@ def semidefinite(N, m, p, weight):
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ball(Y, m, p, t):
     """Return t with sum (|Y_ij| - t)_+ = p, by Newton's method from a guess; 0 where the sum is less at 0."""
     for _ in range(30):
@@ -95,7 +94,7 @@ def ball(Y, m, p, t):
     return t
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def factors(N, R, m, p, t, P):
     """Whether N + R - (p - 1) t I has a Cholesky factor, R without its diagonal.
 
@@ -114,7 +113,7 @@ def factors(N, R, m, p, t, P):
     return True
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def inner_product(x, y, m):
     """Return the inner product of the first m entries, added in whatever order is fastest."""
     total = 0.0

@@ -1,25 +1,27 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """What the slabs of a node imply: lower ceilings, narrower intervals, signs, features that drop out."""
 
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.exact._kernels_caps import cap
 
+# Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
+# which it would compile the callee once more.
+SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
 
-@njit(cache=True, nogil=True)
+
+@kernel
 def worth(s, rho):
     """Return f(s) = (s - rho)_+^2."""
     x = s - rho
     return x * x if x > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
-def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, use_w, B, low, high, which):
-    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and of the eigenvector w."""
+@part
+def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
+    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0."""
     m = 0
     for a in range(n_inc):
         if sign[a] != 0 and a != skip:
@@ -34,7 +36,7 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, use_w, B, low, high, which)
             B[x, y] = si * sj * A[i, j]
             B[y, x] = B[x, y]
     total = m
-    if use_w:
+    if tau > 0.0:
         for x in range(m):
             B[m, x] = sign[which[x]] * w[inc[which[x]]]
             B[x, m] = B[m, x]
@@ -45,18 +47,31 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, use_w, B, low, high, which)
     return m, total
 
 
-@njit(cache=True, nogil=True)
-def reach(A, i, direction, inc, sign, w, m, total, B, low, high, which, sweeps, cb, mu, q):
-    """Return an upper bound on direction * a_i'u over the slabs."""
-    for x in range(m):
-        cb[x] = direction * sign[which[x]] * A[i, inc[which[x]]]
-    if total > m:
-        cb[m] = direction * w[i]
-    return cap(A[i, i], cb, B, low, high, total, sweeps, mu, q)
+@kernel
+def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
+    """Return upper bounds on a_i'u and on -a_i'u over the slabs.
+
+    The second is left out (0) where the first is not below `enough`, unless that is negative.
+    """
+    up, down = 0.0, 0.0
+    for side in range(2):
+        direction = 1.0 if side == 0 else -1.0
+        for x in range(m):
+            cb[x] = direction * sign[which[x]] * A[i, inc[which[x]]]
+        if total > m:
+            cb[m] = direction * w[i]
+        most = cap(A[i, i], cb, B, low, high, total, sweeps, mu, q)
+        if side == 1:
+            down = most
+        else:
+            up = most
+            if enough >= 0.0 and not up < enough:
+                break
+    return up, down
 
 
-@njit(cache=True, nogil=True)
-def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, use_w):
+@kernel
+def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
     """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
     size = n_inc + 2
     B = np.empty((size, size))
@@ -66,13 +81,20 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, 
     mu = np.empty(size)
     q = np.empty(size)
     which = np.empty(size, dtype=np.int64)
-    for a in range(n_inc):
-        m, total = slabs(A, inc, sign, lo, hi, n_inc, a, w, tau, use_w, B, low, high, which)
+    # Every included feature by the slabs of the others, then the free ones by all of them.
+    for a in range(n_inc + 1):
+        m, total = slabs(A, inc, sign, lo, hi, n_inc, a, w, tau, B, low, high, which)
         if total == 0:
             continue
-        i = inc[a]
-        up = reach(A, i, 1.0, inc, sign, w, m, total, B, low, high, which, 4, cb, mu, q)
-        down = reach(A, i, -1.0, inc, sign, w, m, total, B, low, high, which, 4, cb, mu, q)
+        if a == n_inc:
+            for f in range(n_free):
+                up, down = reach(
+                    A, free[f], inc, sign, w, m, total, B, low, high, which, SWEEPS_FREE, ceil[f], cb, mu, q
+                )
+                if up < ceil[f]:
+                    ceil[f] = min(ceil[f], max(up, down))
+            break
+        up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
         if sign[a] == 0:
             if up < lo[a] and down < lo[a]:
                 return True, n_free, 0.0
@@ -89,19 +111,11 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau, 
         lo[a] = max(lo[a], -down)
         if lo[a] > hi[a]:
             return True, n_free, 0.0
-    m, total = slabs(A, inc, sign, lo, hi, n_inc, -1, w, tau, use_w, B, low, high, which)
-    if total > 0:
-        for f in range(n_free):
-            i = free[f]
-            up = reach(A, i, 1.0, inc, sign, w, m, total, B, low, high, which, 2, cb, mu, q)
-            if up < ceil[f]:
-                down = reach(A, i, -1.0, inc, sign, w, m, total, B, low, high, which, 2, cb, mu, q)
-                ceil[f] = min(ceil[f], max(up, down))
-    return propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free)
+    return propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free)
 
 
-@njit(cache=True, nogil=True)
-def propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
+@kernel
+def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply. Returns (closed, n_free, U)."""
     kept = 0
     for f in range(n_free):
@@ -124,7 +138,10 @@ def propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
     for a in range(n_inc):
         U += worth(hi[a], rho)
     if p > 0:
-        U += top.sum()
+        added = 0.0
+        for c in range(p):
+            added += top[c]
+        U += added
     U *= 1.0 + 1e-14 * (n_inc + p + 2)
     if U <= T:
         return True, n_free, U
@@ -146,7 +163,7 @@ def propagate(rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free):
     return False, n_free, U
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def chord(lo, hi, rho):
     """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2."""
     if hi * hi - lo * lo <= 1e-9 * hi * hi:
@@ -159,12 +176,12 @@ def chord(lo, hi, rho):
     return alpha, at_lo - alpha * lo * lo
 
 
-@njit(cache=True, nogil=True)
+@part
 def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 
-    Returns (use, tau); fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of the largest, many
-    times the error of the eigensolver.
+    Returns tau, 0 where nothing follows; fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of
+    the largest, many times the error of the eigensolver.
     """
     M = np.empty((n_inc, n_inc))
     root = np.empty(n_inc)
@@ -181,10 +198,10 @@ def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     second = values[n_inc - 2] + 1e-10 * values[n_inc - 1]
     target = T - betas - rest
     if target <= second or first <= second:
-        return False, 0.0
+        return 0.0
     share = (target - second) / (first - second)
     if share <= 0.0 or share >= 1.0:
-        return False, 0.0
+        return 0.0
     tau = math.sqrt(share) * (1.0 - 1e-12)
     scale = 1.0 / math.sqrt(values[n_inc - 1])
     low, high = 0.0, 0.0
@@ -201,11 +218,11 @@ def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     elif high < tau:
         flip = -1.0
     else:
-        return False, 0.0
+        return 0.0
     for i in range(n_features):
         w[i] = 0.0
     for a in range(n_inc):
         coefficient = flip * root[a] * vectors[a, n_inc - 1] * scale
         for i in range(n_features):
             w[i] += coefficient * A[inc[a], i]
-    return True, tau
+    return tau

@@ -30,10 +30,10 @@ _ALL_THAT_DOUBLES_PROVE = (
 
 @dataclass(frozen=True)
 class _Search:
-    """A search, its main kernel, and a tiny problem that makes Numba compile all it needs."""
+    """A search, its kernels (the main one first), and a tiny problem that makes Numba compile all it needs."""
 
     solve: Callable[..., Outcome]
-    kernel: Any
+    kernels: tuple[Any, ...]
     trial: Problem
 
 
@@ -83,11 +83,13 @@ def _search_for(problem: Problem) -> _Search:
         from noap.exact._kernels_node import examine
         from noap.exact.search import solve_gram
 
-        return _Search(solve_gram, examine, Problem(tiny, k=2, adversary=FeatureWise(0.5)))
-    from noap.exact.sample_wise._kernels_game import contest
+        return _Search(solve_gram, (examine,), Problem(tiny, k=2, adversary=FeatureWise(0.5)))
+    from noap.exact.sample_wise._kernels_game import contest, respond
+    from noap.exact.sample_wise._kernels_supports import list_supports
     from noap.exact.sample_wise.search import solve_sample_wise
 
-    return _Search(solve_sample_wise, contest, Problem(tiny, k=2, adversary=SampleWise(0.5)))
+    kernels = (contest, respond, list_supports)
+    return _Search(solve_sample_wise, kernels, Problem(tiny, k=2, adversary=SampleWise(0.5)))
 
 
 def _compile(search: _Search, controls: Controls) -> None:
@@ -100,6 +102,6 @@ def _compile(search: _Search, controls: Controls) -> None:
             raise KeyboardInterrupt
 
     try:
-        controls.started += compile_once(search.kernel, "the exact search", trial)
+        controls.started += compile_once(search.kernels, "the exact search", trial)
     except KeyboardInterrupt:
         controls.limit = Limit.INTERRUPTED

@@ -7,7 +7,7 @@ import numpy as np
 
 from noap.certificate.gram_proof import AGAIN, INTERVAL, ON, SIGN, SPLIT
 from noap.exact import _kernels_node as kernels
-from noap.exact._kernels_semidefinite import MOST
+from noap.exact._kernels_semidefinite import MOST, semidefinite
 from noap.exact._kernels_tighten import chord
 from noap.exact.instance import GramInstance, Incumbent
 from noap.exact.node import Node
@@ -18,6 +18,8 @@ __all__ = ["HIGH", "LOW", "PLAIN", "THOROUGH", "Manner", "Refutation", "Workspac
 
 # A ceiling that is nearer to rho than this, relatively, gets no threshold.
 _NARROW = 0.15
+# The number of the test of the chords, among those of the kernels.
+_CHORDS = 0
 # What the semidefinite test costs where the dominance test costs 1, and what more with each feature: some 15 steps of
 # one eigendecomposition each.
 _STRONG_PRICE, _STRONG_PRICE_EACH = 40.0, 0.4
@@ -113,12 +115,15 @@ class Refutation:
             self.record.visit(node.place, self.target)
         if self.manner.cut == 0 and instance.rho > 0:
             work.warm.fill(1.0)
+        strong = self.manner.strong and instance.rho == 0
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
             work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
-            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm, self.manner.strong,
+            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm, strong,
         )  # fmt: skip
+        if action == kernels.SEMIDEFINITE:
+            action, argument, test = self._semidefinite(node, n_free)
         improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.best_v)
         if action == kernels.DONE and argument == kernels.AGAIN:
             if improved:
@@ -139,6 +144,14 @@ class Refutation:
             self._note_children(node, action, argument, children, n_leaves, before)
         self.stack += children
         return int(nodes)
+
+    def _semidefinite(self, node: Node, n_free: int) -> tuple[int, int, int]:
+        """Take the semidefinite test, which dominance left open; returns what to do, as the kernels do."""
+        work, weight = self.workspace, np.empty(n_free)
+        if semidefinite(work.S(n_free), n_free, self.instance.k - len(node.inc), weight):
+            return kernels.DONE, -1, _CHORDS
+        kernels.rank(node.free, node.ceil, n_free, int(np.argmax(weight)), work.warm[_CHORDS])
+        return kernels.BRANCH_FEATURE, 0, kernels.NO_TEST
 
     def _note(self, node: Node, test: int, nu: float, incumbent: tuple[float, FloatArray]) -> None:
         """Record which test closed a node, or dropped features from it."""

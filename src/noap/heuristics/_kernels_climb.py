@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 """The stages of ascent on S = X'X/n: starts, climbs to fixed points, exchanges of one feature.
 
 Vectors are rows of `positions` and `weights`; `distances` says what the adversary leaves of each, 0 for one that is
@@ -10,8 +8,8 @@ stop where an earlier one has been.
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel, part
 from noap.heuristics._kernels_steps import (
     alternate,
     distance,
@@ -24,9 +22,11 @@ from noap.heuristics._kernels_steps import (
 
 # Weights that move less than this between two rounds are near enough to their fixed point to rank supports.
 STILL = 1e-4
+# No place stays empty. To Numba a Python integer is a type of its own, for which it would compile the callee once more.
+ALL_OPEN = np.int64(-1)
 
 
-@njit(cache=True, nogil=True)
+@part
 def code_of(positions, weights):
     """Return a number that is the same for the same support and differs otherwise but for a rare accident.
 
@@ -42,7 +42,7 @@ def code_of(positions, weights):
     return total
 
 
-@njit(cache=True, nogil=True)
+@part
 def is_new(seen, code):
     """Return whether a support has not been seen, and remember it.
 
@@ -61,7 +61,7 @@ def is_new(seen, code):
     return True
 
 
-@njit(cache=True, nogil=True)
+@part
 def was_seen(seen, code):
     """Return whether a support is remembered."""
     mask = np.uint64(seen.shape[0] - 1)
@@ -73,7 +73,7 @@ def was_seen(seen, code):
     return False
 
 
-@njit(cache=True, nogil=True)
+@part
 def follow(loadings, rho, taken, positions, weights, magnitudes):
     """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
     largest(loadings, positions.shape[0], taken, positions, magnitudes)
@@ -83,15 +83,15 @@ def follow(loadings, rho, taken, positions, weights, magnitudes):
     return shrink_to_unit(weights, rho)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve(S, rho, rounds, still, positions, weights, block, product):
     """Alternate within the support of one vector, in place; returns its distance."""
     gather(S, positions, block)
-    alternate(block, rho, weights, -1, rounds, still, product)
+    alternate(block, rho, weights, ALL_OPEN, rounds, still, product)
     return distance(block, rho, weights, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refine(S, rho, rounds, positions, weights, distances):
     """Alternate within the support of every row, in place, and measure it."""
     k = positions.shape[1]
@@ -100,16 +100,18 @@ def refine(S, rho, rounds, positions, weights, distances):
         distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def orthonormalise(rows):
     """Make the rows orthonormal in place (modified Gram-Schmidt); one that depends on those before it becomes 0."""
     for i in range(rows.shape[0]):
         for h in range(i):
-            rows[i] -= np.dot(rows[h], rows[i]) * rows[h]
+            along = np.dot(rows[h], rows[i])
+            for j in range(rows.shape[1]):
+                rows[i, j] -= along * rows[h, j]
         shrink_to_unit(rows[i], 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_at_features(S, rho, features, rounds, positions, weights, distances):
     """Start from each feature j: the pull of e_j is row j of S over |a_j|."""
     k, d = positions.shape[1], S.shape[0]
@@ -117,13 +119,15 @@ def start_at_features(S, rho, features, rounds, positions, weights, distances):
     block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     for m in range(features.shape[0]):
         row = S[features[m]]
-        loadings[:] = row / math.sqrt(row[features[m]])
+        length = math.sqrt(row[features[m]])
+        for j in range(d):
+            loadings[j] = row[j] / length
         distances[m] = 0.0
         if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
             distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def start_at_directions(S, rho, directions, rounds, positions, weights, distances):
     """Start from the k largest entries of each direction."""
     k, d = positions.shape[1], S.shape[0]
@@ -139,7 +143,7 @@ def start_at_directions(S, rho, directions, rounds, positions, weights, distance
             distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds, seen):
     """Bring the first `count` rows with supports not seen before to fixed points, in place; returns which arrived.
 
@@ -159,9 +163,10 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
             e = pull(S, positions[m], weights[m], loadings)
             if e == 0.0 or follow(loadings, rho, taken, next_positions, next_weights, magnitudes) == 0.0:
                 break  # nothing to improve in: a fixed point of its own
-            positions[m], weights[m] = next_positions, next_weights
+            for i in range(k):
+                positions[m, i], weights[m, i] = next_positions[i], next_weights[i]
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], -1, rounds, STILL, product)
+            alternate(block, rho, weights[m], ALL_OPEN, rounds, STILL, product)
             before, code = code, code_of(positions[m], weights[m])
             if code == before:
                 break
@@ -178,7 +183,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
     return arrived
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     """Return the `best` most promising exchanges of one feature of every row that lead to supports not seen before.
 
@@ -196,14 +201,16 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     distances = np.zeros(m * best)
     for row in range(m):
         gather(S, positions[row], block)
-        taken[positions[row]] = True
+        for i in range(k):
+            taken[positions[row, i]] = True
         first, has_empty = row * best, False
         for place in range(k):
             if weights[row, place] == 0.0:
                 if has_empty:
                     continue
                 has_empty = True
-            held[:] = weights[row]
+            for i in range(k):
+                held[i] = weights[row, i]
             held[place] = 0.0
             if shrink_to_unit(held, 0.0) == 0.0:
                 continue
@@ -212,16 +219,20 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
                 continue
             largest(loadings, additions, taken, added, magnitudes)
             for feature in added:
-                tried_positions[:] = positions[row]
-                tried_positions[place] = feature
                 for i in range(k):
+                    tried_positions[i] = feature if i == place else positions[row, i]
                     tried[i] = loadings[tried_positions[i]]
                 reached = shrink_to_unit(tried, rho)
-                worst = first + np.argmin(distances[first : first + best])
+                worst = first
+                for c in range(first + 1, first + best):
+                    if distances[c] < distances[worst]:
+                        worst = c
                 if reached > distances[worst] and not was_seen(seen, code_of(tried_positions, tried)):
                     distances[worst] = reached
-                    new_positions[worst], new_weights[worst] = tried_positions, tried
-        taken[positions[row]] = False
+                    for i in range(k):
+                        new_positions[worst, i], new_weights[worst, i] = tried_positions[i], tried[i]
+        for i in range(k):
+            taken[positions[row, i]] = False
     for c in range(m * best):
         if distances[c] > 0.0:
             sort_by_position(new_positions[c], new_weights[c])

@@ -1,5 +1,3 @@
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Numba infers the types of these functions; annotations would only repeat its work.
 r"""The half-steps of ascent on S = X'X/n, for one k-sparse vector at a time.
 
 A vector is k positions in increasing order and k weights. With e = sqrt(v'Sv), the best response to v pulls the
@@ -8,14 +6,13 @@ features by Sv/e, and the best v for that pull keeps its k largest entries, shri
 
 import math
 
-import numpy as np
-from numba import njit
+from noap._kernels import kernel, part
 
 # Nothing here proves anything, so sums may be taken in any order.
 ANY_ORDER = {"reassoc", "contract"}
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def largest(x, count, taken, positions, magnitudes):
     """Fill `positions` with those of the `count` entries of largest magnitude that are not taken, largest first."""
     found = 0
@@ -31,7 +28,7 @@ def largest(x, count, taken, positions, magnitudes):
         magnitudes[i], positions[i] = size, j
 
 
-@njit(cache=True, nogil=True)
+@part
 def sort_by_position(positions, weights):
     """Sort in place by position; insertion, because k is small and the positions are often in order already."""
     for i in range(1, positions.shape[0]):
@@ -42,7 +39,7 @@ def sort_by_position(positions, weights):
         positions[j], weights[j] = position, weight
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def shrink_to_unit(x, rho):
     """Shrink the entries by rho and scale to length 1, in place; returns the length before scaling, 0 if none is left.
 
@@ -66,7 +63,7 @@ def shrink_to_unit(x, rho):
     return length * top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def gather(S, positions, block):
     """Copy the k x k block of S."""
     for i in range(positions.shape[0]):
@@ -75,7 +72,7 @@ def gather(S, positions, block):
             block[i, j] = row[positions[j]]
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@kernel(fastmath=ANY_ORDER)
 def energy(block, weights, product):
     """Return v'Sv; `product` becomes Sv on the support."""
     k = weights.shape[0]
@@ -92,13 +89,16 @@ def energy(block, weights, product):
     return max(total, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distance(block, rho, weights, product):
     """Return sqrt(v'Sv) - rho |v|_1, at least 0."""
-    return max(math.sqrt(energy(block, weights, product)) - rho * np.abs(weights).sum(), 0.0)
+    length = 0.0
+    for i in range(weights.shape[0]):
+        length += abs(weights[i])
+    return max(math.sqrt(energy(block, weights, product)) - rho * length, 0.0)
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def alternate(block, rho, weights, closed, rounds, still, product):
     """Alternate within the support, in place, until no weight moves by more than `still`.
 
@@ -123,10 +123,11 @@ def alternate(block, rho, weights, closed, rounds, still, product):
             return
 
 
-@njit(cache=True, nogil=True, fastmath=ANY_ORDER)
+@kernel(fastmath=ANY_ORDER)
 def pull(S, positions, weights, loadings):
     """Fill `loadings` with Sv/e; returns e."""
-    loadings[:] = 0.0
+    for j in range(loadings.shape[0]):
+        loadings[j] = 0.0
     for i in range(positions.shape[0]):
         weight = weights[i]
         if weight != 0.0:

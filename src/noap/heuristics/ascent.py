@@ -90,14 +90,18 @@ def compile_ascent(problem: Problem) -> float:
     """Compile the kernels for a problem if this machine has not done so yet; returns the seconds it took."""
     if not works_on_gram(problem.adversary):
         return 0.0
-    from noap.heuristics._kernels_climb import exchange  # loads Numba, which `import noap` should not
+    from noap.heuristics import _kernels_climb as kernels  # loads Numba, which `import noap` should not
 
     def trial() -> None:
         X = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]])
         for _ in ascent(Problem(X, k=2, adversary=FeatureWise(0.1)), np.random.default_rng(0)):
             pass
 
-    return compile_once(exchange, "ascent", trial)
+    entries = (
+        kernels.exchange, kernels.climb, kernels.refine, kernels.start_at_features, kernels.start_at_directions,
+        kernels.orthonormalise,
+    )  # fmt: skip
+    return compile_once(entries, "ascent", trial)
 
 
 def search(

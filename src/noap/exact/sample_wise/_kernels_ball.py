@@ -9,16 +9,14 @@ those v only,
 Columns are ordered: the included features first.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Reason: Numba compiles these functions for the array types they meet; annotations would be ignored.
-
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 
-@njit(cache=True)
+@kernel
 def shrink(terms):
     """Factor by which a computed N^2 must undercut rho^2 so that the exact one does not exceed it.
 
@@ -28,7 +26,7 @@ def shrink(terms):
     return 1.0 - 3e-16 * (terms + 8)
 
 
-@njit(cache=True)
+@kernel
 def largest(e, n_inc, p, top):
     """Fill `top` with the p largest magnitudes among e[n_inc:], in falling order; returns how many there are."""
     held = 0
@@ -50,7 +48,7 @@ def largest(e, n_inc, p, top):
     return held
 
 
-@njit(cache=True)
+@kernel
 def squared_norm(e, n_inc, p, top):
     """N(e)^2."""
     total = 0.0
@@ -61,7 +59,7 @@ def squared_norm(e, n_inc, p, top):
     return total
 
 
-@njit(cache=True)
+@part
 def tie_level(x, m, p, lam):
     """For magnitudes x in falling order: (tau, a) with theta = 1 for x[:a] and sum of theta = p.
 
@@ -96,7 +94,7 @@ def tie_level(x, m, p, lam):
         return tau, a
 
 
-@njit(cache=True)
+@kernel
 def project(e, n_inc, p, rho, top, order):
     """Replace e by (nearly) its Euclidean projection on the ball; inside it afterwards, exactly.
 
@@ -110,7 +108,8 @@ def project(e, n_inc, p, rho, top, order):
     if square <= budget * margin:
         return False
     if rho == 0.0:
-        e[:] = 0.0
+        for j in range(len(e)):
+            e[j] = 0.0
         return True
     m = len(e) - n_inc
     inside = 0.0
@@ -167,7 +166,7 @@ def project(e, n_inc, p, rho, top, order):
     return True
 
 
-@njit(cache=True)
+@kernel
 def project_rows(E, n_inc, p, rho):
     """Project every row."""
     top = np.empty(max(p, 1))

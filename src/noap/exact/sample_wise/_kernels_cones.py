@@ -6,13 +6,11 @@ On the cone of unit generators p_1..p_k every unit v is :math:`\sum t_m p_m` wit
 \le \max_m g(\tau p_m)` on the cone.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Reason: Numba compiles these functions for the array types they meet; annotations would be ignored.
-
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 # The sums of at most k <= 64 products behind an inner product of unit vectors are off by less than (k + 3) u < 1e-14.
 ULPS = 1e-14
@@ -23,7 +21,7 @@ FRESH = 2e-15
 BLURRED = 1e-7
 
 
-@njit(cache=True)
+@kernel
 def worth(Y, lengths, rho, p, tau):
     """Upper bound on g(tau p) for the exact generator p: p[k] bounds the distance of p[:k] from it."""
     n, k = Y.shape
@@ -38,7 +36,7 @@ def worth(Y, lengths, rho, p, tau):
     return total
 
 
-@njit(cache=True)
+@kernel
 def reach(P, c):
     """Return tau, rounded up, for the generators P (rows; the last column bounds their error).
 
@@ -108,7 +106,7 @@ def reach(P, c):
     return (1.0 + ULPS) / best
 
 
-@njit(cache=True)
+@kernel
 def bound_of(Y, lengths, rho, P, c):
     """Upper bound on g over the cone."""
     tau = reach(P, c)
@@ -123,7 +121,7 @@ def bound_of(Y, lengths, rho, P, c):
     return most * (1.0 + ULPS * (1 + Y.shape[0] // 8))
 
 
-@njit(cache=True)
+@part
 def sift_up(keys, ids, at):
     """Restore the heap (largest key first) after an entry was appended."""
     while at > 0:
@@ -135,7 +133,7 @@ def sift_up(keys, ids, at):
         at = up
 
 
-@njit(cache=True)
+@part
 def sift_down(keys, ids, size):
     """Restore the heap after its first entry was replaced."""
     at = 0
@@ -152,7 +150,7 @@ def sift_down(keys, ids, size):
         at = child
 
 
-@njit(cache=True)
+@kernel
 def orthants(k, pool):
     """Write the 2^(k-1) orthants with first sign + into the pool: g is even."""
     count = 1 << (k - 1)
@@ -166,7 +164,7 @@ def orthants(k, pool):
     return count
 
 
-@njit(cache=True)
+@kernel
 def split_cones(Y, lengths, rho, target, pool, keys, ids, size, used, best_v):
     """Bisect the cone of largest bound along its longest edge until no bound exceeds `target` or the pool is full.
 
@@ -237,7 +235,7 @@ def split_cones(Y, lengths, rho, target, pool, keys, ids, size, used, best_v):
     return size, used, best
 
 
-@njit(cache=True)
+@kernel
 def open_cones(Y, lengths, rho, target, pool, keys, ids, first, last, size):
     """Bound the cones from `first` to `last` and put the open ones in the heap; returns its size."""
     c = np.empty(Y.shape[1])

@@ -7,23 +7,22 @@ directions v_1..v_m with weights w plays against it. Both sides take small steps
 by a projected gradient step on the weighted sum. Whatever comes out is feasible, and is judged elsewhere.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Reason: Numba compiles these functions for the array types they meet; annotations would be ignored.
-
 import math
 
 import numpy as np
-from numba import njit
 
+from noap._kernels import kernel
 from noap.exact.sample_wise._kernels_ball import project, project_rows, squared_norm
 
 # Directions that join in one round at most, and the share of all weight that they start with.
 MOST_NEW, SHARE = 8, 0.1
+# Steps of a climb; as an argument, a constant and an integer from Python would be two types.
+STEPS = 12
 # How fast weights move at first.
 STRIDE = 5.0
 
 
-@njit(cache=True)
+@kernel
 def truncate(g, n_inc, p, place, value):
     """Keep g on the included columns and its p largest free entries, normalised; returns (size, their norm)."""
     total = 0.0
@@ -52,11 +51,11 @@ def truncate(g, n_inc, p, place, value):
     return size, total
 
 
-@njit(cache=True)
-def climb(M, n_inc, p, place, value, size, steps, g):
+@kernel
+def climb(M, n_inc, p, place, value, size, g):
     """Take truncated power steps on M; returns (size, v'Mv), the direction in place and value."""
     energy = -1.0
-    for step in range(steps + 1):
+    for step in range(STEPS + 1):
         for j in range(len(g)):
             g[j] = 0.0
         for c in range(size):
@@ -68,14 +67,14 @@ def climb(M, n_inc, p, place, value, size, steps, g):
         new = 0.0
         for c in range(size):
             new += value[c] * g[place[c]]
-        if step == steps or new <= energy * (1.0 + 1e-7):
+        if step == STEPS or new <= energy * (1.0 + 1e-7):
             return size, max(new, energy)
         energy = new
         size, _ = truncate(g, n_inc, p, place, value)
     return size, energy
 
 
-@njit(cache=True)
+@kernel
 def same(place, size, places, sizes, m):
     """Position of an attacker with the same support, or -1."""
     for a in range(m):
@@ -95,7 +94,7 @@ def same(place, size, places, sizes, m):
     return -1
 
 
-@njit(cache=True)
+@kernel
 def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     """Add a few directions above `floor`, found by climbing from the attackers and the largest diagonals.
 
@@ -135,7 +134,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
                     for i in range(cols):
                         g[j] += M[i, j]
             size, _ = truncate(g, n_inc, p, place, value)
-        size, energy = climb(M, n_inc, p, place, value, size, 12, g)
+        size, energy = climb(M, n_inc, p, place, value, size, g)
         found[s] = -energy
         found_size[s] = size
         for c in range(size):
@@ -192,7 +191,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     return m, best
 
 
-@njit(cache=True)
+@kernel
 def curvature(places, values, sizes, weights, m, cols):
     """Largest eigenvalue of sum w v v' by power iteration, raised a little: the step length only."""
     x = np.zeros(cols)
@@ -225,7 +224,7 @@ def curvature(places, values, sizes, weights, m, cols):
     return max(1.05 * size, 1e-3)
 
 
-@njit(cache=True)
+@kernel
 def face(Y, E, places, values, sizes, m, R, energies):
     """Fill R with the scores (y_i + e_i)'v_a and add their squares to the energies."""
     for i in range(Y.shape[0]):
@@ -238,7 +237,7 @@ def face(Y, E, places, values, sizes, m, R, energies):
             energies[a] += x * x
 
 
-@njit(cache=True)
+@kernel
 def reweigh(weights, energies, m, eta):
     """Move the weights towards the strongest; returns the largest energy, and whether there is anything to play on."""
     most = 0.0
@@ -257,7 +256,7 @@ def reweigh(weights, energies, m, eta):
     return most, True
 
 
-@njit(cache=True)
+@kernel
 def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
     """Take a gradient step of this length against the mixture, from the scores R, and project every row."""
     n, cols = E.shape
@@ -277,13 +276,13 @@ def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
         project(E[i], n_inc, p, rho, top, order)
 
 
-@njit(cache=True)
+@kernel
 def pace(clock):
     """Return the exponent's rate at this turn: both players slow down."""
     return STRIDE / math.sqrt(1.0 + 0.2 * clock)
 
 
-@njit(cache=True)
+@kernel
 def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock):
     """Take a step of both players; E, weights and energies are updated."""
     R = np.empty((Y.shape[0], m))
@@ -296,8 +295,8 @@ def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock
         advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length)
 
 
-@njit(cache=True)
-def respond(Y, v, n_inc, p, rho, E, halvings=30):
+@kernel
+def respond(Y, v, n_inc, p, rho, E, halvings):
     """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows.
 
     t_i is found by so many halvings of an interval; with fewer of them the attack is a little weaker.
@@ -339,7 +338,7 @@ def respond(Y, v, n_inc, p, rho, E, halvings=30):
     project_rows(E, n_inc, p, rho)
 
 
-@njit(cache=True)
+@kernel
 def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energies, m, rounds, clock, target, patience):
     """Recruit and play in turn until no known direction exceeds `target`, progress stalls, or the rounds are used.
 
@@ -360,7 +359,9 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
         m, most = recruit(M, n_inc, p, places, values, sizes, weights, energies, m, mean)
         if most < best:
             best = most
-            best_E[:] = E
+            for i in range(Y.shape[0]):
+                for j in range(Y.shape[1]):
+                    best_E[i, j] = E[i, j]
         if best <= target:
             return best, m, clock, r + 1
         if best - target < 0.9 * (mark - target):

@@ -11,13 +11,11 @@ for any d > 0. So only violating rows are eliminated next, each without those be
 closed.
 """
 
-# mypy: disable-error-code="no-untyped-def,no-untyped-call,misc"
-# Reason: Numba compiles these functions for the array types they meet; annotations would be ignored.
-
 import math
 
 import numpy as np
-from numba import njit
+
+from noap._kernels import kernel, part
 
 # Room in comparisons of ratios near 1: the sums of at most 1000 products behind them are off by less than 3e-13.
 MARGIN = 1e-12
@@ -25,12 +23,14 @@ MARGIN = 1e-12
 # features by at most q times that in norm: the diagonal gives up twice as much, times q + 1.
 ELIMINATION = 4e-15
 # Every comparison that closes something is so written that a number that is none leaves it open.
+# Zero, which as a Python integer would be to Numba a type of its own, and compile the callee once more.
+ZERO = np.int64(0)
 # COMPLETE: every support that is not listed stays at or below t. INCLUDED: the included part alone exceeds it.
 # TOO_MANY, TOO_LONG: the list or the work overflowed, and nothing is proved.
 COMPLETE, INCLUDED, TOO_MANY, TOO_LONG = 0, 1, 2, 3
 
 
-@njit(cache=True)
+@part
 def all_finite(M):
     """Whether no entry is infinite or not a number."""
     for a in range(M.shape[0]):
@@ -40,7 +40,7 @@ def all_finite(M):
     return True
 
 
-@njit(cache=True)
+@part
 def violating_rows(C, cand, m, p, d, sums, top, rows):
     """Fill `rows` with the positions (in cand) of the rows that violate scaled dominance; returns how many.
 
@@ -92,7 +92,7 @@ def violating_rows(C, cand, m, p, d, sums, top, rows):
     return best
 
 
-@njit(cache=True)
+@part
 def first_complement(M, n_inc, t, room, C, diagonal):
     """Eliminate the included features; C receives the complement. Returns whether tI - M_II is positive definite."""
     size = M.shape[0]
@@ -127,7 +127,7 @@ def first_complement(M, n_inc, t, room, C, diagonal):
     return True
 
 
-@njit(cache=True)
+@part
 def emit(chosen, size, cand, m, supports, sizes, rest, rest_sizes, count):
     """Append one violating set and the features that may still join it."""
     for c in range(size):
@@ -138,7 +138,7 @@ def emit(chosen, size, cand, m, supports, sizes, rest, rest_sizes, count):
     rest_sizes[count] = m
 
 
-@njit(cache=True)
+@kernel
 def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_sizes):
     """List sets J of free features, |J| <= p, such that every support of the node above t contains some I + J.
 
@@ -160,9 +160,12 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
         return INCLUDED, 0, work
     if levels == 0:
         return COMPLETE, 0, work
-    count = 0
+    count = ZERO
+    every = np.empty(m0, dtype=np.int64)
+    for f in range(m0):
+        every[f] = f
     Cs = [C0]
-    cands = [np.arange(m0)]
+    cands = [every]
     sizes_of = np.zeros(levels + 1, dtype=np.int64)
     pending = np.zeros((levels + 1, m0), dtype=np.int64)
     n_pending = np.zeros(levels + 1, dtype=np.int64)
@@ -199,7 +202,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
                 for f in range(m):
                     if not diag[f] > floor:
                         # What may join: every candidate but the failing ones already listed.
-                        n_left = 0
+                        n_left = ZERO
                         seen = 0
                         for e in range(m):
                             if not diag[e] > floor:
@@ -243,7 +246,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
                                     return TOO_MANY, count, work
                                 chosen[level] = cand[f]
                                 chosen[level + 1] = cand[e]
-                                emit(chosen, level + 2, cand, 0, supports, sizes, rest, rest_sizes, count)
+                                emit(chosen, level + 2, cand, ZERO, supports, sizes, rest, rest_sizes, count)
                                 count += 1
                 else:
                     n_pending[level] = violating_rows(C, cand, m, q, d, sums, top, pending[level])
@@ -287,7 +290,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
     return COMPLETE, count, work
 
 
-@njit(cache=True)
+@kernel
 def removable(M, n_inc, p, t, room, work_limit, dead):
     """Mark the free features that no support of the node above t contains; returns how many.
 

@@ -241,7 +241,7 @@ class Attack:
             v[support] = vectors[:, -1]
             place, value = np.zeros(width, dtype=np.int64), np.zeros(width)
             size, _ = truncate(v, self.n_inc, self.p, place, value)
-            size, energy = climb(M, self.n_inc, self.p, place, value, size, 12, g)
+            size, energy = climb(M, self.n_inc, self.p, place, value, size, g)
             self.mixture.add(place[:size], value[:size])
             strongest = max(strongest, float(energy), float(values[-1]))
         self.mixture.weights /= self.mixture.weights.sum()

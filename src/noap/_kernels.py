@@ -1,0 +1,63 @@
+"""How the compiled kernels are made, and how to watch them being compiled.
+
+All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from numba import njit
+from numba.core import event
+
+__all__ = ["kernel", "part", "reached_from", "watched"]
+
+
+def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function that Python calls, on first use; kept in Numba's cache."""
+    made: Any = njit(**{"cache": True, "nogil": True, "no_cfunc_wrapper": True} | options)
+    return made if function is None else made(function)
+
+
+def part(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function that only other kernels call: without the code that would unpack Python's arguments."""
+    return kernel(function, no_cpython_wrapper=True, **options)
+
+
+def reached_from(entries: tuple[Any, ...]) -> set[Any]:
+    """Return these kernels and all that they call, however deep."""
+    found: set[Any] = set()
+    waiting = list(entries)
+    while waiting:
+        one = waiting.pop()
+        if one not in found:
+            found.add(one)
+            known = one.py_func.__globals__
+            called = (known.get(name) for name in one.py_func.__code__.co_names)
+            waiting += [other for other in called if hasattr(other, "py_func")]
+    return found
+
+
+@contextlib.contextmanager
+def watched(entries: tuple[Any, ...], report: Callable[[int, int, str], None]) -> Iterator[None]:
+    """Tell `report` of each kernel that is begun: how many are done, out of how many, and its name."""
+    expected = reached_from(entries)
+    listener = _Listener(expected, report)
+    with event.install_listener("numba:compile", listener):
+        yield
+
+
+class _Listener(event.Listener):
+    def __init__(self, expected: set[Any], report: Callable[[int, int, str], None]) -> None:
+        self._left, self._total, self._report = set(expected), len(expected), report
+
+    def on_start(self, event: Any) -> None:
+        self._tell(event.data["dispatcher"])
+
+    def on_end(self, event: Any) -> None:
+        self._left.discard(event.data["dispatcher"])
+        self._tell(event.data["dispatcher"])
+
+    def _tell(self, dispatcher: Any) -> None:
+        if dispatcher.py_func.__module__.startswith("noap."):
+            self._report(self._total - len(self._left), self._total, dispatcher.py_func.__name__)

@@ -1,0 +1,143 @@
+"""Every kernel is compiled for one signature, when it is needed, and a person who waits is told how far it is."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import noap._compiled
+from noap._kernels import kernel, reached_from, watched
+
+# What people do, in an interpreter of its own with nothing compiled yet. Numba tells of every kernel it compiles. The
+# optimiser is off: it has no part in what is compiled.
+WORK = """
+import collections, json, warnings
+import numpy as np
+from numba.core import dispatcher, event
+warnings.simplefilter("ignore")
+import noap, noap.exact.search
+from noap.exact.sample_wise import cones, portions, tree
+
+counts = collections.defaultdict(list)
+class Listener(event.Listener):
+    def on_start(self, event):
+        if isinstance(event.data["dispatcher"], dispatcher.LiftedCode):
+            return  # the lines of a kernel that are Python's
+        function = event.data["dispatcher"].py_func
+        counts[function.__module__ + "." + function.__name__].append(str(event.data["args"]))
+    def on_end(self, event):
+        pass
+event.register("numba:compile", Listener())
+
+def solved(X, k, adversary, **options):
+    problem = noap.Problem(X, k=k, adversary=adversary)
+    result = noap.solve(problem, **options)
+    assert noap.verify(problem, result.certificate).ok
+    assert noap.verify(problem, result.certificate, time_limit=600).ok
+
+rng = np.random.default_rng(80)
+noise = rng.standard_normal((60, 24))
+stages = {}
+spike = noise + 1.5 * rng.standard_normal((60, 1)) * (np.arange(24) < 4)
+for k, rho in ((4, 1.0), (3, 2.0), (2, 1.0), (1, 1.0)):
+    solved(spike, k, noap.FeatureWise(rho))
+solved(noise, 4, noap.FeatureWise(1.0), node_limit=200)
+stages["feature-wise"] = sorted(counts)
+noap.exact.search._PATIENCE = 0.0  # the semidefinite test joins as soon as plain branching has had its turn
+solved(rng.standard_normal((80, 40)), 14, noap.NoAdversary(), node_limit=800)
+stages["vanilla"] = sorted(counts)
+for d, k, rho in ((8, 3, 0.5), (8, 4, 1.5), (3, 3, 0.5)):
+    solved((spike if d > k else noise)[:30, :d], k, noap.SampleWise(rho), node_limit=40)
+# Where memory is short, and on so many samples that they are worked on in portions.
+few = 0.99e-6 * tree.root_bytes(30, 8)
+solved(spike[:30, :8], 3, noap.SampleWise(0.5), memory_limit=few)
+portions.MOST_ROWS = cones.MOST_ROWS = 7
+for d in (3, 8):
+    solved((spike if d > 3 else noise)[:30, :d], 3, noap.SampleWise(0.5), node_limit=40)
+stages["sample-wise"] = sorted(counts)
+ours = {name: found for name, found in counts.items() if name.startswith("noap.")}
+print(json.dumps({"stages": stages, "twice": {name: found for name, found in ours.items() if len(found) > 1}}))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path_factory.mktemp("cache")), "NUMBA_OPT": "0"}
+    done = subprocess.run([sys.executable, "-c", WORK], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_no_kernel_is_compiled_for_two_signatures(compiled):
+    assert compiled["twice"] == {}
+
+
+def test_nothing_is_compiled_before_it_is_needed(compiled):
+    feature_wise = compiled["stages"]["feature-wise"]
+    assert "noap.exact._kernels_node.examine" in feature_wise
+    files = {name.rsplit(".", 1)[0] for name in feature_wise}
+    assert not [file for file in files if "semidefinite" in file or "sample" in file or "cones" in file]
+    assert "noap.exact._kernels_semidefinite.semidefinite" in compiled["stages"]["vanilla"]
+    for kernel in ("game.contest", "game.face", "cones.open_cones"):
+        assert f"noap.exact.sample_wise._kernels_{kernel}" in compiled["stages"]["sample-wise"]
+
+
+def deeper(x):
+    return x + 1
+
+
+inner = kernel(deeper)
+
+
+def outer(x):
+    return inner(x) * 2
+
+
+def test_compiling_is_counted():
+    entry = kernel(outer)
+    assert {one.py_func for one in reached_from((entry,))} == {outer, deeper}
+    told = []
+    with watched((entry,), lambda *what: told.append(what)):
+        pass
+    assert told == []
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_terminal_shows_how_far_it_is(monkeypatch, terminal):
+    stream = Terminal() if terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    line = noap._compiled._Line()
+    line.show("noap: 3 of 7 compiled, now look")
+    line.close()
+    assert ("3 of 7 compiled" in stream.getvalue()) == terminal
+    assert stream.getvalue() == "" or stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_a_notebook_shows_it_under_the_cell(monkeypatch):
+    shown = []
+
+    class Cell:
+        def update(self, what, raw):
+            shown.append(what["text/plain"])
+
+    class Display:
+        @staticmethod
+        def display(what, raw, display_id):
+            shown.append(what["text/plain"])
+            return Cell()
+
+    monkeypatch.setattr(noap._compiled, "_in_notebook", lambda: True)
+    monkeypatch.setitem(sys.modules, "IPython.display", Display)
+    line = noap._compiled._Line()
+    line.show("noap: 1 of 2 compiled, now a")
+    line.show("noap: 2 of 2 compiled, now b")
+    line.close()
+    assert shown == ["noap: 1 of 2 compiled, now a", "noap: 2 of 2 compiled, now b", "noap: compiled."]
