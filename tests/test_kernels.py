@@ -81,8 +81,8 @@ def test_nothing_is_compiled_before_it_is_needed(compiled):
     files = {name.rsplit(".", 1)[0] for name in feature_wise}
     assert not [file for file in files if "semidefinite" in file or "sample" in file or "cones" in file]
     assert "noap.exact._kernels_semidefinite.semidefinite" in compiled["stages"]["vanilla"]
-    for kernel in ("game.contest", "game.face", "cones.open_cones"):
-        assert f"noap.exact.sample_wise._kernels_{kernel}" in compiled["stages"]["sample-wise"]
+    for name in ("game.contest", "game.face", "cones.open_cones"):
+        assert f"noap.exact.sample_wise._kernels_{name}" in compiled["stages"]["sample-wise"]
 
 
 def deeper(x):
