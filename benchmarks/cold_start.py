@@ -4,13 +4,11 @@ Run: python -m benchmarks.cold_start. Every entry includes the import of noap an
 the first check adds after the first solve. The last rows do all of it in one process.
 """
 
-import os
-import subprocess
-import sys
 import tempfile
 
 from benchmarks import RESULTS
 from noap.measuring.environment import heading
+from noap.measuring.processes import in_fresh_process
 from noap.measuring.tables import frame_of, markdown, write_table
 
 _WINE = """
@@ -18,10 +16,10 @@ import resource, numpy as np
 def cpu():
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
-def tell(what):
-    print(what, cpu(), sep=",")
+def tell():
+    print(json.dumps(cpu()))
 import noap
-tell("import noap")
+tell()
 from sklearn.datasets import load_wine
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -32,26 +30,24 @@ sample_wise = noap.Problem(X, k=3, adversary=noap.SampleWise(0.5))
 # What is run after the lines above, and the name of its row; the seconds are those that `tell` prints last.
 ENTRIES = {
     "import noap": "",
-    "first solve, ascent": 'noap.solve(feature_wise, method="ascent"); tell("")',
-    "first solve, feature-wise": 'noap.solve(feature_wise); tell("")',
-    "first solve, vanilla": 'noap.solve(vanilla); tell("")',
-    "first solve, sample-wise": 'noap.solve(sample_wise); tell("")',
+    "first solve, ascent": 'noap.solve(feature_wise, method="ascent"); tell()',
+    "first solve, feature-wise": 'noap.solve(feature_wise); tell()',
+    "first solve, vanilla": 'noap.solve(vanilla); tell()',
+    "first solve, sample-wise": 'noap.solve(sample_wise); tell()',
     "first solve and verify, feature-wise":
-        'noap.verify(feature_wise, noap.solve(feature_wise).certificate); tell("")',
-    "first solve and verify, sample-wise": 'noap.verify(sample_wise, noap.solve(sample_wise).certificate); tell("")',
-    "noap.path": 'noap.path(X, k=4); tell("")',
+        'noap.verify(feature_wise, noap.solve(feature_wise).certificate); tell()',
+    "first solve and verify, sample-wise": 'noap.verify(sample_wise, noap.solve(sample_wise).certificate); tell()',
+    "noap.path": 'noap.path(X, k=4); tell()',
     "both adversaries, solve and verify":
         'noap.verify(feature_wise, noap.solve(feature_wise).certificate); '
-        'noap.verify(sample_wise, noap.solve(sample_wise).certificate); tell("")',
+        'noap.verify(sample_wise, noap.solve(sample_wise).certificate); tell()',
 }  # fmt: skip
 
 
 def seconds(code: str, cache: str) -> float:
     """Return the CPU seconds of an interpreter that runs the code, as it tells them last."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    environment = os.environ | one | {"NUMBA_CACHE_DIR": cache}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
-    return float(done.stdout.strip().rsplit(",", 1)[1])
+    return float(in_fresh_process(code, variables=one | {"NUMBA_CACHE_DIR": cache}))
 
 
 def main() -> None:

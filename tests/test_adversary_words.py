@@ -9,8 +9,8 @@ import pytest
 
 import noap
 from noap.adversaries import ADVERSARIES, BY_KEY, BY_NAME
-from noap.certificate.known import NAMES
 from noap.cli.budget import AdversaryName, adversary_of, noise_unit
+from noap.proofs.known import NAMES
 
 every_kind = pytest.mark.parametrize("kind", ADVERSARIES, ids=lambda kind: kind.__name__)
 N = 37

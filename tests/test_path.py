@@ -12,13 +12,13 @@ from sklearn.datasets import load_breast_cancer
 
 import noap
 from judge import exact_feature_wise, feature_wise_best, sample_wise_optimum
-from noap._path import sweep
-from noap._path.band import convex_bounds
-from noap._path.family import Family
-from noap._path.path import Path, Stage
-from noap._path.warm import Task, improved
-from noap._ties import lowest_tie
 from noap.errors import InvalidProblem, NoapWarning
+from noap.sweep import sweep
+from noap.sweep.between import convex_bounds
+from noap.sweep.family import Family
+from noap.sweep.path import Path, Stage
+from noap.sweep.point import Task, improved
+from noap.ties import lowest_tie
 
 
 def data(seed, n=30, d=7):
@@ -340,7 +340,7 @@ def test_the_band_has_no_opinion_outside_the_path():
     ],
 )
 def test_options_are_checked_before_anything_is_solved(method, options, words, monkeypatch):
-    from noap import _methods
+    from noap import methods as _methods
 
     monkeypatch.setattr(_methods, "ascent", None)
     with pytest.raises(InvalidProblem, match=words):

@@ -14,10 +14,10 @@ from liar import claiming
 
 import judge
 import noap
-from noap._controls import Controls
-from noap._limits import Limits
-from noap.certificate.certificate import Certificate
-from noap.exact.search import solve_gram
+from noap.exact.feature_wise.search import solve_gram
+from noap.proofs.certificate import Certificate
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limits
 
 # X, k, rho/sqrt(n), gap, and the one feature of the vector to start from.
 CASES = {

@@ -8,12 +8,12 @@ from scipy.sparse import csr_array
 
 import judge
 import noap
-from noap._controls import Controls
-from noap._limits import Limits
 from noap.exact.sample_wise import tree as module
-from noap.exact.sample_wise.reduce import crude_bound, reduce
+from noap.exact.sample_wise.instance import crude_bound, reduce
 from noap.exact.sample_wise.search import solve_sample_wise
 from noap.result import Limit
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limits
 
 KINDS = ["plain", "rounded", "negated", "zero column", "rank one", "duplicated", "one sample", "wide"]
 

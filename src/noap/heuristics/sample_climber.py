@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from noap.heuristics.batch import Batch, choose
-from noap.heuristics.leaders import Leaders
+from noap.heuristics.measured import Leaders
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.heuristics.starts import start_batches
 from noap.heuristics.swaps import exchanges

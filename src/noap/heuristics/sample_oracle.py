@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noap._controls import never
 from noap.adversaries.base import Adversary
 from noap.heuristics.batch import Batch
 from noap.linalg import products
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.linalg.vectors import unit
+from noap.runtime.controls import never
 
 __all__ = ["SampleOracle"]
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from noap._controls import Controls, Stopped
 from noap.errors import InvalidProblem, NoapWarning
 from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
@@ -18,6 +17,7 @@ from noap.mip.options import Options
 from noap.mip.search import Search
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
+from noap.runtime.controls import Controls, Stopped
 
 __all__ = ["OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
 

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from noap._controls import Controls, Stopped
-from noap._limits import Limits
-from noap.certificate.sample_proof import SampleProof
 from noap.exact.outcome import Outcome, TracePoint
+from noap.exact.sample_wise.instance import crude_bound, live_rows, reduce
 from noap.exact.sample_wise.light import response_outcome
-from noap.exact.sample_wise.reduce import crude_bound, live_rows, reduce
 from noap.exact.sample_wise.tree import Tree, root_bytes
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.proofs.sample_wise import SampleProof
 from noap.result import Limit
+from noap.runtime.controls import Controls, Stopped
+from noap.runtime.limits import Limits
 
 __all__ = ["solve_sample_wise"]
 
