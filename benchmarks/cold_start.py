@@ -4,7 +4,6 @@ Run: python -m benchmarks.cold_start. Every entry includes the import of noap an
 the first check adds after the first solve. The last rows do all of it in one process.
 """
 
-import os
 import tempfile
 
 from benchmarks import RESULTS
@@ -46,10 +45,9 @@ ENTRIES = {
 
 
 def seconds(code: str, cache: str) -> float:
-    """Return the CPU seconds of an interpreter that runs the code, as it tells them last; one thread."""
+    """Return the CPU seconds of an interpreter that runs the code, as it tells them last."""
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    os.environ.update(one | {"NUMBA_CACHE_DIR": cache})
-    return float(in_fresh_process(code))
+    return float(in_fresh_process(code, variables=one | {"NUMBA_CACHE_DIR": cache}))
 
 
 def main() -> None:
@@ -62,7 +60,7 @@ def main() -> None:
         print(rows[-1], flush=True)
     columns = ["what", "CPU seconds, empty cache", "CPU seconds, full cache"]
     text = heading("The first run") + (
-        "\nWine data (178 samples of 13 standardised measurements), k = 8, and k = 3 against the sample-wise "
+        "\n\nWine data (178 samples of 13 standardised measurements), k = 8, and k = 3 against the sample-wise "
         "adversary. Each row is an interpreter of its own, its import included; one thread. On a machine that others "
         "use as well the figures are larger.\n\n" + markdown(columns, [list(row.values()) for row in rows])
     )

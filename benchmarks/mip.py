@@ -13,11 +13,11 @@ from dataclasses import asdict, dataclass, fields
 
 import noap
 from benchmarks import RESULTS
-from noap._controls import Controls
 from noap.bench.sources import strong_weak
 from noap.measuring.environment import described, environment
 from noap.measuring.tables import append_row, markdown, read_table
 from noap.mip import Cuts, list_backends, run_mip, run_mip_r
+from noap.runtime.controls import Controls
 
 TABLE, REPORT = RESULTS / "mip.csv", RESULTS / "mip.md"
 N, D, K, SEED = 500, 100, 5, 0

@@ -19,7 +19,7 @@ PARTS, ROWS, FEATURES, REPEATS = 8, 300_000, 50, 3
 GROUPS = (20_000, 100_000)  # rows per row group: what the reader decodes ahead comes in these
 
 JOBS = {
-    "noap.stream": "from noap.stream import summarise\nbegin()\nn = summarise(pattern).n_samples",
+    "noap.data.streams": "from noap.data.streams import summarise\nbegin()\nn = summarise(pattern).n_samples",
     "polars, reading alone": (
         "import polars, glob\nbegin()\nn = sum(polars.read_parquet(path).height for path in sorted(glob.glob(pattern)))"
     ),
@@ -51,7 +51,7 @@ def main() -> None:
             f"row groups of {group}\n\nMedians of {REPEATS}; peak resident memory of the process, and how much of it "
             "the job added (the data itself for NumPy). Other work shares the machine: compare the ratios.\n"
         )
-        ours = found["noap.stream"]["seconds"]
+        ours = found["noap.data.streams"]["seconds"]
         rows = [
             [name, one["n"] / one["seconds"] / 1e6, one["seconds"] / ours, one["peak"], one["peak"] - one["before"]]
             for name, one in found.items()

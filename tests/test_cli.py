@@ -32,7 +32,7 @@ def test_solve_reads_every_format(table, name):
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     import noap as library
-    from noap._preprocess import standardise
+    from noap.data.standardising import standardise
 
     Z, _, _ = standardise(X, center=True, scale=True)
     problem = library.Problem(Z, k=3, adversary=library.FeatureWise(0.2 * np.sqrt(30)))
@@ -195,7 +195,7 @@ def test_help_and_version():
 
 
 def test_the_samples_of_a_file_are_looked_through_once(tmp_path, monkeypatch):
-    import noap._validate as validation
+    import noap.data.validation as validation
     from noap.cli.app import app
 
     file = tmp_path / "x.csv"

@@ -18,8 +18,8 @@ import pytest
 import scipy.sparse
 
 import noap as library
-from noap._preprocess import standardise
 from noap.cli import main
+from noap.data.standardising import standardise
 
 X = np.random.default_rng(0).standard_normal((30, 6)) + np.random.default_rng(1).standard_normal((30, 1))
 # Brackets are markup to the library that prints tables; names must come through it.

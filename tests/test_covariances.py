@@ -9,11 +9,11 @@ import pytest
 
 import judge
 import noap
-from noap.certificate.certificate import Certificate
-from noap.certificate.fingerprint import fingerprint
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg import outward
 from noap.linalg.outward import definite_shift, least_shift
+from noap.proofs.certificate import Certificate
+from noap.proofs.fingerprint import fingerprint
 
 FREE = [noap.NoAdversary(), noap.FeatureWise(0.0)]
 

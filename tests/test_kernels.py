@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-import noap._compiled
-from noap._kernels import kernel, reached_from, watched
+import noap.runtime.compilation
+from noap.runtime.kernels import kernel, reached_from, watched
 
 # What people do, in an interpreter of its own with nothing compiled yet. Numba tells of every kernel it compiles. The
 # optimiser is off: it has no part in what is compiled.
@@ -18,7 +18,7 @@ import collections, json, warnings
 import numpy as np
 from numba.core import dispatcher, event
 warnings.simplefilter("ignore")
-import noap, noap.exact.search
+import noap, noap.exact.feature_wise.search
 from noap.exact.sample_wise import cones, portions, tree
 
 counts = collections.defaultdict(list)
@@ -46,7 +46,8 @@ for k, rho in ((4, 1.0), (3, 2.0), (2, 1.0), (1, 1.0)):
     solved(spike, k, noap.FeatureWise(rho))
 solved(noise, 4, noap.FeatureWise(1.0), node_limit=200)
 stages["feature-wise"] = sorted(counts)
-noap.exact.search._PATIENCE = 0.0  # the semidefinite test joins as soon as plain branching has had its turn
+# The semidefinite test joins as soon as plain branching has had its turn.
+noap.exact.feature_wise.search._PATIENCE = 0.0
 solved(rng.standard_normal((80, 40)), 14, noap.NoAdversary(), node_limit=800)
 stages["vanilla"] = sorted(counts)
 for d, k, rho in ((8, 3, 0.5), (8, 4, 1.5), (3, 3, 0.5)):
@@ -77,12 +78,12 @@ def test_no_kernel_is_compiled_for_two_signatures(compiled):
 
 def test_nothing_is_compiled_before_it_is_needed(compiled):
     feature_wise = compiled["stages"]["feature-wise"]
-    assert "noap.exact._kernels_node.examine" in feature_wise
+    assert "noap.exact.feature_wise.kernels.node.examine" in feature_wise
     files = {name.rsplit(".", 1)[0] for name in feature_wise}
     assert not [file for file in files if "semidefinite" in file or "sample" in file or "cones" in file]
-    assert "noap.exact._kernels_semidefinite.semidefinite" in compiled["stages"]["vanilla"]
+    assert "noap.exact.feature_wise.kernels.semidefinite.semidefinite" in compiled["stages"]["vanilla"]
     for name in ("game.contest", "game.face", "cones.open_cones"):
-        assert f"noap.exact.sample_wise._kernels_{name}" in compiled["stages"]["sample-wise"]
+        assert f"noap.exact.sample_wise.kernels.{name}" in compiled["stages"]["sample-wise"]
 
 
 def deeper(x):
@@ -114,7 +115,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_how_far_it_is(monkeypatch, terminal):
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    line = noap._compiled._Line()
+    line = noap.runtime.compilation._Line()
     line.show("noap: 3 of 7 compiled, now look")
     line.close()
     assert ("3 of 7 compiled" in stream.getvalue()) == terminal
@@ -134,9 +135,9 @@ def test_a_notebook_shows_it_under_the_cell(monkeypatch):
             shown.append(what["text/plain"])
             return Cell()
 
-    monkeypatch.setattr(noap._compiled, "_in_notebook", lambda: True)
+    monkeypatch.setattr(noap.runtime.compilation, "_in_notebook", lambda: True)
     monkeypatch.setitem(sys.modules, "IPython.display", Display)
-    line = noap._compiled._Line()
+    line = noap.runtime.compilation._Line()
     line.show("noap: 1 of 2 compiled, now a")
     line.show("noap: 2 of 2 compiled, now b")
     line.close()

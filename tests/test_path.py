@@ -12,13 +12,13 @@ from sklearn.datasets import load_breast_cancer
 
 import noap
 from judge import exact_feature_wise, feature_wise_best, sample_wise_optimum
-from noap._path import sweep
-from noap._path.band import convex_bounds
-from noap._path.family import Family
-from noap._path.path import Path, Stage
-from noap._path.warm import Task, improved
-from noap._ties import lowest_tie
 from noap.errors import InvalidProblem, NoapWarning
+from noap.sweep import sweep
+from noap.sweep.between import convex_bounds
+from noap.sweep.family import Family
+from noap.sweep.path import Path, Stage
+from noap.sweep.point import Task, improved
+from noap.ties import lowest_tie
 
 
 def data(seed, n=30, d=7):
@@ -326,3 +326,24 @@ def test_the_band_has_no_opinion_outside_the_path():
     for rho in (0.5, 2.5, np.nan, [1.5, 3.0]):
         with pytest.raises(InvalidProblem, match="range of the path, 1 to 2"):
             path.band(rho)
+
+
+@pytest.mark.parametrize(
+    ("method", "options", "words"),
+    [
+        ("exact", {"node_limit": 0}, "node_limit must be a positive integer"),
+        ("exact", {"memory_limit": "much"}, "memory_limit must be a positive number"),
+        ("ascent", {"keep": 0}, "keep must be a positive integer"),
+        ("ppm", {"iterate": "first"}, "iterate must be 'last' or 'best'"),
+        ("exact", {"depth": 3}, "depth is not an option of method 'exact'"),
+        ("exact", {"gap": -1.0}, "gap must be a finite number"),
+    ],
+)
+def test_options_are_checked_before_anything_is_solved(method, options, words, monkeypatch):
+    from noap import methods as _methods
+
+    monkeypatch.setattr(_methods, "ascent", None)
+    with pytest.raises(InvalidProblem, match=words):
+        noap.path(np.eye(3), 1, method=method, **options)
+    with pytest.raises(InvalidProblem, match=words):  # also where nothing would be left to solve
+        noap.solve(noap.Problem(np.eye(3), k=1, adversary=noap.FeatureWise(9.0)), method, **options)

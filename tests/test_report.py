@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import noap
-from noap._path.barcode import barcode
-from noap._preprocess import standardise
+from noap.data.standardising import standardise
 from noap.report import build_report, components
 from noap.report.components import as_csv
 from noap.report.numbers import down, percent_up, ticks, up
 from noap.result import Status
+from noap.sweep.barcode import barcode
 from report_page import HOSTILE, report, wine
 
 

@@ -3,13 +3,14 @@
 from typing import Any
 
 from noap import errors
-from noap._solve import solve
 from noap._version import __version__
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise
-from noap.certificate import Certificate, verify
+from noap.checker import verify
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.problem import Problem
+from noap.proofs.certificate import Certificate
 from noap.result import Limit, Result, Status
+from noap.solving import solve
 
 __all__ = [
     "Certificate",
@@ -35,15 +36,20 @@ __all__ = [
 ]
 
 # Loaded on first use, so that `import noap` stays quick: modules, and names from modules.
-_LAZY = ("experiments", "metrics", "stream", "theory")
-_LAZY_NAMES = {"Path": "noap._path", "RobustSparsePCA": "noap.estimator", "path": "noap._path"}
+_LAZY = {
+    "experiments": "noap.experiments",
+    "metrics": "noap.metrics",
+    "stream": "noap.data.streams",
+    "theory": "noap.theory",
+}
+_LAZY_NAMES = {"Path": "noap.sweep", "RobustSparsePCA": "noap.estimator", "path": "noap.sweep"}
 
 
 def __getattr__(name: str) -> Any:
     import importlib
 
     if name in _LAZY:
-        return importlib.import_module(f"noap.{name}")
+        return importlib.import_module(_LAZY[name])
     if name in _LAZY_NAMES:
         return getattr(importlib.import_module(_LAZY_NAMES[name]), name)
     raise AttributeError(f"module 'noap' has no attribute {name!r}")

@@ -11,18 +11,18 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
-from noap._deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
-from noap._moments import Moments
-from noap._preprocess import standardise
-from noap._solve import solve
-from noap._ties import settled
-from noap._validate import as_covariance, as_sparsity
 from noap.adversaries import BY_KEY
 from noap.adversaries.base import Adversary
+from noap.data.deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
+from noap.data.moments import Moments
+from noap.data.standardising import standardise
+from noap.data.validation import as_covariance, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 from noap.metrics import gap as relative_gap
 from noap.result import Result
+from noap.solving import solve
+from noap.ties import settled
 
 __all__ = ["RobustSparsePCA"]
 

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from noap import _path
-from noap._path.barcode import barcode as barcode_of
+from noap import sweep as _path
 from noap.linalg.types import FloatArray
 from noap.result import Result
+from noap.sweep.barcode import barcode as barcode_of
 
 __all__ = ["draw_demo", "draw_path"]
 

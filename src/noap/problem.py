@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap._validate import Samples, Symmetric, as_covariance, as_names, as_samples, as_sparsity
 from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
+from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.exact_norms import covariance_exceeds, smallest_budget, unsure

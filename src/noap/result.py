@@ -8,14 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
-from noap.certificate.certificate import Certificate, Claim, Proof
-from noap.certificate.gram_proof import GramProof
-from noap.certificate.sample_proof import SampleProof
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
+from noap.proofs.certificate import Certificate, Claim, Proof
+from noap.proofs.feature_wise import GramProof
+from noap.proofs.sample_wise import SampleProof
+from noap.runtime.limits import Limit
+from noap.runtime.progress import TracePoint
 
 __all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
 
@@ -45,25 +47,6 @@ class Status(enum.Enum):
     """
     HEURISTIC = "heuristic"
     """Nothing is proved about the whole problem."""
-
-
-class Limit(enum.Enum):
-    """Why a method stopped before it was done."""
-
-    TIME = "time"
-    NODES = "nodes"
-    INTERRUPTED = "interrupted"
-    MEMORY = "memory"
-
-
-@dataclass(frozen=True)
-class TracePoint:
-    """Where a search stood: seconds since the call, best value, proved bound, nodes examined."""
-
-    seconds: float
-    value: float
-    bound: float
-    nodes: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +153,8 @@ class Result:
         """What the numbers prove."""
         if math.isinf(self.bound):
             return Status.HEURISTIC
-        slack = max(self.asked_gap * self.value, rounding_allowance(self.value, self.problem.scale))
-        if self.bound_proof == "rigorous" and self.bound - self.value <= slack:
+        left_by_rounding = self.bound - self.value <= rounding_allowance(self.value, self.problem.scale)
+        if self.bound_proof == "rigorous" and (self.gap <= self.asked_gap or left_by_rounding):
             return Status.OPTIMAL
         return Status.FEASIBLE
 

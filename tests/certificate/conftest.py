@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from liar import Honest
 
-from noap.certificate.gram_proof import (
+from noap.proofs.feature_wise import (
     ATTACK,
     CHORDS,
     CLOSED,

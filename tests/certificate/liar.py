@@ -9,7 +9,7 @@ import pytest
 
 import judge
 import noap
-from noap.certificate.gram_proof import (
+from noap.proofs.feature_wise import (
     AGAIN,
     CLOSED,
     EACH,

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from noap.certificate.gram_data import GramData
+from noap.checker.feature_wise.data import GramData
 
 U = Fraction(1, 2**53)
 

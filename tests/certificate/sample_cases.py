@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 
 import noap
-from noap.certificate.certificate import Certificate
+from noap.proofs.certificate import Certificate
 
 
 def solved(problem, **options):

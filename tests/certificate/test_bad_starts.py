@@ -14,9 +14,10 @@ from liar import claiming
 
 import judge
 import noap
-from noap._controls import Controls
-from noap.certificate.certificate import Certificate
-from noap.exact.search import solve_gram
+from noap.exact.feature_wise.search import solve_gram
+from noap.proofs.certificate import Certificate
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limits
 
 # X, k, rho/sqrt(n), gap, and the one feature of the vector to start from.
 CASES = {
@@ -56,7 +57,7 @@ def made(name):
     X = np.array(X, dtype=float)
     problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(share * math.sqrt(len(X))))
     outcome = solve_gram(
-        problem, Controls.checked(gap, None, 0, False), np.eye(X.shape[1])[start], certificate=True, node_limit=10_000
+        problem, Controls.checked(gap, None, 0, False), np.eye(X.shape[1])[start], Limits(10_000, keep_proof=True)
     )
     result = dataclasses.replace(
         noap.solve(problem, method="ascent"), v=outcome.v, bound=outcome.bound, bound_proof="rigorous",

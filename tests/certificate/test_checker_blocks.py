@@ -5,9 +5,9 @@ from itertools import combinations
 import numpy as np
 from rational import exact
 
-from noap.certificate import _kernels_gram_semidefinite as semidefinite_kernels
-from noap.certificate import _kernels_gram_test as test_kernels
-from noap.certificate.limits import Limits
+from noap.checker.feature_wise.kernels import semidefinite as semidefinite_kernels
+from noap.checker.feature_wise.kernels import test as test_kernels
+from noap.checker.limits import Limits
 
 NEVER = Limits().clock
 

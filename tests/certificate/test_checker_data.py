@@ -9,8 +9,8 @@ from awkward import MATRICES, hilbert, indefinite, low_rank, nasty
 from rational import U, dot, exact, known, positive_semidefinite
 
 import noap
-from noap.certificate.gram_data import GramData, _raised
-from noap.certificate.witness import value_below
+from noap.checker.feature_wise.data import GramData, _raised
+from noap.checker.witness import value_below
 from noap.linalg.outward import gram_with_error, scaled_up
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")

@@ -13,20 +13,21 @@ from liar import edited, sentence
 from sample_cases import with_proof
 
 import noap
-from noap.certificate import _kernels_cones as cone_kernels
-from noap.certificate import _kernels_gram_semidefinite as semidefinite_kernels
-from noap.certificate import _kernels_gram_test as test_kernels
-from noap.certificate import _kernels_gram_tighten as tighten_kernels
-from noap.certificate import _kernels_sample as sample_kernels
-from noap.certificate import container, limits
-from noap.certificate.certificate import Certificate
-from noap.certificate.gram_data import GramData
-from noap.certificate.gram_proof import AGAIN, CLOSED
-from noap.certificate.limits import Limits, OutOfLimits
-from noap.certificate.sample_data import SampleData
-from noap.certificate.sample_proof import CONES, SampleProof
+from noap.checker import limits
+from noap.checker.feature_wise.data import GramData
+from noap.checker.feature_wise.kernels import semidefinite as semidefinite_kernels
+from noap.checker.feature_wise.kernels import test as test_kernels
+from noap.checker.feature_wise.kernels import tighten as tighten_kernels
+from noap.checker.limits import Limits, OutOfLimits
+from noap.checker.sample_wise.data import SampleData
+from noap.checker.sample_wise.kernels import attack as sample_kernels
+from noap.checker.sample_wise.kernels import cones as cone_kernels
 from noap.errors import InvalidProblem
 from noap.linalg import products
+from noap.proofs import container
+from noap.proofs.certificate import Certificate
+from noap.proofs.feature_wise import AGAIN, CLOSED
+from noap.proofs.sample_wise import CONES, SampleProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

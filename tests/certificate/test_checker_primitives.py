@@ -9,10 +9,10 @@ from awkward import nasty
 from rational import U, dot, float_above, float_below, known, root_below
 
 import noap
-from noap.certificate import _kernels_gram_test as test_kernels
-from noap.certificate import _kernels_gram_tighten as kernels
-from noap.certificate._kernels_gram_semidefinite import definite
-from noap.certificate.limits import Limits
+from noap.checker.feature_wise.kernels import test as test_kernels
+from noap.checker.feature_wise.kernels import tighten as kernels
+from noap.checker.feature_wise.kernels.semidefinite import definite
+from noap.checker.limits import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Limits().clock

@@ -8,10 +8,12 @@ import pytest
 from liar import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced, sentence
 
 import noap
-from noap.certificate import gram_prover, limits, sample_check
-from noap.certificate.gram_proof import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT
-from noap.certificate.gram_prover import GramProver
-from noap.certificate.sample_proof import CONES
+from noap.checker import limits
+from noap.checker.feature_wise import prover as gram_prover
+from noap.checker.feature_wise.prover import GramProver
+from noap.checker.sample_wise import check as sample_check
+from noap.proofs.feature_wise import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT
+from noap.proofs.sample_wise import CONES
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 import judge
 import noap
 from cases import SHAPES, budget, small_data
-from noap.certificate.certificate import Certificate
-from noap.certificate.gram_proof import AGAIN, ATTACK, CHORDS, CLOSED, EACH, INTERVAL, NO_TEST, SIGN, SPLIT, GramProof
+from noap.proofs.certificate import Certificate
+from noap.proofs.feature_wise import AGAIN, ATTACK, CHORDS, CLOSED, EACH, INTERVAL, NO_TEST, SIGN, SPLIT, GramProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -90,12 +90,13 @@ def test_trees_with_every_kind_of_node_and_test_verify(noise):
 
 def from_poor_start(problem):
     """The search has to find better vectors itself: nodes are looked at again, at a higher level."""
-    from noap._controls import Controls
-    from noap.exact.search import solve_gram
+    from noap.exact.feature_wise.search import solve_gram
+    from noap.runtime.controls import Controls
+    from noap.runtime.limits import Limits
 
     v = np.zeros(problem.n_features)
     v[np.argmax(problem.column_norms)] = 1.0
-    outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), v, certificate=True)
+    outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), v, Limits(keep_proof=True))
     result = dataclasses.replace(
         noap.solve(problem, method="ascent"), v=outcome.v, bound=outcome.bound, bound_proof="rigorous",
         proof=outcome.proof,
@@ -145,7 +146,7 @@ def test_whatever_stops_the_search_the_bound_is_proved(noise, source):
 
 
 def test_an_interrupt_leaves_a_proved_bound(noise, monkeypatch):
-    from noap.exact.refutation import Refutation
+    from noap.exact.feature_wise.refutation import Refutation
 
     original = Refutation.advance
     for count in (1, 2, 7, 30):

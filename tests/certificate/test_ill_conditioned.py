@@ -9,10 +9,10 @@ from awkward import MATRICES
 
 import judge
 import noap
-from noap.certificate import _kernels_gram_tighten as kernels
-from noap.certificate.certificate import Certificate
-from noap.certificate.gram_data import GramData
-from noap.certificate.limits import Limits
+from noap.checker.feature_wise.data import GramData
+from noap.checker.feature_wise.kernels import tighten as kernels
+from noap.checker.limits import Limits
+from noap.proofs.certificate import Certificate
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

@@ -26,8 +26,9 @@ from liar import (
 
 import judge
 import noap
-from noap.certificate.certificate import Certificate
-from noap.certificate.gram_proof import (
+from noap.errors import InvalidProblem
+from noap.proofs.certificate import Certificate
+from noap.proofs.feature_wise import (
     AGAIN,
     ATTACK,
     CHORDS,
@@ -39,7 +40,6 @@ from noap.certificate.gram_proof import (
     SIGN,
     SPLIT,
 )
-from noap.errors import InvalidProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from liar import claiming, edited, sentence
 
-from noap.certificate import container
-from noap.certificate.certificate import Certificate
-from noap.certificate.gram_proof import (
+from noap.errors import InvalidProblem
+from noap.proofs import container
+from noap.proofs.certificate import Certificate
+from noap.proofs.feature_wise import (
     GramProof,
 )
-from noap.errors import InvalidProblem
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

@@ -8,7 +8,7 @@ import pytest
 from liar import NODES, Honest, claiming, put, replaced, tree
 
 import noap
-from noap.certificate.gram_proof import (
+from noap.proofs.feature_wise import (
     AGAIN,
     ATTACK,
     CHORDS,
@@ -147,7 +147,7 @@ def test_deep_and_endless_trees(honest, kind):
 
 
 def test_a_tree_that_holds_too_much_is_refused(honest, monkeypatch):
-    from noap.certificate import gram_check
+    from noap.checker.feature_wise import check as gram_check
 
     # Intervals cut in two, again and again: an open sibling at every level.
     cuts = 0.4 + 0.1 * 0.9 ** np.arange(300)

@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 
 import noap
-from noap._controls import Controls
-from noap.certificate import _kernels_cones as checker_cones
-from noap.certificate import _kernels_sample as checker
-from noap.certificate.limits import Limits
-from noap.certificate.sample_check import check_samples
-from noap.certificate.sample_data import SampleData
-from noap.certificate.sample_proof import SampleProof
-from noap.exact.sample_wise._kernels_cones import bound_of
-from noap.exact.sample_wise._kernels_supports import COMPLETE, list_supports
+from noap.checker.limits import Limits
+from noap.checker.sample_wise.check import check_samples
+from noap.checker.sample_wise.data import SampleData
+from noap.checker.sample_wise.kernels import attack as checker
+from noap.checker.sample_wise.kernels import cones as checker_cones
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.cones import Cones
-from noap.exact.sample_wise.reduce import reduce
+from noap.exact.sample_wise.instance import reduce
+from noap.exact.sample_wise.kernels.cones import bound_of
+from noap.exact.sample_wise.kernels.supports import COMPLETE, list_supports
 from noap.exact.sample_wise.tree import Tree
+from noap.proofs.sample_wise import SampleProof
+from noap.runtime.controls import Controls
 
 NAN = math.nan
 

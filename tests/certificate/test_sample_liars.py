@@ -11,8 +11,8 @@ from sample_cases import noise, solved, with_proof
 
 import judge
 import noap
-from noap.certificate.certificate import Certificate
-from noap.certificate.sample_proof import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
+from noap.proofs.certificate import Certificate
+from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

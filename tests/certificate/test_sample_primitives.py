@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from noap.certificate import _kernels_cones as cone_kernels
-from noap.certificate import _kernels_sample as kernels
-from noap.certificate.limits import Limits
+from noap.checker.limits import Limits
+from noap.checker.sample_wise.kernels import attack as kernels
+from noap.checker.sample_wise.kernels import cones as cone_kernels
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Limits().clock

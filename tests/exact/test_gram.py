@@ -11,7 +11,7 @@ import noap
 from cases import SHAPES, budget, small_data
 from judge import exact_worth, feature_wise_best, vanilla_best
 from noap import Limit, Status
-from noap.exact.refutation import HIGH
+from noap.exact.feature_wise.refutation import HIGH
 
 
 def check(problem, optimum, v, gap=1e-4, **options):
@@ -46,11 +46,11 @@ def test_thresholds_agree_with_brute_force(shape, seed, monkeypatch):
     # Small problems end before thresholds are used; here they are used from the first node, and the ladder as well,
     # with the first rung to decide between the cuts.
     for name, value in {"_PLAIN": 0, "_HEAD_START": 0, "TURN": 2}.items():
-        monkeypatch.setattr(f"noap.exact.search.{name}", value)
+        monkeypatch.setattr(f"noap.exact.feature_wise.search.{name}", value)
     for name, value in {"_TURN": 3, "_TURN_FAR": 3, "_TELLING": 0}.items():
-        monkeypatch.setattr(f"noap.exact.ladder.{name}", value)
+        monkeypatch.setattr(f"noap.exact.feature_wise.ladder.{name}", value)
     if seed % 2:
-        monkeypatch.setattr("noap.exact.search.LOW", HIGH)
+        monkeypatch.setattr("noap.exact.feature_wise.search.LOW", HIGH)
     test_feature_wise_agrees_with_brute_force(shape, seed)
 
 
@@ -87,7 +87,7 @@ def test_vanilla_agrees_with_brute_force(shape, seed):
 def test_the_semidefinite_search_agrees_with_brute_force(shape, seed, monkeypatch):
     # Small problems end before it starts; here it starts at once.
     for name, value in {"_PLAIN": 0, "_HEAD_START": 0, "TURN": 4, "_PATIENCE": 0}.items():
-        monkeypatch.setattr(f"noap.exact.search.{name}", value)
+        monkeypatch.setattr(f"noap.exact.feature_wise.search.{name}", value)
     test_vanilla_agrees_with_brute_force(shape, seed)
 
 
@@ -96,7 +96,7 @@ def test_the_semidefinite_search_closes_noise_that_dominance_does_not(monkeypatc
     result = noap.solve(problem, certificate=True)
     assert result.status is Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
-    monkeypatch.setattr("noap.exact.search.MOST", 0)
+    monkeypatch.setattr("noap.exact.feature_wise.search.MOST", 0)
     assert noap.solve(problem, node_limit=2 * result.nodes).status is not Status.OPTIMAL
 
 
@@ -119,7 +119,7 @@ def noise(n=60, d=60, seed=0):
 
 
 def test_interrupts_keep_the_bound_valid(monkeypatch):
-    from noap.exact.refutation import Refutation
+    from noap.exact.feature_wise.refutation import Refutation
 
     problem = noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0))
     advance, calls = Refutation.advance, []
@@ -208,9 +208,9 @@ def test_compiling_is_said_and_not_counted(tmp_path):
     import sys
 
     code = (
-        "import numpy as np, noap, noap._compiled\n"
+        "import numpy as np, noap, noap.runtime.compilation\n"
         "said = []\n"
-        "noap._compiled.tell = said.append\n"
+        "noap.runtime.compilation.tell = said.append\n"
         "X = np.random.default_rng(0).standard_normal((30, 8))\n"
         "r = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), time_limit=5.0)\n"
         "print(r.status.value, len(said), r.seconds < 5)\n"
@@ -241,8 +241,9 @@ def test_scale_does_not_matter(exponent):
 
 def test_a_better_vector_in_the_tree_keeps_the_node_whole():
     # Poor starts make the search find its own incumbents; each time the node is examined again.
-    from noap._controls import Controls
-    from noap.exact.search import solve_gram
+    from noap.exact.feature_wise.search import solve_gram
+    from noap.runtime.controls import Controls
+    from noap.runtime.limits import Limits
 
     for seed in range(25):
         rng = np.random.default_rng(seed)
@@ -251,7 +252,7 @@ def test_a_better_vector_in_the_tree_keeps_the_node_whole():
         best = noap.solve(problem)
         worst = np.zeros(30)
         worst[np.argmax(problem.column_norms)] = 1.0
-        outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), worst)
+        outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), worst, Limits())
         values = [point.value for point in outcome.trace]
         assert (np.diff(values) >= 0).all()
         assert problem.value(outcome.v) == pytest.approx(best.value, rel=2e-4)

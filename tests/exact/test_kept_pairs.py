@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import noap
-from noap.exact import _kernels_attack as attack
-from noap.exact import _kernels_node as node
-from noap.exact import _kernels_tighten as kernels
-from noap.exact._kernels_dominance import CLOSED
-from noap.exact._kernels_schur import SCALED, schur
-from noap.exact._kernels_semidefinite import semidefinite
-from noap.exact.instance import GramInstance, Incumbent
-from noap.exact.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
+from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.feature_wise.kernels import attack as attack
+from noap.exact.feature_wise.kernels import node as node
+from noap.exact.feature_wise.kernels import tighten as kernels
+from noap.exact.feature_wise.kernels.dominance import CLOSED
+from noap.exact.feature_wise.kernels.schur import SCALED, schur
+from noap.exact.feature_wise.kernels.semidefinite import semidefinite
+from noap.exact.feature_wise.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
 
 seeds = st.integers(0, 10**6)
 

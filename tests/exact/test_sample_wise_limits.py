@@ -10,20 +10,21 @@ import pytest
 
 import judge
 import noap
-from noap._controls import Controls, Stopped
 from noap.exact.sample_wise import cones as cones_module
 from noap.exact.sample_wise import portions as portions_module
 from noap.exact.sample_wise import tree as tree_module
 from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.instance import crude_bound, live_rows, reduce, sum_room
 from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.long_game import long_contest
-from noap.exact.sample_wise.reduce import crude_bound, live_rows, reduce, sum_room
 from noap.exact.sample_wise.search import solve_sample_wise
 from noap.exact.sample_wise.tree import root_bytes
 from noap.heuristics import sample_climber
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.outward import gamma
 from noap.result import Limit
+from noap.runtime.controls import Controls, Stopped
+from noap.runtime.limits import Limits
 
 
 @pytest.fixture
@@ -171,7 +172,7 @@ def test_memory_is_heard_before_it_is_taken(share):
     v = noap.solve(problem, method="ascent").v
     best = noap.solve(problem)
     limit = share * 4 * X.nbytes / 1e6
-    outcome = solve_sample_wise(problem, Controls.checked(1e-4, None, 0, False), v, memory_limit=limit)
+    outcome = solve_sample_wise(problem, Controls.checked(1e-4, None, 0, False), v, Limits(megabytes=limit))
     assert best.value <= outcome.bound <= crude_bound(problem) * (1 + 1e-9)
 
 

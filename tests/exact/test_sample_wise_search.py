@@ -8,11 +8,12 @@ from scipy.sparse import csr_array
 
 import judge
 import noap
-from noap._controls import Controls
 from noap.exact.sample_wise import tree as module
-from noap.exact.sample_wise.reduce import crude_bound, reduce
+from noap.exact.sample_wise.instance import crude_bound, reduce
 from noap.exact.sample_wise.search import solve_sample_wise
 from noap.result import Limit
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limits
 
 KINDS = ["plain", "rounded", "negated", "zero column", "rank one", "duplicated", "one sample", "wide"]
 
@@ -41,9 +42,9 @@ def instance(kind, seed):
     return rng, X, k, rho
 
 
-def run(problem, v, gap=1e-4, time_limit=None, **limits):
+def run(problem, v, gap=1e-4, time_limit=None, node_limit=None, memory_limit=None, report=None):
     controls = Controls.checked(gap, time_limit, 0, False)
-    return solve_sample_wise(problem, controls, v, **limits)
+    return solve_sample_wise(problem, controls, v, Limits(node_limit, memory_limit), report)
 
 
 def some_direction(rng, d, k):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from noap.exact.sample_wise._kernels_ball import project, squared_norm
-from noap.exact.sample_wise._kernels_cones import bound_of, reach, worth
-from noap.exact.sample_wise._kernels_game import respond
-from noap.exact.sample_wise._kernels_supports import COMPLETE, INCLUDED, list_supports, removable
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.cones import Cones
+from noap.exact.sample_wise.kernels.ball import project, squared_norm
+from noap.exact.sample_wise.kernels.cones import bound_of, reach, worth
+from noap.exact.sample_wise.kernels.game import respond
+from noap.exact.sample_wise.kernels.supports import COMPLETE, INCLUDED, list_supports, removable
 from noap.exact.sample_wise.leaf import best_direction, hold_down
 
 seeds = st.integers(0, 2**32 - 1)

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from noap.exact import _kernels_attack as attack
-from noap.exact import _kernels_caps as caps
-from noap.exact import _kernels_dominance as dominance_kernels
-from noap.exact import _kernels_schur as schur_kernels
-from noap.exact import _kernels_semidefinite as semidefinite_kernels
-from noap.exact import _kernels_tighten as tighten
+from noap.exact.feature_wise.kernels import attack as attack
+from noap.exact.feature_wise.kernels import caps as caps
+from noap.exact.feature_wise.kernels import dominance as dominance_kernels
+from noap.exact.feature_wise.kernels import schur as schur_kernels
+from noap.exact.feature_wise.kernels import semidefinite as semidefinite_kernels
+from noap.exact.feature_wise.kernels import tighten as tighten
 
 seeds = st.integers(0, 10**6)
 

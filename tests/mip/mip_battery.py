@@ -8,8 +8,8 @@ import numpy as np
 
 import noap
 from judge import feature_wise_optimum, sample_wise_optimum, vanilla_optimum
-from noap._controls import Controls
 from noap.mip import list_backends
+from noap.runtime.controls import Controls
 
 BACKENDS = [info.name for info in list_backends() if info.installed]
 

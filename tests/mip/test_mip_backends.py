@@ -14,15 +14,15 @@ import pytest
 from mip_battery import ALL, BACKENDS, controls, optimum_of, problem_of, quietly, tolerance_of
 
 import noap
-from noap._controls import Controls
 from noap.mip import list_backends, run_mip, run_mip_r
 from noap.mip.backends.base import Progress, Settings
 from noap.mip.backends.registry import backend_named
 from noap.mip.cuts import Cuts
-from noap.mip.drive import lower, solve_model
 from noap.mip.formulations.assemble import formulate
 from noap.mip.instance import instance_of
 from noap.mip.progress import progress_line, watching
+from noap.mip.rounds import lower, solve_model
+from noap.runtime.controls import Controls
 
 
 @pytest.mark.parametrize("run", [run_mip, run_mip_r], ids=["mip", "mip-r"])
@@ -108,7 +108,7 @@ def test_progress_line_and_its_silence():
 
 INTERRUPTED = """
     import signal, sys, numpy as np, noap
-    from noap._controls import Controls
+    from noap.runtime.controls import Controls
     from noap.mip import run_mip
     from noap.theory import spiked_wishart
     model = spiked_wishart(300, 30, 5, 3.0, k1=2, c=0.8, random_state=0)

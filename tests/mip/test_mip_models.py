@@ -8,9 +8,9 @@ from mip_battery import BACKENDS
 
 from noap.mip.backends.base import Settings, Stop
 from noap.mip.backends.registry import backend_named
-from noap.mip.draft import Draft
-from noap.mip.drive import lower, solve_model
 from noap.mip.lowering import Lowered, Square, binaries_for_sets, tangents_for_squares
+from noap.mip.rounds import lower, solve_model
+from noap.mip.writing import Draft
 
 
 def disc():

@@ -23,9 +23,9 @@ import noap
 from noap.mip import Cuts, run_mip, run_mip_r
 from noap.mip.backends.base import Settings, Stop
 from noap.mip.backends.registry import backend_named
-from noap.mip.drive import solve_model
 from noap.mip.formulations.assemble import formulate
 from noap.mip.instance import instance_of
+from noap.mip.rounds import solve_model
 
 RANKED = [case for case in ALL if case.rank < case.d]
 

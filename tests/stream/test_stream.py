@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 import noap
-from noap._preprocess import standardise
+from noap.data.standardising import standardise
+from noap.data.streams import summarise
 from noap.errors import InvalidProblem
-from noap.stream import summarise
 
 CAP = 256  # megabytes that the child may have resident, Python and its libraries included (60 of them)
 NAMES = [f"f{j}" for j in range(40)]
@@ -36,7 +36,7 @@ def write_parts(folder, parts, rows, row_group=10_000):
 CHILD = """
 import json, re, sys
 import numpy as np
-from noap.stream import summarise
+from noap.data.streams import summarise
 summary = summarise(sys.argv[1])
 np.savez(sys.argv[2], mean=summary.moments.mean, scatter=summary.moments.scatter)
 # Not getrusage: its peak is handed down from the process that started this one.

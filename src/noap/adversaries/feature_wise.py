@@ -89,7 +89,7 @@ class FeatureWise(GramAdversary):
             return E
         reached = scores(data, direction)
         energy = np.linalg.norm(reached)
-        share = reached / length if energy <= self.rho * length else (self.rho / energy) * reached
+        share = reached / length if energy <= self.rho * length else self.rho * (reached / energy)
         support = np.flatnonzero(direction)
         E[:, support] = -share[:, None] * np.sign(direction[support])
         return E

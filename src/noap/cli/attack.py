@@ -10,11 +10,11 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from noap._preprocess import standardise
 from noap.adversaries import BY_NAME, Adversary
 from noap.cli.data import TABLES, Table, read_table, write_table
 from noap.cli.options import DataFile, Force, Json
 from noap.cli.output import check_suffix, refuse_to_overwrite
+from noap.data.standardising import standardise
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 

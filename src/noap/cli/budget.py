@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noap._path.family import SERVES as PATH_SERVES
 from noap.adversaries import BY_KEY, Adversary, NoAdversary
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
+from noap.sweep.family import SERVES as PATH_SERVES
 
 __all__ = ["AdversaryName", "adversary_of", "budgets_of", "family_of", "noise_unit"]
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from noap._preprocess import standardise
-from noap._validate import Samples, as_samples
 from noap.cli.output import write_file
+from noap.data.standardising import standardise
+from noap.data.validation import Samples, as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import Data, FloatArray
 

@@ -10,12 +10,12 @@ import typer
 from rich.console import Console
 
 import noap
-from noap._preprocess import standardise
 from noap.adversaries import Adversary
 from noap.cli.options import Force, Json
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.cli.path import print_path
 from noap.cli.show import as_json, print_result
+from noap.data.standardising import standardise
 
 __all__ = ["demo"]
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from noap._files import write_whole
 from noap.errors import InvalidProblem
+from noap.runtime.files import write_whole
 
 __all__ = ["check_suffix", "refuse_to_overwrite", "write_file", "write_text"]
 

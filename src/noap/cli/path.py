@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 import noap
-from noap._path.barcode import barcode
 from noap._version import __version__
 from noap.cli.budget import AdversaryName, budgets_of, family_of, noise_unit
 from noap.cli.data import read_table
@@ -19,6 +18,7 @@ from noap.cli.options import Center, DataFile, Force, Gap, Json, Method, Scale, 
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.errors import InvalidProblem
 from noap.result import Status
+from noap.sweep.barcode import barcode
 
 __all__ = ["path", "print_path"]
 

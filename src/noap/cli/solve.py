@@ -53,6 +53,9 @@ def solve(
     ] = False,
     breakpoints: Annotated[str | None, typer.Option(help="mip, mip-r: even or adaptive.")] = None,
     node_limit: Annotated[int | None, typer.Option(help="exact: stop after this many nodes.")] = None,
+    memory_limit: Annotated[
+        float | None, typer.Option(help="exact: megabytes for the search and its proof, beside the data.")
+    ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
     ] = False,
@@ -99,6 +102,7 @@ def solve(
         "as_printed": as_printed or None,
         "breakpoints": breakpoints,
         "node_limit": node_limit,
+        "memory_limit": memory_limit,
     }
     options = {name: given for name, given in asked.items() if given is not None}
     result = noap.solve(
@@ -126,6 +130,6 @@ def solve(
 def _write_certificate(result: noap.Result, path: Path) -> None:
     if result.certificate is None:
         raise InvalidProblem(
-            "--certificate: the search stopped without a proof that could be written; raise its memory limit."
+            "--certificate: the search stopped without a proof that could be written; raise --memory-limit."
         )
     result.certificate.save(path)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from noap.adversaries import BY_KEY
 from noap.cli.budget import AdversaryName, adversary_of
+from noap.data.streams.files import is_pattern
 from noap.errors import InvalidProblem
 from noap.problem import Problem
-from noap.stream.files import is_pattern
 
 __all__ = ["streamed_problem", "wants_stream"]
 
@@ -27,7 +27,7 @@ def streamed_problem(
     scale: bool,
 ) -> tuple[Problem, tuple[str, ...]]:
     """Return the problem of the standardised samples in FILE, and the names of its columns."""
-    from noap.stream import summarise
+    from noap.data.streams import summarise
 
     if not BY_KEY[adversary].gram_suffices:
         raise InvalidProblem(

@@ -11,13 +11,13 @@ from rich.console import Console
 
 import noap
 from noap.adversaries import BY_NAME
-from noap.certificate.certificate import Claim
-from noap.certificate.fingerprint import fingerprint
 from noap.cli.budget import AdversaryName
 from noap.cli.data import read_table
 from noap.cli.options import Json
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.errors import InvalidProblem
+from noap.proofs.certificate import Claim
+from noap.proofs.fingerprint import fingerprint
 
 __all__ = ["verify"]
 

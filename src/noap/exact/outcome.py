@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
-from noap.certificate.certificate import Proof
 from noap.linalg.types import FloatArray
+from noap.proofs.certificate import Proof
 from noap.result import Limit, TracePoint
 
 __all__ = ["Outcome", "TracePoint"]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 import noap
-from noap._controls import Controls
 from noap.errors import InvalidProblem, NoapWarning
 from noap.experiments.spec import Method
 from noap.heuristics.oracle import oracle_of
@@ -22,6 +21,7 @@ from noap.mip.options import Options
 from noap.mip.search import Search
 from noap.problem import Problem
 from noap.result import Limit, Result
+from noap.runtime.controls import Controls
 
 __all__ = ["Finding", "find"]
 

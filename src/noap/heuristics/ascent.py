@@ -15,16 +15,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._compiled import compile_once
-from noap._controls import never
 from noap.adversaries import FeatureWise
 from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
-from noap.heuristics.leaders import Leaders
-from noap.heuristics.live import live_climber
+from noap.heuristics.measured import Leaders
 from noap.heuristics.oracle import works_on_gram
+from noap.heuristics.screened import live_climber
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.runtime.compilation import compile_once
+from noap.runtime.controls import never
 
 __all__ = ["Funnel", "ascent", "compile_ascent", "search"]
 
@@ -90,7 +90,7 @@ def compile_ascent(problem: Problem) -> float:
     """Compile the kernels for a problem if this machine has not done so yet; returns the seconds it took."""
     if not works_on_gram(problem.adversary):
         return 0.0
-    from noap.heuristics import _kernels_climb as kernels  # loads Numba, which `import noap` should not
+    from noap.heuristics.kernels import climb as kernels  # loads Numba, which `import noap` should not
 
     def trial() -> None:
         X = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]])

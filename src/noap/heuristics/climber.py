@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from noap.heuristics.batch import Batch
-from noap.heuristics.leaders import Leaders
+from noap.heuristics.measured import Leaders
 from noap.linalg.types import FloatArray
 
 __all__ = ["Climber"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from noap.adversaries.base import GramAdversary
 from noap.heuristics.batch import Batch
-from noap.heuristics.leaders import Leaders
+from noap.heuristics.measured import Leaders
 from noap.heuristics.starts import strongest_features
 from noap.linalg.types import FloatArray, IntArray
 
@@ -34,9 +34,9 @@ class GramClimber:
     """Climbs on the covariance, for the adversaries that leave (|Xv| - rho |v|_1)_+: the budget is a threshold rho."""
 
     def __init__(self, covariance: FloatArray, adversary: GramAdversary, k: int) -> None:
-        from noap.heuristics import _kernels_climb  # loads Numba, which `import noap` should not
+        from noap.heuristics.kernels import climb  # loads Numba, which `import noap` should not
 
-        self._kernels = _kernels_climb
+        self._kernels = climb
         self.k = k
         largest = float(np.diag(covariance).max())
         if largest > 0 and not _SMALL < largest < _LARGE:

@@ -11,12 +11,12 @@ out of the iteration.
 
 import numpy as np
 
-from noap._controls import Controls
 from noap.errors import InvalidProblem
 from noap.heuristics.batch import truncate
 from noap.heuristics.oracle import Oracle
 from noap.linalg.types import FloatArray
 from noap.result import Limit
+from noap.runtime.controls import Controls
 
 __all__ = ["ppm"]
 

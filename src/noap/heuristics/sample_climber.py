@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from noap.heuristics.batch import Batch, choose
-from noap.heuristics.leaders import Leaders
+from noap.heuristics.measured import Leaders
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.heuristics.starts import start_batches
 from noap.heuristics.swaps import exchanges
@@ -83,7 +83,7 @@ class SampleClimber:
                 break
             leader = self.measured(self.oracle.refine(leader.batch, _FINAL_ROUNDS))
             moved = self.measured(ascend(self.oracle, leader.batch, self.k, 1))
-            if moved.distances[0] <= _IMPROVED * leader.distances[0]:
+            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * leader.distances[0]:
                 break
             leader = moved
         return leader

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noap._controls import never
 from noap.adversaries.base import Adversary
 from noap.heuristics.batch import Batch
 from noap.linalg import products
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.linalg.vectors import unit
+from noap.runtime.controls import never
 
 __all__ = ["SampleOracle"]
 
@@ -50,12 +50,12 @@ class SampleOracle:
             yield slice(first, first + step)
 
     def _scores(self, rows: FloatArray) -> FloatArray:
-        reached: FloatArray = (self.X @ (self.factor * rows.T).astype(self.X.dtype)).T
+        reached: FloatArray = _product(self.X, (self.factor * rows.T).astype(self.X.dtype)).T
         return reached
 
     def _pull(self, scores: FloatArray) -> FloatArray:
         responses = self.factor * self.adversary.respond(scores)
-        pulled: FloatArray = (self.X.T @ responses.T.astype(self.X.dtype)).T
+        pulled: FloatArray = _product(self.X.T, responses.T.astype(self.X.dtype)).T
         return pulled
 
     def loadings(self, batch: Batch) -> FloatArray:
@@ -77,10 +77,10 @@ class SampleOracle:
         """Return X'(X basis)/n."""
         basis = basis.astype(self.X.dtype)
         parts = [self.X[rows] for rows in self._portions(self.X.shape[0], basis.shape[1])]
-        total: FloatArray = parts[0].T @ (parts[0] @ basis)
+        total: FloatArray = _product(parts[0].T, _product(parts[0], basis))
         for part in parts[1:]:
             self.check()
-            total += part.T @ (part @ basis)
+            total += _product(part.T, _product(part, basis))
         total *= self.factor**2
         return total
 
@@ -125,8 +125,8 @@ class SampleOracle:
         weights = batch.weights
         for _ in range(rounds):
             self.check()
-            scores = np.matmul(weights[:, None, :], pieces)[:, 0, :]
-            pulled = np.matmul(pieces, self.adversary.respond(scores)[:, :, None])[:, :, 0]
+            scores = _product(weights[:, None, :], pieces)[:, 0, :]
+            pulled = _product(pieces, self.adversary.respond(scores)[:, :, None])[:, :, 0]
             moved = unit(self.adversary.shrink(pulled))
             settled = np.abs(moved - weights).max(initial=0.0) <= 1e-15
             weights = moved
@@ -145,3 +145,10 @@ def _in_range(X: Data) -> Data:
         return X
     top = float(abs(X).max())
     return X if top == 0.0 or _SMALL < top < _LARGE else X.astype(np.float64)
+
+
+def _product(left: Data, right: FloatArray) -> FloatArray:
+    """Return a matrix product; single-precision BLAS may raise flags for numbers beside the ones it was given."""
+    with np.errstate(invalid="ignore"):
+        product: FloatArray = left @ right
+    return product

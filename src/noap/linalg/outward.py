@@ -16,6 +16,7 @@ __all__ = [
     "UNIT",
     "definite_shift",
     "down",
+    "exponent_of",
     "gamma",
     "gram_of_blocks",
     "gram_with_error",
@@ -54,6 +55,11 @@ def up(x: float, operations: int = 4) -> float:
 def down(x: float, operations: int = 4) -> float:
     """Return a float at or below it."""
     return x - abs(x) * gamma(operations + 2)
+
+
+def exponent_of(largest: float) -> int:
+    """Return e with largest/2^e between 1/2 and 1."""
+    return math.frexp(largest)[1] if largest > 0 else 0
 
 
 def scaled_up(x: float, exponent: int) -> float:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,9 @@ def peak_memory() -> float | None:
 _PRELUDE = f"import json, sys\n{inspect.getsource(peak_memory)}\n"
 
 
-def in_fresh_process(program: str, *arguments: str, sources: Path | None = None) -> Any:
+def in_fresh_process(
+    program: str, *arguments: str, sources: Path | None = None, variables: Mapping[str, str] | None = None
+) -> Any:
     """Run a program in an interpreter of its own, and return the JSON document that it prints last.
 
     Parameters
@@ -44,6 +47,8 @@ def in_fresh_process(program: str, *arguments: str, sources: Path | None = None)
     arguments : str
     sources : Path, optional
         A folder to import from before all others, such as that of another version of noap.
+    variables : mapping, optional
+        Environment variables beside those of this process.
 
     Raises
     ------
@@ -55,12 +60,12 @@ def in_fresh_process(program: str, *arguments: str, sources: Path | None = None)
     >>> in_fresh_process("print(json.dumps({'sum': int(sys.argv[1]) + 1, 'noap': 'noap' in sys.modules}))", "2")
     {'sum': 3, 'noap': False}
     """
-    variables = os.environ if sources is None else os.environ | {"PYTHONPATH": str(sources)}
+    paths = {} if sources is None else {"PYTHONPATH": str(sources)}
     done = subprocess.run(
         [sys.executable, "-c", _PRELUDE + program, *arguments],
         capture_output=True,
         text=True,
         check=True,
-        env=dict(variables),
+        env={**os.environ, **paths, **(variables or {})},
     )
     return json.loads(done.stdout.splitlines()[-1])

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from noap._files import write_whole
+from noap.runtime.files import write_whole
 
 if TYPE_CHECKING:
     import polars

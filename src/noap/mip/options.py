@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from noap.data.validation import as_count
 from noap.errors import InvalidProblem
 from noap.mip.backends.base import Backend
 from noap.mip.backends.registry import backend_named
@@ -31,14 +30,14 @@ class Options:
         cls,
         problem: Problem,
         *,
-        backend: Any,
-        pieces: Any,
-        rank: Any,
-        reduced_dim: Any,
-        as_printed: Any,
-        breakpoints: Any,
-        threads: Any,
-        cuts: Any,
+        backend: Any = "scip",
+        pieces: Any = 3,
+        rank: Any = None,
+        reduced_dim: Any = None,
+        as_printed: Any = False,
+        breakpoints: Any = "even",
+        threads: Any = 1,
+        cuts: Any = None,
     ) -> "Options":
         """Validate, or raise InvalidProblem (BackendNotAvailable for a solver that is not there)."""
         if breakpoints not in ("even", "adaptive"):
@@ -50,21 +49,15 @@ class Options:
         if cuts is not None and not isinstance(cuts, Cuts):
             raise InvalidProblem(f"cuts must be a noap.mip.Cuts or None, got {type(cuts).__name__}.")
         if reduced_dim is not None:
-            reduced_dim = _count("reduced_dim", reduced_dim)
+            reduced_dim = as_count("reduced_dim", reduced_dim)
             if reduced_dim < problem.k:
                 raise InvalidProblem(f"reduced_dim must be at least k = {problem.k}, got {reduced_dim}.")
         return cls(
             backend_named(backend),
-            _count("pieces", pieces),
-            None if rank is None else _count("rank", rank),
+            as_count("pieces", pieces),
+            None if rank is None else as_count("rank", rank),
             reduced_dim,
             breakpoints == "adaptive",
-            _count("threads", threads),
+            as_count("threads", threads),
             Cuts.none() if as_printed else (cuts or Cuts()),
         )
-
-
-def _count(name: str, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidProblem(f"{name} must be a positive integer, got {value!r}.")
-    return int(value)

@@ -3,23 +3,26 @@
 import math
 import warnings
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from noap._controls import Controls, Stopped
 from noap.errors import InvalidProblem, NoapWarning
 from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
-from noap.mip.cuts import Cuts
 from noap.mip.instance import instance_of, require_program
 from noap.mip.options import Options
 from noap.mip.search import Search
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
+from noap.runtime.controls import Controls, Stopped
 
-__all__ = ["run_mip", "run_mip_r"]
+__all__ = ["OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
+
+OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts")
+"""What `run_mip` takes; `run_mip_r` takes rank too."""
 
 _LIMITS = {
     Stop.TIME: Limit.TIME,
@@ -29,17 +32,7 @@ _LIMITS = {
 }
 
 
-def run_mip(
-    problem: Problem,
-    controls: Controls,
-    backend: str = "scip",
-    pieces: int = 3,
-    reduced_dim: int | None = None,
-    as_printed: bool = False,
-    breakpoints: str = "even",
-    threads: int = 1,
-    cuts: Cuts | None = None,
-) -> Result:
+def run_mip(problem: Problem, controls: Controls, **options: Any) -> Result:
     r"""Bound the optimum by the paper's mixed-integer program (Theorems 1 and 2, and its vanilla baseline).
 
     .. math:: \mathrm{opt} \le \mathrm{ub} \le \mathrm{opt} + \sum_j \lambda_j \delta_j^2/4
@@ -71,32 +64,10 @@ def run_mip(
         `bound_proof` is "solver"; `solver_gap` is what the solver left open on its own model, `formulation_error` what
         the model may add by its theorem.
     """
-    options = Options.checked(
-        problem,
-        backend=backend,
-        pieces=pieces,
-        rank=None,
-        reduced_dim=reduced_dim,
-        as_printed=as_printed,
-        breakpoints=breakpoints,
-        threads=threads,
-        cuts=cuts,
-    )
-    return _run(problem, controls, "mip", options)
+    return run_program(problem, controls, "mip", mip_options(problem, **options))
 
 
-def run_mip_r(
-    problem: Problem,
-    controls: Controls,
-    backend: str = "scip",
-    pieces: int = 3,
-    rank: int = 3,
-    reduced_dim: int | None = None,
-    as_printed: bool = False,
-    breakpoints: str = "even",
-    threads: int = 1,
-    cuts: Cuts | None = None,
-) -> Result:
+def run_mip_r(problem: Problem, controls: Controls, **options: Any) -> Result:
     r"""Bound the optimum by the paper's reduced program: chords for the first r eigenvectors only.
 
     As printed, :math:`v = 0, \gamma = 1` is feasible and the printed guarantee fails; what holds is
@@ -114,23 +85,23 @@ def run_mip_r(
     -------
     Result
     """
+    return run_program(problem, controls, "mip-r", mip_r_options(problem, **options))
+
+
+def mip_options(problem: Problem, **options: Any) -> Options:
+    """Return the options of `run_mip`, checked."""
+    return Options.checked(problem, **options)
+
+
+def mip_r_options(problem: Problem, rank: Any = 3, **options: Any) -> Options:
+    """Return the options of `run_mip_r`, checked."""
     if rank is None:
         raise InvalidProblem("rank must be a positive integer, got None; use run_mip for the full program.")
-    options = Options.checked(
-        problem,
-        backend=backend,
-        pieces=pieces,
-        rank=rank,
-        reduced_dim=reduced_dim,
-        as_printed=as_printed,
-        breakpoints=breakpoints,
-        threads=threads,
-        cuts=cuts,
-    )
-    return _run(problem, controls, "mip-r", options)
+    return Options.checked(problem, rank=rank, **options)
 
 
-def _run(problem: Problem, controls: Controls, method: str, options: Options) -> Result:
+def run_program(problem: Problem, controls: Controls, method: str, options: Options) -> Result:
+    """Formulate, solve and report with options that were checked."""
     require_program(problem)
     if problem.optimum_is_zero:
         return zero_result(problem, method, controls.gap)

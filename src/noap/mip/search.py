@@ -5,20 +5,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._controls import Controls, Stopped
 from noap.errors import NoapError
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.metrics import gap as relative_gap
 from noap.mip.backends.base import Outcome, Settings, Stop
-from noap.mip.drive import solve_model
 from noap.mip.formulations.assemble import default_points, formulate
 from noap.mip.formulations.base import Formulation
 from noap.mip.instance import Instance
 from noap.mip.options import Options
 from noap.mip.progress import watching
 from noap.mip.refine import refined_points
+from noap.mip.rounds import solve_model
 from noap.problem import Problem
+from noap.runtime.controls import Controls, Stopped
 
 __all__ = ["Search"]
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap._path.barcode import Row
 from noap.linalg.types import FloatArray
 from noap.report.numbers import percent_up, plain, ticks
+from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
     from noap.report.content import Report

@@ -6,12 +6,12 @@ from pathlib import Path as FilePath
 from typing import Any
 
 import noap
-from noap._path.family import SERVES as PATH_SERVES
-from noap._preprocess import standardise
-from noap._validate import Samples, as_samples, as_sparsity
+from noap.data.standardising import standardise
+from noap.data.validation import Samples, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.report.components import Component, components_of
 from noap.report.slider import Frame, frames_of
+from noap.sweep.family import SERVES as PATH_SERVES
 
 __all__ = ["Report", "build_report"]
 

@@ -9,13 +9,13 @@ from urllib.parse import quote
 
 import numpy as np
 
-from noap._path.barcode import Row
-from noap._path.barcode import barcode as barcode_of
 from noap._version import __version__
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
+from noap.sweep.barcode import Row
+from noap.sweep.barcode import barcode as barcode_of
 
 if TYPE_CHECKING:
     from noap.report.content import Report

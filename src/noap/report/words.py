@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap._path.barcode import Row
 from noap.adversaries import BY_KEY
 from noap.report.numbers import down, percent_up, plain
+from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
     from noap.report.content import Report

@@ -19,21 +19,21 @@ __all__ = ["PROFILES"]
 _PARTS = {
     "noap.problem": "data",
     "noap.linalg.products": "data",
-    "noap._validate": "data",
+    "noap.data.validation": "data",
     "noap.heuristics.gram_climber:GramClimber.starts": "starts",
     "noap.heuristics.gram_climber:GramClimber.climb": "climbs",
     "noap.heuristics.gram_climber:GramClimber.exchanges": "exchanges",
     "noap.heuristics.gram_climber:GramClimber.settled": "last rounds",
-    "noap.heuristics.leaders": "ranking",
+    "noap.heuristics.measured": "ranking",
 }
 _EXACT_PARTS = {
     "noap.problem": "data",
-    "noap._solve:_ascended": "ascent",
-    "noap.exact.instance": "data",
-    "noap.exact.refutation:Refutation.advance": "nodes and bounds",
-    "noap.exact.refutation:Refutation._children": "branching",
-    "noap.exact.refutation:Refutation._note_children": "branching",
-    "noap.exact.record": "recording",
+    "noap.methods:_ascended": "ascent",
+    "noap.exact.feature_wise.instance": "data",
+    "noap.exact.feature_wise.refutation:Refutation.advance": "nodes and bounds",
+    "noap.exact.feature_wise.refutation:Refutation._children": "branching",
+    "noap.exact.feature_wise.refutation:Refutation._note_children": "branching",
+    "noap.exact.feature_wise.record": "recording",
     "noap.result": "result",
 }
 _TRACES = 9  # traced runs per job; their shares are averaged, so that they add up

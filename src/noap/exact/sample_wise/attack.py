@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._controls import never
-from noap.exact.sample_wise._kernels_ball import project_rows
-from noap.exact.sample_wise._kernels_game import climb, contest, respond, truncate
-from noap.exact.sample_wise._kernels_supports import COMPLETE, INCLUDED, list_supports, removable
+from noap.exact.sample_wise.kernels.ball import project_rows
+from noap.exact.sample_wise.kernels.game import climb, contest, respond, truncate
+from noap.exact.sample_wise.kernels.supports import COMPLETE, INCLUDED, list_supports, removable
 from noap.exact.sample_wise.portions import gram, is_long, portions
 from noap.linalg.types import FloatArray, IntArray
+from noap.runtime.controls import never
 
 __all__ = ["HALVINGS_OF_MANY", "Attack", "Listing", "Mixture", "rounding_room", "towards_zero"]
 

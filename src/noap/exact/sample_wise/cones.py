@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._controls import never
-from noap.exact.sample_wise._kernels_cones import open_cones, orthants, split_cones
+from noap.exact.sample_wise.kernels.cones import open_cones, orthants, split_cones
 from noap.exact.sample_wise.portions import MOST_ROWS
 from noap.linalg.types import FloatArray, IntArray
+from noap.runtime.controls import never
 
 __all__ = ["MOST_FEATURES", "Cones"]
 

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap._controls import Stopped, never
-from noap.exact.sample_wise._kernels_ball import project_rows
-from noap.exact.sample_wise._kernels_game import respond
+from noap.exact.sample_wise.kernels.ball import project_rows
+from noap.exact.sample_wise.kernels.game import respond
 from noap.exact.sample_wise.portions import gram, portions
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import norms, soft, unit
+from noap.runtime.controls import Stopped, never
 
 __all__ = ["best_direction", "hold_down"]
 

@@ -9,18 +9,17 @@ import math
 
 import numpy as np
 
-from noap._controls import Controls, Stopped
-from noap.certificate.sample_proof import CLOSED, SampleProof
-from noap.certificate.samples import exponent_of
 from noap.exact.outcome import Outcome
-from noap.exact.sample_wise._kernels_game import respond
 from noap.exact.sample_wise.attack import HALVINGS_OF_MANY, Attack, Mixture, towards_zero
 from noap.exact.sample_wise.certify import certify
-from noap.exact.sample_wise.reduce import blocks_of, crude, live_rows
-from noap.linalg.outward import scaled_up, up
+from noap.exact.sample_wise.instance import blocks_of, crude, live_rows
+from noap.exact.sample_wise.kernels.game import respond
+from noap.linalg.outward import exponent_of, scaled_up, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.proofs.sample_wise import CLOSED, SampleProof
 from noap.result import Limit
+from noap.runtime.controls import Controls, Stopped
 
 __all__ = ["response_outcome"]
 

@@ -1,14 +1,14 @@
-"""The game of `_kernels_game.contest` on very many samples: the same moves, portion by portion."""
+"""The game of `kernels.game.contest` on very many samples: the same moves, portion by portion."""
 
 import math
 from collections.abc import Callable
 
 import numpy as np
 
-from noap._controls import Stopped, never
-from noap.exact.sample_wise._kernels_game import advance, curvature, face, pace, recruit, reweigh
 from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.kernels.game import advance, curvature, face, pace, recruit, reweigh
 from noap.exact.sample_wise.portions import gram, portions
+from noap.runtime.controls import Stopped, never
 
 __all__ = ["long_contest"]
 

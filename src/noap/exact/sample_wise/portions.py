@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noap._controls import never
 from noap.linalg.types import FloatArray
+from noap.runtime.controls import never
 
 __all__ = ["gram", "is_long", "portions"]
 

@@ -5,11 +5,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from noap.certificate.sample_proof import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
-from noap.certificate.samples import exponent_of
 from noap.exact.sample_wise.attack import Attack
-from noap.exact.sample_wise.reduce import Reduced
+from noap.exact.sample_wise.instance import Reduced
+from noap.linalg.outward import exponent_of
 from noap.linalg.types import FloatArray, IntArray
+from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
 __all__ = ["BY_CONES", "BY_LENGTHS", "MOST_BYTES", "How", "Kept", "Record"]
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Callable
 
-from noap._controls import Controls, Stopped
-from noap.certificate.sample_proof import SampleProof
 from noap.exact.outcome import Outcome, TracePoint
+from noap.exact.sample_wise.instance import crude_bound, live_rows, reduce
 from noap.exact.sample_wise.light import response_outcome
-from noap.exact.sample_wise.reduce import crude_bound, live_rows, reduce
 from noap.exact.sample_wise.tree import Tree, root_bytes
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.proofs.sample_wise import SampleProof
 from noap.result import Limit
+from noap.runtime.controls import Controls, Stopped
+from noap.runtime.limits import Limits
 
 __all__ = ["solve_sample_wise"]
 
@@ -22,10 +23,7 @@ def solve_sample_wise(
     problem: Problem,
     controls: Controls,
     v: FloatArray,
-    *,
-    node_limit: int | None = None,
-    memory_limit: float | None = None,
-    certificate: bool = False,
+    limits: Limits,
     report: Callable[[TracePoint, int], None] | None = None,
 ) -> Outcome:
     """Search until no k-sparse direction can be better than the value by more than the gap, or a limit stops it.
@@ -38,12 +36,7 @@ def solve_sample_wise(
         Gap and time limit.
     v : array of shape (d,)
         A good k-sparse unit vector to start from.
-    node_limit : int, optional
-        Nodes examined at most.
-    memory_limit : float, optional
-        Megabytes that the search may hold: the reduced data, attacks, work space and the record of the proof.
-    certificate : bool
-        Whether to keep the tree as a proof.
+    limits : Limits
     report : callable, optional
         Called now and then with a TracePoint and the number of features left.
 
@@ -64,19 +57,19 @@ def solve_sample_wise(
             report(point, live.d)
 
     try:
-        most = None if memory_limit is None else 1e6 * memory_limit
+        most = limits.bytes
         if most is not None and root_bytes(len(live_rows(problem)), problem.n_features) > most:
-            return response_outcome(problem, controls, v, most, certificate)
+            return response_outcome(problem, controls, v, most, limits.keep_proof)
         live = reduce(problem, controls.check)
         if live is None:
-            return Outcome(v, 0.0, 0, None, (), SampleProof.trivial() if certificate else None)
-        tree = Tree(live, controls, live.inside(v), certificate, most)
+            return Outcome(v, 0.0, 0, None, (), SampleProof.trivial() if limits.keep_proof else None)
+        tree = Tree(live, controls, live.inside(v), limits.keep_proof, most)
         spoken = controls.seconds
         while tree.open and limit is None:
             tree.step()
             if controls.expired():
                 limit = controls.limit
-            elif node_limit is not None and tree.nodes >= node_limit:
+            elif limits.nodes is not None and tree.nodes >= limits.nodes:
                 limit = Limit.NODES
             elif most is not None and tree.nbytes > most:
                 limit = Limit.MEMORY
@@ -89,7 +82,7 @@ def solve_sample_wise(
     except KeyboardInterrupt:
         limit = Limit.INTERRUPTED
     if tree is None:
-        return Outcome(v, crude_bound(problem), 0, limit, (), SampleProof.trivial() if certificate else None)
+        return Outcome(v, crude_bound(problem), 0, limit, (), SampleProof.trivial() if limits.keep_proof else None)
     if not tree.open and tree.current is None:
         limit = None  # it finished, if late
     record(tree)

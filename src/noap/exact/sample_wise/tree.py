@@ -13,19 +13,19 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap._controls import Controls, Stopped
-from noap.certificate.sample_proof import SampleProof
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.certify import certify
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
+from noap.exact.sample_wise.instance import Reduced
 from noap.exact.sample_wise.leaf import best_direction, hold_down
 from noap.exact.sample_wise.long_game import long_contest
 from noap.exact.sample_wise.portions import is_long
 from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, Kept, Record
-from noap.exact.sample_wise.reduce import Reduced
 from noap.linalg.outward import UNIT
 from noap.linalg.types import FloatArray, IntArray
+from noap.proofs.sample_wise import SampleProof
 from noap.result import Limit, rounding_allowance
+from noap.runtime.controls import Controls, Stopped
 
 __all__ = ["Tree", "root_bytes"]
 

@@ -4,20 +4,20 @@ from collections.abc import Callable
 
 import numpy as np
 
-from noap._controls import never
 from noap.linalg.types import FloatArray
 from noap.mip.cuts import Cuts
-from noap.mip.draft import Draft
 from noap.mip.formulations.base import Formulation
 from noap.mip.formulations.breakpoints import even, printed
 from noap.mip.formulations.direction import add_direction, add_norm_pieces
 from noap.mip.formulations.feature_wise import add_feature_wise
-from noap.mip.formulations.layer import Layer
 from noap.mip.formulations.limits import limits_of
+from noap.mip.formulations.piecewise import Layer
 from noap.mip.formulations.sample_wise import add_sample_wise
 from noap.mip.formulations.spectrum import add_spectrum
 from noap.mip.formulations.vanilla import add_vanilla
 from noap.mip.instance import Instance
+from noap.mip.writing import Draft
+from noap.runtime.controls import never
 
 __all__ = ["default_points", "formulate"]
 

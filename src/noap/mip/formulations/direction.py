@@ -6,10 +6,10 @@ import numpy as np
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.cuts import Cuts
-from noap.mip.draft import Draft
 from noap.mip.formulations.breakpoints import weights_at
 from noap.mip.formulations.limits import Limits
 from noap.mip.instance import Instance
+from noap.mip.writing import Draft
 
 __all__ = ["Direction", "add_direction", "add_magnitudes", "add_norm_pieces"]
 

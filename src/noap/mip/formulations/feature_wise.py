@@ -7,12 +7,12 @@ import numpy as np
 
 from noap.linalg.types import FloatArray
 from noap.mip.cuts import Cuts
-from noap.mip.draft import Draft
 from noap.mip.formulations.direction import Direction, add_magnitudes
-from noap.mip.formulations.layer import CUTOFF_SLACK
 from noap.mip.formulations.limits import Limits
+from noap.mip.formulations.piecewise import CUTOFF_SLACK
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
+from noap.mip.writing import Draft
 
 __all__ = ["add_feature_wise"]
 

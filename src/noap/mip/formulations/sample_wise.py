@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, norms
 from noap.mip.cuts import Cuts
-from noap.mip.draft import Draft
 from noap.mip.formulations.direction import Direction
-from noap.mip.formulations.layer import add_cutoff
 from noap.mip.formulations.limits import Limits
+from noap.mip.formulations.piecewise import add_cutoff
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
+from noap.mip.writing import Draft
 
 __all__ = ["add_sample_wise"]
 

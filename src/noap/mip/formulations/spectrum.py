@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.cuts import Cuts
-from noap.mip.draft import Draft
 from noap.mip.formulations.breakpoints import chord_error, interpolated, weights_at
 from noap.mip.formulations.limits import Limits
 from noap.mip.instance import Instance
+from noap.mip.writing import Draft
 
 __all__ = ["Spectrum", "add_spectrum"]
 

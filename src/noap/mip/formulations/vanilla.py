@@ -3,12 +3,12 @@
 from collections.abc import Callable
 
 from noap.mip.cuts import Cuts
-from noap.mip.draft import Draft
 from noap.mip.formulations.direction import Direction
-from noap.mip.formulations.layer import add_cutoff
 from noap.mip.formulations.limits import Limits
+from noap.mip.formulations.piecewise import add_cutoff
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
+from noap.mip.writing import Draft
 
 __all__ = ["add_vanilla"]
 

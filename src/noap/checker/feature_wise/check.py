@@ -1,0 +1,156 @@
+"""Walk a Gram proof and re-prove every node, each of them once."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from noap.checker.feature_wise.data import GramData
+from noap.checker.feature_wise.kernels.test import schur_test
+from noap.checker.feature_wise.kernels.tighten import tighten
+from noap.checker.feature_wise.node import GramNode
+from noap.checker.feature_wise.prover import GramProver, NoLength
+from noap.checker.limits import Limits
+from noap.linalg.types import FloatArray, IntArray
+from noap.proofs.feature_wise import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
+from noap.runtime.compilation import compiling
+
+__all__ = ["check_gram"]
+
+# Open nodes may hold this many numbers in all; a proof that needs more is refused.
+_MOST_HELD = 2e8
+
+
+class _Refused(Exception):
+    """The proof does not hold; the message says where."""
+
+
+def check_gram(
+    data: GramData, k: int, proof: GramProof, raised: FloatArray, lift: float, claims: FloatArray, limits: Limits
+) -> tuple[float, str | None]:
+    """Return the first of the claims that the proof shows no pair to exceed and None, or inf and the reason why not.
+
+    Parameters
+    ----------
+    raised : array of shape (W,)
+    lift : float
+        A node is proved at its level times one of these, plus this, and at no more than the claim that belongs to it.
+    claims : array of shape (W,), increasing
+        The claim, and wider ones for leaves that rounding keeps open. In the units of `data`.
+    """
+    reason = proof.broken_tree()
+    if reason is not None:
+        return math.inf, reason
+    walk = _Walk(data, k, proof, raised, lift, claims, limits)
+    try:
+        with compiling((schur_test, tighten), "the checker"):
+            walk.run()
+    except (_Refused, NoLength) as refused:
+        return math.inf, str(refused)
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return math.inf, "its numbers leave the range of floating point."
+    return walk.proved, None
+
+
+class _Walk:
+    def __init__(
+        self,
+        data: GramData,
+        k: int,
+        proof: GramProof,
+        raised: FloatArray,
+        lift: float,
+        claims: FloatArray,
+        limits: Limits,
+    ) -> None:
+        self.data, self.proof, self.limits = data, proof, limits
+        self.lift = lift
+        self.raised: list[float] = raised.tolist()
+        self.claims: list[float] = claims.tolist()
+        self.proved = self.claims[0]
+        # Numbers of the proof are multiplied by these; where that overflows infinity is as good as any other number.
+        self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
+        self.free = np.flatnonzero(data.norms > data.r_lo)
+        self.k = min(k, len(self.free))
+        self.prover = GramProver(data, self.k, proof, limits)
+        self.each = 0
+
+    def run(self) -> None:
+        # None stands for a node without pairs: nothing is left to prove below it.
+        stack: list[GramNode | None] = [GramNode.root(self.free, self.data.norms[self.free])]
+        held = 0
+        for place in range(len(self.proof)):
+            self.limits.check()
+            node = stack.pop()
+            held -= node.size if node else 0
+            children, most = [], min(_MOST_HELD, self.limits.room)
+            for child in self._children(place, node):
+                children.append(child)
+                held += child.size if child else 0
+                # Within the loop: a node may list all features, each with a child that holds as many numbers.
+                if held > most or len(stack) + len(children) > _MOST_HELD / 64:
+                    self.limits.need(held)
+                    raise _Refused("the tree is too deep.")
+            stack += children[::-1]
+
+    def _children(self, place: int, node: GramNode | None) -> Iterator[GramNode | None]:
+        kind, feature = int(self.proof.kind[place]), int(self.proof.feature[place])
+        cut = self.proof.cut.item(place) * self.unit
+        settled = False
+        if node is not None and kind != ON:
+            node, settled = self.prover.narrowed(place, node, self._level(place, 0))
+        if kind == CLOSED:
+            if node is not None:
+                self._close(place, node, f"leaf {place} stays open: its bound exceeds the claim.")
+        elif kind == EACH:
+            listed = self.proof.each[self.each : self.each + feature].astype(np.int64)
+            self.each += feature
+            if node is not None:
+                self._cover(place, node, listed, settled)
+            for each in listed:
+                self.limits.spent(8.0 * node.size if node else 1.0)
+                yield None if node is None else node.including(int(each), self.data.r_lo, self.k)
+        elif kind == AGAIN:
+            yield node
+        elif node is None:
+            yield from (None, None)
+        elif kind in (SPLIT, ON):
+            if feature in node.inc:
+                raise _Refused(f"node {place} splits on feature {feature}, which is included already.")
+            yield node.including(feature, max(cut, self.data.r_lo), self.k)
+            yield node.lowered(feature, cut)
+        else:
+            at = np.flatnonzero(node.inc == feature)
+            if len(at) == 0:
+                raise _Refused(f"node {place} branches on feature {feature}, which is not included.")
+            a = int(at[0])
+            if kind == SIGN:
+                yield node.signed(a, 1)
+                yield node.signed(a, -1)
+            else:  # INTERVAL
+                yield node.between(a, -np.inf, cut)
+                yield node.between(a, cut, np.inf)
+
+    def _cover(self, place: int, node: GramNode, listed: IntArray, settled: bool) -> None:
+        """Show that an EACH node has no pair worth more but those with one of the listed features."""
+        if len(np.unique(listed)) < len(listed):
+            raise _Refused(f"node {place} lists a feature twice.")
+        if self.k - len(node.inc) > 1:
+            raise _Refused(f"node {place} has more supports than the ones it lists.")
+        rest = node.only(~np.isin(node.free, listed))
+        if len(rest.free):
+            self._close(place, rest, f"node {place} has more supports than the ones it lists.")
+        elif not settled:
+            self._close(place, rest, f"node {place} lists what may be added, but leaves its own support open.")
+
+    def _close(self, place: int, node: GramNode, reason: str) -> None:
+        """Close what rounding left of a node, at the narrowest claim that does it."""
+        for wider, claim in enumerate(self.claims):
+            if self.prover.closes_in_pieces(place, node, self._level(place, wider)):
+                self.proved = max(self.proved, claim)
+                return
+        raise _Refused(reason)
+
+    def _level(self, place: int, wider: int) -> float:
+        level: float = self.proof.levels.item(self.proof.level.item(place)) * self.square
+        return min(self.raised[wider] * level + self.lift, self.claims[wider])

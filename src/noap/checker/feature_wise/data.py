@@ -1,0 +1,123 @@
+r"""The data of a Gram proof with error bounds: inner products of the columns of :math:`X/\sqrt n`, and the budget."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from noap.checker.limits import Limits
+from noap.checker.samples import block_entries, largest_entry, scaled_blocks
+from noap.linalg.outward import UNIT, definite_shift, down, exponent_of, gamma, gram_of_blocks, scaled_up, up
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+
+__all__ = ["GramData"]
+
+# A budget below this share of the longest column counts as 0.
+_NEGLIGIBLE = 1e-20
+
+
+@dataclass(frozen=True, eq=False)
+class GramData:
+    """What the checker knows of the columns a_j of X/sqrt(n), divided by 2^exponent.
+
+    Attributes
+    ----------
+    A : array of shape (d, d)
+        Within `eps` of the inner products a_i'a_j, entry by entry.
+    top : float
+        At least every |A_ij|.
+    r_lo, r_hi : float
+        The budget rho/sqrt(n) lies between these; both are 0 for a budget below 1e-20 of the longest column.
+    raised : float
+        The vectors a_j are those of a matrix that is larger than the given one by exactly this on the diagonal: a
+        covariance is made positive semidefinite. The optimum is raised by at most this; without a budget, by this.
+    exponent : int
+    """
+
+    A: FloatArray
+    eps: float
+    top: float
+    r_lo: float
+    r_hi: float
+    raised: float
+    exponent: int
+
+    @classmethod
+    def of(cls, problem: Problem, limits: Limits | None = None) -> "GramData":
+        """Take X or the covariance apart. Raises OutOfLimits if that takes too much."""
+        limits = limits or Limits()
+        n, d, rho = problem.n_samples, problem.n_features, float(problem.adversary.rho)
+        # The matrix, and what is needed on the way to it.
+        limits.need(4 * d * d)
+        if problem.X is not None:
+            limits.need(4 * d * d + 3 * block_entries(problem.X))
+            exponent = exponent_of(largest_entry(problem.X))
+            G, error = gram_of_blocks(scaled_blocks(problem.X, exponent), n, d, limits.spent)
+            A: FloatArray = G / n
+            eps, raised = up(error / n) + UNIT * float(np.abs(A).max(initial=0.0)) * 1.001, 0.0
+        else:
+            exponent = exponent_of(math.sqrt(float(np.abs(problem.covariance).max(initial=0.0))))
+            A, raised = _raised(np.ldexp(problem.covariance, -2 * exponent), limits)
+            eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
+        A = np.ascontiguousarray(A)
+        A.flags.writeable = False
+        limits.keep(d * d)
+        # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of
+        # the optimum is as good as none: the optimum is only raised.
+        share = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
+        if share < _NEGLIGIBLE * math.sqrt(float(A.diagonal().max(initial=0.0))):
+            share = rho = 0.0
+        return cls(
+            A,
+            eps + 1e-290 if A.any() else 0.0,
+            float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
+            max(down(share) - 1e-300, 0.0),
+            up(share) + 1e-300 if rho > 0 else 0.0,
+            raised,
+            exponent,
+        )
+
+    @property
+    def norms(self) -> FloatArray:
+        """At least |a_j|, for every j."""
+        norms: FloatArray = np.sqrt(np.maximum(self.A.diagonal(), 0.0) + self.eps) * (1.0 + 4.0 * UNIT)
+        return norms
+
+    @property
+    def scale(self) -> float:
+        """The largest |a_j|^2."""
+        return float(self.A.diagonal().max(initial=0.0))
+
+    def response(
+        self, places: npt.NDArray[np.integer[Any]], weights: FloatArray
+    ) -> tuple[FloatArray, float, float] | None:
+        """Return inner products with w, a vector of length at most 1 along sum weights_l a_places[l].
+
+        Returns (g, g_eps, w_eps): |g_j - a_j'w| <= g_eps and 1 - w_eps <= |w|^2 <= 1; None if there is no such w.
+        """
+        # Only the direction counts: the weights are scaled, so that nothing overflows or vanishes.
+        weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max(initial=0.0))))
+        length = float(np.abs(weights).sum())
+        block = self.A[:, places]
+        pulled = block @ weights
+        energy = float(pulled[places] @ weights)
+        terms = len(weights)
+        error = (self.eps + gamma(2 * terms + 8) * self.top) * length * length * 1.001
+        if not (math.isfinite(energy) and energy > 4.0 * error > 0.0):
+            return None
+        norm = up(math.sqrt(energy + error))
+        g: FloatArray = pulled / norm
+        g_eps = ((self.eps + gamma(terms + 4) * self.top) * length / norm + 4.0 * UNIT * math.sqrt(self.top)) * 1.001
+        w_eps = max(1.0 - (energy - error) / (norm * norm) * (1.0 - 8.0 * UNIT), 0.0) + 8.0 * UNIT
+        return g, g_eps, w_eps
+
+
+def _raised(A: FloatArray, limits: Limits | None = None) -> tuple[FloatArray, float]:
+    """Add to the diagonal what a factorisation proves to make the matrix positive semidefinite; returns how much."""
+    shift = definite_shift(A, lambda: (limits or Limits()).spent(0.05 * len(A) ** 3))
+    lifted = A.copy()
+    lifted[np.diag_indices_from(lifted)] += shift
+    return lifted, shift

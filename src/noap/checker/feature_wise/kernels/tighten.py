@@ -1,0 +1,411 @@
+r"""What the slabs and worths of a node of a Gram proof imply, for the real numbers and not for their rounding.
+
+The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
+``eps``. No entry exceeds ``top`` in magnitude, and ``r_lo <= rho``. A node is a set of pairs (u, S), as
+docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
+
+Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
+enter is then evaluated with an allowance for every rounding error. U is the unit roundoff.
+"""
+
+import math
+
+import numpy as np
+
+from noap.checker.kernels.clock import late
+from noap.runtime.kernels import kernel, part
+
+U = 2.0**-53
+
+# Rounds of tightening; sweeps of the multipliers, for included and for free features.
+_ROUNDS = 3
+# To Numba a Python integer is a type of its own, for which it would compile the callee once more.
+_SWEEPS, _FREE_SWEEPS = np.int64(4), np.int64(2)
+# A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
+_BLUNT = 1.0 - 1e-14
+
+
+@kernel
+def gamma(n):
+    """Return the bound on the relative error of a sum of n products, in any order."""
+    return n * U / (1.0 - n * U)
+
+
+@kernel
+def worth_up(s, r_lo):
+    """Return at least f(s) = (s - rho)_+^2."""
+    x = s - r_lo
+    return x * x * (1.0 + 8.0 * U) + 1e-300 if x > 0.0 else 0.0
+
+
+@kernel
+def worth_down(s, r):
+    """Return at most (s - r)_+^2."""
+    x = s - r
+    return max(x * x * (1.0 - 8.0 * U) - 1e-300, 0.0) if x > 0.0 else 0.0
+
+
+@kernel
+def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
+    """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
+    r = cc
+    for j in range(m):
+        mu[j] = 0.0
+        q[j] = cb[j]
+    for _ in range(sweeps):
+        moved = 0.0
+        for j in range(m):
+            if j == skip or B[j, j] <= 0.0:
+                continue
+            b = math.sqrt(B[j, j])
+            across = math.sqrt(max(r - q[j] * q[j] / B[j, j], 0.0))
+            along = q[j] / b - mu[j] * b
+            new = 0.0
+            cosine = low[j] / b
+            if 0.0 < cosine < _BLUNT:
+                new = max((across * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b, 0.0)
+            if new == 0.0:
+                cosine = high[j] / b
+                if cosine < _BLUNT:
+                    new = min((across * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b, 0.0)
+            step = new - mu[j]
+            if step != 0.0:
+                moved = max(moved, abs(step) * b)
+                r += step * (2.0 * q[j] + step * B[j, j])
+                for i in range(m):
+                    q[i] += step * B[i, j]
+                mu[j] = new
+        if moved <= 1e-12 * math.sqrt(cc):
+            break
+
+
+@kernel
+def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sweeps, cb, mu, q, z, size):
+    r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
+
+    b_j = sum_a coef[j, a] a_inc[a]. For any mu the value is at most |c + sum mu_j b_j| less what the slabs pay.
+    """
+    for j in range(m):
+        total = 0.0
+        for a in range(n_inc):
+            if coef[j, a] != 0.0:
+                total += coef[j, a] * A[i, inc[a]]
+        cb[j] = direction * total
+    multipliers(A[i, i], cb, B, low, high, m, skip, sweeps, mu, q)
+    # z holds the coefficients of sum mu_j b_j, size those of the sum of absolute values.
+    paid, bulk, spread = 0.0, 0.0, 1.0
+    for a in range(n_inc):
+        z[a] = 0.0
+        size[a] = 0.0
+    for j in range(m):
+        if mu[j] != 0.0:
+            side = low[j] if mu[j] > 0.0 else high[j]
+            paid += mu[j] * side
+            bulk += abs(mu[j] * side)
+            for a in range(n_inc):
+                z[a] += mu[j] * coef[j, a]
+                size[a] += abs(mu[j] * coef[j, a])
+    for a in range(n_inc):
+        spread += size[a]
+    square = A[i, i]
+    for a in range(n_inc):
+        if z[a] != 0.0:
+            square += 2.0 * direction * z[a] * A[i, inc[a]]
+            for b in range(n_inc):
+                square += z[a] * z[b] * A[inc[a], inc[b]]
+    # The entries are off by eps; at most (n_inc + 1)^2 + 4 roundings of terms that add up to spread^2 top at most.
+    # Rounding in z moves the vector by at most m + 1 ulps of spread sqrt(top).
+    square = max(square, 0.0) + (eps + gamma((n_inc + 2) * (n_inc + 2) + 6) * top) * spread * spread * 1.0001
+    length = math.sqrt(square) * (1.0 + 4.0 * U) + gamma(m + 2) * spread * math.sqrt(top) * 1.0001
+    most = (length - paid) + (4.0 * U * (length + abs(paid)) + gamma(m + 3) * bulk * 1.0001)
+    return most if most < np.inf else np.inf  # numbers that overflowed, and NaN, say nothing
+
+
+@kernel
+def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
+    """Collect the slabs: one per signed included feature, and sum wedge_a a_inc[a]'u >= tau if tau > 0."""
+    m = 0
+    for a in range(n_inc):
+        if sign[a] != 0:
+            for b in range(n_inc):
+                coef[m, b] = 0.0
+            coef[m, a] = sign[a]
+            low[m], high[m] = lo[a], hi[a]
+            which[m] = a
+            m += 1
+    if tau > 0.0:
+        for b in range(n_inc):
+            coef[m, b] = wedge[b]
+        low[m], high[m] = tau, np.inf
+        which[m] = -1
+        m += 1
+    for x in range(m):
+        for y in range(x + 1):
+            # A slab of one feature has one coefficient.
+            first, last = (0, n_inc) if which[x] < 0 else (which[x], which[x] + 1)
+            begin, end = (0, n_inc) if which[y] < 0 else (which[y], which[y] + 1)
+            total = 0.0
+            for a in range(first, last):
+                for b in range(begin, end):
+                    total += coef[x, a] * coef[y, b] * A[inc[a], inc[b]]
+            B[x, y] = total
+            B[y, x] = total
+    return m
+
+
+@kernel
+def chord(lo, hi, r_lo):
+    """Return (root, beta) of the chord of f, as a function of s^2, on [lo, hi]."""
+    at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
+    width = hi * hi - lo * lo
+    slope = (at_hi - at_lo) / width if width > 1e-9 * hi * hi else (hi - r_lo) / max(hi, 1e-300)
+    root = math.sqrt(max(slope, 0.0))
+    return root, offset(lo, hi, r_lo, root)
+
+
+@kernel
+def offset(lo, hi, r_lo, root):
+    """Return beta with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
+    at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)
+    low, high = root * lo, root * hi
+    beta = max(at_lo - low * low * (1.0 - 8.0 * U), at_hi - high * high * (1.0 - 8.0 * U))
+    return beta + 4.0 * U * (at_hi + high * high)
+
+
+@part
+def cholesky_holds(P, n):
+    """Whether the elimination of the symmetric matrix P, done in place, meets positive pivots only."""
+    for a in range(n):
+        for b in range(a + 1):
+            value = P[a, b]
+            for c in range(b):
+                value -= P[a, c] * P[b, c]
+            if a == b:
+                if not value > 0.0:  # so written that NaN fails
+                    return False
+                P[a, a] = math.sqrt(value)
+            else:
+                P[a, b] = value / P[b, b]
+    return True
+
+
+@part
+def product(P, Q, n, clock):
+    """Return PQ for n x n matrices; rows are left out where time is up."""
+    found = np.empty((n, n))
+    for x in range(n):
+        if late(clock, 2.0 * n * n):
+            break
+        for y in range(n):
+            total = 0.0
+            for c in range(n):
+                total += P[x, c] * Q[c, y]
+            found[x, y] = total
+    return found
+
+
+@kernel
+def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock):
+    r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
+
+    With chords f(s_j) <= (r_j s_j)^2 + beta_j and Y the columns r_j a_j, such a pair has |Y'u|^2 > t = T - sum beta -
+    rest. For any q and b, R = I - b qq' has RR' = I - theta qq' with theta = 2b - b^2 |q|^2, so
+    |Y'u|^2 = |R Y'u|^2 + theta (q'Y'u)^2 <= lam + theta (q'Y'u)^2, where lam >= lambda_max(R Y'Y R). So
+    (q'Y'u)^2 > (t - lam)/theta.
+    """
+    root = np.empty(n_inc)
+    G = np.empty((n_inc, n_inc))
+    target, bulk, steepest = T - rest, T + rest, 0.0
+    for a in range(n_inc):
+        root[a], beta = chord(lo[a], hi[a], r_lo)
+        target -= beta
+        bulk += abs(beta)
+        steepest = max(steepest, root[a])
+    target -= gamma(n_inc + 3) * bulk
+    for a in range(n_inc):
+        for b in range(n_inc):
+            G[a, b] = root[a] * root[b] * A[inc[a], inc[b]]
+    if late(clock, 10.0 * n_inc * n_inc * n_inc):
+        return 0.0
+    values, vectors = np.linalg.eigh(G)
+    first, second = values[n_inc - 1], max(values[n_inc - 2], 0.0)
+    if not (first > 0.0 and target > second):
+        return 0.0
+    bend = 1.0 - math.sqrt(second / first)
+    q = vectors[:, n_inc - 1].copy()
+    length2 = 0.0
+    for a in range(n_inc):
+        length2 += q[a] * q[a]
+    R = np.empty((n_inc, n_inc))
+    for x in range(n_inc):
+        for y in range(n_inc):
+            R[x, y] = (1.0 if x == y else 0.0) - bend * q[x] * q[y]
+    P = product(product(R, G, n_inc, clock), R, n_inc, clock)
+    if late(clock, 0.0):
+        return 0.0
+    # Entries of R are at most 2 and those of G at most steepest^2 top: what the entries of P are off, and, times n_inc,
+    # what P is off as a matrix; the elimination adds (n_inc + 2) ulps of its diagonal per entry.
+    mass = 4.0 * n_inc * n_inc * steepest * steepest
+    off = n_inc * mass * (eps + gamma(n_inc * n_inc + 12) * top) * 1.0001
+    lam = second * (1.0 + 1e-12) + 3.0 * (off + n_inc * gamma(n_inc + 6) * (second + off)) + 1e-300
+    room = (off + n_inc * gamma(n_inc + 6) * lam) * 1.0001
+    for x in range(n_inc):
+        for y in range(n_inc):
+            P[x, y] = -P[x, y]
+        P[x, x] += lam - room
+    if not cholesky_holds(P, n_inc):
+        return 0.0
+    theta = bend * (2.0 - bend * length2) * (1.0 + gamma(n_inc + 6)) + 8.0 * U
+    share = (target - lam) * (1.0 - 4.0 * U) / theta
+    if not (share > 0.0 and theta > 0.0):
+        return 0.0
+    tau = math.sqrt(share) * (1.0 - 4.0 * U)
+    below, above, heft = 0.0, 0.0, 0.0
+    for a in range(n_inc):
+        wedge[a] = q[a] * root[a]
+        along = wedge[a] * sign[a]
+        heft += abs(wedge[a])
+        if along > 0.0:
+            below += along * lo[a]
+            above += along * hi[a]
+        else:
+            below += along * hi[a]
+            above += along * lo[a]
+    # The stored coefficients are off by an ulp each; so are the terms of the two sums, at most sqrt(top + eps) each.
+    slip = gamma(n_inc + 3) * heft * math.sqrt(top + eps) * 1.0001
+    tau -= slip
+    if tau <= 0.0:
+        return 0.0
+    if below - slip > -tau:
+        return tau
+    if above + slip < tau:
+        for a in range(n_inc):
+            wedge[a] = -wedge[a]
+        return tau
+    return 0.0
+
+
+@kernel
+def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
+    """Draw what slabs and worths imply, in place. Returns (closed, n_free); less is drawn where time is up."""
+    size = n_inc + 1
+    coef = np.empty((size, max(n_inc, 1)))
+    B = np.empty((size, size))
+    low, high, cb, mu, q = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    z, heft, wedge = np.empty(n_inc), np.empty(n_inc), np.empty(n_inc)
+    which = np.empty(size, dtype=np.int64)
+    tau = 0.0
+    for _ in range(_ROUNDS):
+        for a in range(n_inc):
+            if late(clock, 40.0 * n_inc * n_inc):
+                return False, n_free
+            m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
+            skip = m  # the slab of the feature itself is left out; m stands for none
+            for j in range(m):
+                if which[j] == a:
+                    skip = j
+            if m - (1 if skip < m else 0) == 0:
+                continue
+            up, down = 0.0, 0.0
+            for direction in (1.0, -1.0):
+                most = reach(
+                    A, eps, top, inc[a], direction, inc, n_inc, coef, B, low, high, m, skip, _SWEEPS, cb, mu, q, z, heft
+                )
+                if direction > 0.0:
+                    up = most
+                else:
+                    down = most
+            if sign[a] == 0:
+                if up < lo[a] and down < lo[a]:
+                    return True, n_free
+                if up < lo[a]:
+                    sign[a] = -1
+                elif down < lo[a]:
+                    sign[a] = 1
+                else:
+                    hi[a] = min(hi[a], max(up, down))
+                    if lo[a] > hi[a]:
+                        return True, n_free
+                    continue
+            if sign[a] == -1:
+                up, down = down, up
+            hi[a] = min(hi[a], up)
+            lo[a] = max(lo[a], -down)
+            if lo[a] > hi[a]:
+                return True, n_free
+        m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
+        if m > 0:
+            for f in range(n_free):
+                if f % 16 == 0 and late(clock, 320.0 * n_inc * n_inc):
+                    return False, n_free
+                most = 0.0
+                for direction in (1.0, -1.0):
+                    if most < ceil[f]:
+                        up = reach(
+                            A, eps, top, free[f], direction, inc, n_inc, coef, B, low, high, m, m, _FREE_SWEEPS,
+                            cb, mu, q, z, heft,
+                        )  # fmt: skip
+                        most = max(most, up)
+                ceil[f] = min(ceil[f], most)
+        closed, n_free, rest = propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free)
+        if closed:
+            return True, n_free
+        signed = n_inc >= 2
+        for a in range(n_inc):
+            signed = signed and sign[a] != 0
+        if not signed:
+            break
+        tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
+        if tau == 0.0:
+            break
+    return False, n_free
+
+
+@kernel
+def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
+    best = np.zeros(max(p, 1))
+    kept = 0
+    for f in range(n_free):
+        if not ceil[f] > r_lo:
+            continue  # worth nothing
+        free[kept], ceil[kept] = free[f], ceil[f]
+        kept += 1
+        value = worth_up(ceil[f], r_lo)
+        if p > 0 and value > best[p - 1]:
+            place = p - 1
+            while place > 0 and best[place - 1] < value:
+                best[place] = best[place - 1]
+                place -= 1
+            best[place] = value
+    n_free = kept
+    if p == 0:
+        n_free = 0
+    grow = 1.0 + gamma(n_inc + p + 3)
+    rest = 0.0
+    for c in range(p):
+        rest += best[c]
+    rest *= grow
+    total = rest
+    for a in range(n_inc):
+        total += worth_up(hi[a], r_lo)
+    total *= grow
+    if total <= T:
+        return True, n_free, rest
+    for a in range(n_inc):
+        # A pair worth more than T has f(s_a) > T - (the worth of all the others). The total has f(hi_a) with r_lo for
+        # rho: that is taken off again, rounded down.
+        spare = (T - (total - worth_down(hi[a], r_lo))) - 4.0 * U * (T + total)
+        if spare > 0.0:
+            lo[a] = max(lo[a], (r_lo + math.sqrt(spare) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U))
+            if lo[a] > hi[a]:
+                return True, n_free, rest
+    if p > 0:
+        kept = 0
+        last = best[p - 1] * (1.0 - 4.0 * U)
+        for f in range(n_free):
+            if ((total - last) + worth_up(ceil[f], r_lo)) * (1.0 + 8.0 * U) > T:
+                free[kept], ceil[kept] = free[f], ceil[f]
+                kept += 1
+        n_free = kept
+    return False, n_free, rest

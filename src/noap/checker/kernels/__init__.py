@@ -1,0 +1,1 @@
+"""Compiled arithmetic that both halves of the checker use."""

@@ -1,0 +1,101 @@
+"""The samples of a sample-wise proof: what can matter, divided by a power of two, and a budget rounded down."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.checker.limits import Limits
+from noap.checker.sample_wise.kernels import attack as kernels
+from noap.checker.samples import block_entries, largest_entry, scaled_blocks
+from noap.linalg.outward import UNIT, exponent_of, scaled_up
+from noap.linalg.types import FloatArray, IntArray
+from noap.problem import Problem
+
+__all__ = ["SampleData"]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleData:
+    """Samples that can exceed the budget, on the features that are not zero in all of them.
+
+    A sample with N(x_i) <= rho at the root adds nothing to any value. A feature that is zero on all other samples moves
+    no score; leaving it out of a direction and normalising again makes no score smaller.
+
+    Attributes
+    ----------
+    Y : array of shape (m, c)
+        The entries, exactly, over 2^exponent.
+    rows, columns : arrays of int
+        Which samples and features they are.
+    place_of : array of shape (d,)
+        Which column a feature is; -1 if it is left out.
+    r : float
+        At most rho/2^exponent.
+    scale : float
+        The largest squared length of a feature over all samples, in these units.
+    n : int
+        How many samples the problem has.
+    exponent : int
+    unit : int
+        Attacks are written in units of 2^unit, the power of two next to rho.
+    """
+
+    Y: FloatArray
+    rows: IntArray
+    columns: IntArray
+    place_of: IntArray
+    r: float
+    scale: float
+    n: int
+    exponent: int
+    unit: int
+
+    @classmethod
+    def of(cls, problem: Problem, limits: Limits | None = None) -> "SampleData":
+        """Read and reduce the samples. Raises OutOfLimits if that takes too much."""
+        limits = limits or Limits()
+        X, d = problem.samples("a sample-wise proof"), problem.n_features
+        passing = 3 * block_entries(X)
+        limits.need(passing)
+        exponent = exponent_of(largest_entry(X))
+        rho = float(problem.adversary.rho)
+        # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
+        r = min(scaled_up(rho, -exponent), 1e300)
+        r = r if r > 1e-290 else 0.0
+        squares, live, chosen = np.zeros(d), np.zeros(d, dtype=np.bool_), []
+        block: FloatArray = np.empty((0, d))
+        for block in scaled_blocks(X, exponent):
+            limits.spent(16.0 * block.size)
+            squares += np.einsum("ij,ij->j", block, block)
+            # Lengths are rounded up, those of 0 too: a sample of zeros is left out whatever the budget.
+            lengths = kernels.lengths_up(np.ascontiguousarray(block), 0, min(problem.k, d))
+            long = ~(lengths <= r) & block.any(axis=1)
+            live |= block[long].any(axis=0)
+            chosen.append(long)
+        kept = chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
+        rows, columns = np.flatnonzero(kept), np.flatnonzero(live)
+        limits.keep(len(rows) * (len(columns) + 2.0) + problem.n_samples)
+        limits.need(passing)
+        if len(chosen) == 1:
+            Y = np.ascontiguousarray(block[np.ix_(rows, columns)])
+        else:
+            # The rows are read again: there is no room for all of them beside those that are kept.
+            Y, at = np.empty((len(rows), len(columns))), 0
+            for block, long in zip(scaled_blocks(X, exponent), chosen, strict=True):
+                limits.spent(2.0 * block.size)
+                part = block[np.ix_(long, live)]
+                Y[at : at + len(part)] = part
+                at += len(part)
+        place_of = np.full(d, -1)
+        place_of[columns] = np.arange(len(columns))
+        scale = float(squares.max(initial=0.0))
+        return cls(Y, rows, columns, place_of, r, scale, problem.n_samples, exponent, exponent_of(rho))
+
+    def total(self, value: float) -> float:
+        """Return a value in the problem's units as a sum over samples in these units, rounded to nearest."""
+        return math.ldexp(value, -2 * self.exponent) * self.n
+
+    def value(self, total: float) -> float:
+        """Return a sum over samples as a value in the problem's units, rounded up; inf if it is too large."""
+        return scaled_up(total / self.n * (1.0 + 4.0 * UNIT), 2 * self.exponent)

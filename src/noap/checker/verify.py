@@ -1,0 +1,174 @@
+"""The checker's door: whether a certificate proves what it claims about a problem.
+
+No code that finds answers is used here or below: no heuristic, no bound, no search. What the checker shares with the
+rest of noap is the problem as it was validated (its arrays, k and the adversary's kind and budget) and elementary
+helpers (errors, types, the file writer); products, norms and rounding are its own, the last in `noap.linalg.outward`.
+What is accepted is a theorem about the real numbers in the data; docs/certificate-format.md states it.
+"""
+
+import math
+import time
+from dataclasses import dataclass
+
+from noap.checker.limits import Limits, OutOfLimits
+from noap.checker.samples import largest_variance
+from noap.checker.witness import value_below
+from noap.data.validation import as_megabytes, as_seconds
+from noap.errors import CertificateRejected, InvalidProblem
+from noap.problem import Problem
+from noap.proofs.certificate import Certificate, Claim
+
+__all__ = ["Verification", "verify"]
+
+# The checker proves the claimed bound raised by these, relative to it and to the largest variance of a feature, and a
+# value lowered by them: room for its own rounding. It reports what it proved.
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the checker could prove.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether the certificate is accepted.
+    value : float
+        The optimum is at least this: what the certificate's vector is certainly worth.
+    bound : float
+        The optimum is at most this: a hair above the claimed bound; inf if the proof does not hold.
+    message : str
+        The theorem, or the reason for the rejection, in one sentence.
+    nodes : int
+        Nodes of the tree.
+    seconds : float
+    """
+
+    ok: bool
+    value: float
+    bound: float
+    message: str
+    nodes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """(bound - value)/value of what is proved."""
+        return (self.bound - self.value) / self.value if self.value > 0 else (0.0 if self.bound <= 0 else math.inf)
+
+    def require(self) -> "Verification":
+        """Return itself, or raise CertificateRejected with the reason."""
+        if not self.ok:
+            raise CertificateRejected(self.message)
+        return self
+
+
+def verify(
+    problem: Problem,
+    certificate: Certificate,
+    *,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+) -> Verification:
+    """Check a certificate against a problem, with no help from the solver.
+
+    Every node of the proof is looked at once, and a node's work is bounded by the size of the problem, so time and
+    memory are bounded by the two together. A hostile file may still ask for much of both: give limits for files of
+    strangers.
+
+    Parameters
+    ----------
+    problem : Problem
+    certificate : Certificate
+    time_limit : float, optional
+        Seconds after which the certificate is rejected as not proved within them. The rejection comes a fraction of a
+        second later at most, or what one step takes if that is longer: a pass over the data or the proof, a
+        factorisation of the covariance, an eigendecomposition of k x k numbers.
+    memory_limit : float, optional
+        Megabytes that the certificate's arrays and what is made in the check may take together, beside the problem
+        itself; a certificate that needs more is rejected. Without one the check may hold some gigabytes.
+
+    Returns
+    -------
+    Verification
+        With ok = False and a reason if anything is not proved. It raises only if the arguments are of the wrong type,
+        InvalidProblem if the adversary is of a type that the checker has no theorem about, or if the problem's X was
+        changed.
+
+    Examples
+    --------
+    >>> import noap
+    >>> problem = noap.Problem([[3.0, 0.1], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> report = noap.verify(problem, noap.solve(problem).certificate)
+    >>> report.ok, round(report.value, 6), round(report.bound, 3)
+    (True, 8.0, 8.0)
+    >>> other = noap.Problem([[3.0, 0.1], [4.0, 2.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> noap.verify(other, noap.solve(problem).certificate).message
+    'Rejected: the certificate is about other data.'
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    if not isinstance(certificate, Certificate):
+        raise InvalidProblem(
+            f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
+            "noap.Certificate.load, or take it from a Result of method 'exact'."
+        )
+    problem.check_unchanged()
+    limits = Limits(as_seconds(time_limit), as_megabytes(memory_limit))
+    started = time.perf_counter()
+    value, bound, reason = _check(problem, certificate, limits)
+    if reason is None:
+        message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
+    else:
+        message = f"Rejected: {reason.rstrip('.')}."
+    return Verification(reason is None, value, bound, message, certificate.nodes, time.perf_counter() - started)
+
+
+def _check(problem: Problem, certificate: Certificate, limits: Limits) -> tuple[float, float, str | None]:
+    """Return the proved value and bound, and the reason for a rejection."""
+    value = 0.0
+    try:
+        reason = _other_problem(problem, certificate.claim) or certificate.malformed()
+        if reason is not None:
+            return 0.0, math.inf, reason
+        size = certificate.nbytes
+        limits.keep(size / 8)
+        # The passes over data and proof so far.
+        limits.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * size)
+        places, weights = certificate.places, certificate.weights
+        if len(places) > problem.k or len(set(places.tolist())) < len(places):
+            return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
+        if not weights.any():
+            return 0.0, math.inf, "its vector is zero"
+        value = value_below(problem, places, weights)
+        short, hair = certificate.value - value, _RELATIVE * certificate.value
+        if not (short <= hair or short <= hair + _ABSOLUTE * largest_variance(problem)):
+            return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
+        # Only here are the kernels loaded.
+        from noap.checker.bounds import bound_above
+
+        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, limits)
+        if reason is None:
+            limits.check()  # the last node may have passed it
+    except OutOfLimits as stopped:
+        return value, math.inf, str(stopped)
+    if reason is None and value > bound:
+        return value, math.inf, "its bound lies below what its own vector is worth"
+    return value, bound, reason
+
+
+def _other_problem(problem: Problem, claim: Claim) -> str | None:
+    """Return in what the claim is about another problem, None if it is about this one."""
+    mine = Claim.about(problem, claim.value, claim.bound)
+    for name, what in (
+        ("adversary", "adversary"),
+        ("rho", "rho"),
+        ("k", "k"),
+        ("source", "kind of data"),
+        ("n_samples", "number of samples"),
+        ("n_features", "number of features"),
+    ):
+        theirs, ours = getattr(claim, name), getattr(mine, name)
+        if theirs != ours:
+            return f"the certificate is about {what} {theirs}, the problem has {ours}"
+    return None if claim.sha256 == mine.sha256 else "the certificate is about other data"

@@ -1,0 +1,155 @@
+r"""The problem as the search sees it: a Gram matrix, a budget and an incumbent.
+
+For an adversary that sees X only through |Xv|, with columns :math:`a_j` of :math:`X/\sqrt n` and budget
+:math:`\rho/\sqrt n`,
+
+.. math:: opt = \max_{\|u\| = 1} \max_{|S| \le k} \sum_{j \in S} f(|a_j^\top u|), \qquad f(s) = (s - \rho)_+^2 ,
+
+and every inner product the search needs is an entry of :math:`A = X^\top X / n`.
+"""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.problem import Problem
+from noap.result import rounding_allowance
+
+__all__ = ["GramInstance", "Incumbent"]
+
+# A budget below this share of the longest column changes no digit of the optimum.
+_NEGLIGIBLE = 1e-20
+
+
+@dataclass(frozen=True)
+class GramInstance:
+    """The features that screening leaves.
+
+    Attributes
+    ----------
+    A : array of shape (m, m), the Gram matrix of the live features
+    rho : float, the budget over sqrt(n)
+    k : int, at most m
+    live : positions of the live features among all d
+    norms : the norms of the live columns
+    scale : the largest squared norm, the unit of absolute tolerances
+    slack : what was added to the diagonal of A, which is by how much the optimum may be raised
+    offset : what certainly was added to the optimum and is taken off again; 0 where that is not known
+    unit : power of two by which values of the problem were divided
+    """
+
+    A: FloatArray
+    rho: float
+    k: int
+    live: IntArray
+    norms: FloatArray
+    scale: float
+    slack: float
+    offset: float
+    unit: float
+
+    @classmethod
+    def of(cls, problem: Problem) -> "GramInstance":
+        """Cut the live features out of the problem."""
+        live = np.flatnonzero(_live(problem))
+        top = float(problem.column_norms.max()) ** 2 / problem.n_samples
+        # Products of four entries must stay within range. A power of four changes no digit, and neither does its root.
+        unit = 4.0 ** round(math.log(top, 4.0)) if not 1e-60 < top < 1e60 else 1.0
+        A = problem.covariance[np.ix_(live, live)] / unit
+        scale = float(np.diag(A).max()) + problem.lift / unit
+        slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
+        # Without a budget v'(S + cI)v is v'Sv + c, so what a covariance was raised by is known to an ulp of the sum.
+        exactly = problem.X is None and problem.adversary.rho == 0
+        offset = slack - 4e-16 * (scale + slack) if exactly else 0.0
+        A[np.diag_indices_from(A)] += slack
+        A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
+        norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
+        rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
+        if rho < _NEGLIGIBLE * math.sqrt(scale):
+            rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
+        return cls(A, rho, min(problem.k, len(live)), live, norms, scale, slack, offset, unit)
+
+    def inside(self, v: FloatArray) -> FloatArray:
+        """Return what a direction of the problem is on the live features; the longest of them if it is nothing."""
+        cut = v[self.live].astype(np.float64)
+        if not cut.any():
+            cut[int(np.argmax(self.norms))] = 1.0
+        return cut
+
+
+def _live(problem: Problem) -> BoolArray:
+    """Mask of the features that can be non-zero in an optimum of the matrix that the search works on.
+
+    A covariance is raised before the search, and so are the norms of its columns. A feature without a single entry does
+    nothing for any direction.
+    """
+    if problem.X is not None:
+        return problem.live_features
+    squares = np.maximum(np.diag(problem.covariance) + problem.diagonal_shift, 0.0)
+    norms = np.sqrt(problem.n_samples * squares) * (1 + 1e-15)
+    live: BoolArray = problem.adversary.live_features(norms) & problem.covariance.any(axis=0)
+    return live
+
+
+def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
+    """Return what makes every block of A that the search looks at dominate the true one, hence positive semidefinite.
+
+    One step looks at no more than 2k features: those of a pair's support, and those of the vector that an attack
+    responds to (docs/exact.md, "Blocks of two supports"). With samples, rounding in fl(a_i'a_j) is at most
+    (n + 2) eps |a_i||a_j|, so such a block is off by at most 2k (n + 2) eps scale in norm. A covariance is the data
+    itself, but may be indefinite by rounding, by what its validation allows, or altogether.
+    """
+    if problem.X is not None:
+        block = min(2 * problem.k, len(A))
+        return 1.2e-16 * block * (problem.n_samples + 2) * float(np.diag(A).max())
+    return problem.diagonal_shift / unit
+
+
+@dataclass
+class Incumbent:
+    """The best vector so far, its distance and its loadings a_j'u, over the live features.
+
+    `value` is the distance squared, `worth` what is left of it without the instance's offset.
+    """
+
+    instance: GramInstance
+    v: FloatArray
+    g: FloatArray = field(init=False)
+    value: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.value = -1.0
+        self.offer(self.v)
+
+    def offer(self, v: FloatArray) -> bool:
+        """Take the vector if it is better; return whether it was. The value never goes down."""
+        A, support = self.instance.A, np.flatnonzero(v)
+        v = v / np.linalg.norm(v)
+        pulled = A[:, support] @ v[support]
+        energy = math.sqrt(max(float(pulled[support] @ v[support]), 0.0))
+        distance = max(energy - self.instance.rho * float(np.abs(v[support]).sum()), 0.0)
+        if distance**2 <= self.value:
+            return False
+        self.v, self.g, self.value = v, pulled / energy if energy > 0 else pulled, distance**2
+        return True
+
+    @property
+    def worth(self) -> float:
+        """The value without the offset."""
+        return self.value - self.instance.offset
+
+    def target(self, gap: float) -> float:
+        """Return the threshold that proves the gap: no pair may be worth more."""
+        # Values here are too large by up to the slack. A little less than asked, so that the reported bound, raised for
+        # rounding, still meets the gap. Never so near the value that rounding alone keeps nodes open.
+        instance = self.instance
+        asked = max(0.9999 * gap * self.worth, 0.8 * rounding_allowance(self.worth, instance.scale))
+        asked -= 2.0 * (instance.slack - instance.offset)
+        # The Schur tests lose a few ulps of scale. Where the budget leaves far less than that, nodes are closed by caps
+        # and propagation alone, which lose ulps of s_j and not of s_j^2. Where it leaves nothing that doubles can tell
+        # from 0, no gap can be met, and the target only has to be positive.
+        lost = self.value + math.sqrt(self.value * instance.scale) if self.value > 0 else instance.scale
+        rounding = 16.0 * instance.k * (instance.k + 3) * 1.2e-16 * lost
+        return self.value + max(asked, rounding)

@@ -1,0 +1,1 @@
+"""Compiled steps of the feature-wise search; docs/exact.md proves each."""

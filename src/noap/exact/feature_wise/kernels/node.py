@@ -1,0 +1,283 @@
+r"""One node of the search: tighten, test, and say how to branch.
+
+A node is a set of pairs (u, S): a unit direction u and a support S of at most k features. Its included features lie
+in S, each with a sign (of a_j'u; 0 if unknown) and an interval lo <= s_j <= hi for s_j = |a_j'u|; a free feature may
+lie in S, and if it does, s_j <= ceil_j. The node is closed once no pair in it is worth more than T, where a pair is
+worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
+"""
+
+import math
+
+import numpy as np
+
+from noap.exact.feature_wise.kernels.attack import chord_columns, climb, respond
+from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS
+from noap.exact.feature_wise.kernels.schur import SCALED, schur
+from noap.exact.feature_wise.kernels.semidefinite import MOST
+from noap.exact.feature_wise.kernels.tighten import chord, eigen_slab, tighten, worth
+from noap.runtime.kernels import kernel
+
+# What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
+DONE, BRANCH_FEATURE, BRANCH_SIGN, BRANCH_INTERVAL, BRANCH_EACH = 0, 1, 2, 3, 4
+AGAIN = -2
+# The node is left for the semidefinite test, which is called for apart: few problems ever need it compiled.
+SEMIDEFINITE = 5
+# How many features to name for a branch in several ways, and the ratio of the dominance test below which an attack is
+# near to closing a node.
+WAYS, NEAR = 8, 1.3
+# Tests are numbered 0 (chords) to 4; this stands for none.
+NO_TEST = -1
+# Not a Python integer: to Numba that is a type of its own, for which it would compile the callees once more.
+NOWHERE = np.int64(-1)
+
+
+@kernel
+def look(
+    A,
+    rho,
+    k,
+    T,
+    scale,
+    g_best,
+    inc,
+    sign,
+    lo,
+    hi,
+    n_inc,
+    free,
+    ceil,
+    n_free,
+    v,
+    g,
+    S,
+    W,
+    fails,
+    warm,
+    strong,
+):
+    """Tighten and test one node; its arrays are narrowed in place.
+
+    Returns (action, argument, n_free, distance, test, nu): what to do, on which feature (position in inc or free), how
+    many free features are left, the distance of the vector v found on the way, and the test that closed the node or
+    dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try; for
+    BRANCH_FEATURE with p >= 3 the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm
+    has a row of scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, at
+    rho = 0, the action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
+    """
+    p = k - n_inc
+    n = A.shape[0]
+    w = np.empty(n)
+    tau = 0.0
+    for _ in range(3):
+        closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
+        if closed:
+            return DONE, -1, n_free, -1.0, NO_TEST, 0.0
+        signed = n_inc >= 2
+        rest = U
+        for a in range(n_inc):
+            signed = signed and sign[a] != 0
+            rest -= worth(hi[a], rho)
+        tau = eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w) if signed else 0.0
+        if tau == 0.0:
+            break
+
+    if n_inc == 0:
+        for i in range(n):
+            g[i] = g_best[i]
+    elif tau > 0.0:
+        for i in range(n):
+            g[i] = w[i]
+    else:
+        length = math.sqrt(A[inc[0], inc[0]])
+        for i in range(n):
+            g[i] = A[inc[0], i] / length
+    distance = climb(A, rho, k, inc, n_inc, free, n_free, g, 8, v)
+    if distance > 0.0 and distance * distance > T:
+        return DONE, AGAIN, n_free, distance, NO_TEST, 0.0
+
+    # A Cholesky factorisation that succeeds is exact for a matrix within k (k + 3) ulps of the given one, relative to
+    # its largest entries; the Gram entries themselves carry a few ulps of `scale`. Four times that, per unit.
+    ulps = 4.0 * k * (k + 3) * 1.2e-16
+    idx = np.empty(n_inc + n_free, dtype=np.int64)
+    for a in range(n_inc):
+        idx[a] = inc[a]
+    for f in range(n_free):
+        idx[n_inc + f] = free[f]
+    kap = np.empty(n_inc + n_free)
+    dlt = np.empty(n_inc + n_free)
+    alt = np.empty(n_free)
+    best_measure, best_worst, best_test, best_nu, nu = np.inf, NOWHERE, NO_TEST, 0.0, 0.0
+    best_fails = np.empty(n_free, dtype=np.bool_)
+    # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2) and to
+    # this node's own vector (3, 4), each with the gain at its best and at nu = 0.
+    unsigned = -1
+    for a in range(n_inc):
+        if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
+            unsigned = a
+    tests = 1 if rho == 0.0 else 5
+    for turn in range(tests + 1):
+        # Tests that look hopeless are only glanced at. If all that is left to branch by is one of them, it is run after
+        # all.
+        test = turn if turn < tests else best_test
+        if turn == tests:
+            near = best_test > 0 and best_measure <= NEAR
+            if best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and rho > 0.0 and not near):
+                break
+        glance = turn < tests
+        if test >= 3 and (distance < 0.0 or n_inc == 0):
+            continue  # the adversary cancels this node's own vector, or it is the incumbent again
+        lean = g_best if test < 3 else g
+        if test == 0:
+            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt), 0.0
+            room = ulps * (threshold + scale)
+        else:
+            D, nu = respond(A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt)
+            threshold, tilt = T + D, D / T
+            # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
+            room = ulps * (threshold + (1.0 + rho * nu) * scale)
+        verdict, worst, measure = schur(
+            A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails, warm[test], glance,
+            strong and test == 0 and n_free <= MOST,
+        )  # fmt: skip
+        if verdict == SCALED:
+            return SEMIDEFINITE, -1, n_free, distance, test, nu
+        if verdict == CLOSED:
+            return DONE, -1, n_free, distance, test, nu
+        if verdict == FREE_FAILS and (measure < best_measure or turn == tests):
+            best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
+            for f in range(n_free):
+                best_fails[f] = fails[f]
+
+    # Signs come first: without them an included feature narrows nothing. But at rho = 0 the tests do not see them, and
+    # an attack that nearly closes the node needs no narrowing: every sign to split would double the tree.
+    near = best_test > 0 and best_measure <= NEAR
+    if unsigned >= 0 and (best_worst < 0 or (rho > 0.0 and not near)):
+        return BRANCH_SIGN, unsigned, n_free, distance, NO_TEST, 0.0
+    if best_worst >= 0:
+        if p <= 2:
+            kept = 0
+            for f in range(n_free):
+                if best_fails[f]:
+                    if f == best_worst:
+                        best_worst = kept
+                    free[kept] = free[f]
+                    ceil[kept] = ceil[f]
+                    kept += 1
+            n_free = kept
+        if p > 2:
+            rank(free, ceil, n_free, best_worst, warm[best_test])
+            best_worst, best_test = 0, NO_TEST  # it dropped nothing
+        return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance, best_test, best_nu
+    split, widest = -1, 0.0
+    for a in range(n_inc):
+        if hi[a] - lo[a] <= 1e-8 * hi[a]:
+            continue
+        alpha, beta = chord(lo[a], hi[a], rho)
+        s = min(max(abs(g[inc[a]]), lo[a]), hi[a])
+        middle = 0.5 * (lo[a] + hi[a])
+        # Mostly what the chord loses at this node's own vector; a little of what it loses at most breaks the ties.
+        excess = alpha * s * s + beta - worth(s, rho) + 0.1 * (alpha * middle * middle + beta - worth(middle, rho))
+        if excess > widest:
+            split, widest = a, excess
+    if split < 0:
+        for a in range(n_inc):
+            if hi[a] - lo[a] > widest:
+                split, widest = a, hi[a] - lo[a]
+    return BRANCH_INTERVAL, split, n_free, distance, NO_TEST, 0.0
+
+
+@kernel
+def rank(free, ceil, n_free, first, weight):
+    """Put free feature number `first` in front, and behind it those with the largest weights."""
+    for place in range(min(WAYS, n_free)):
+        top = place
+        if place == 0:
+            top = first
+        else:
+            for f in range(place + 1, n_free):
+                if weight[free[f]] > weight[free[top]]:
+                    top = f
+        free[place], free[top] = free[top], free[place]
+        ceil[place], ceil[top] = ceil[top], ceil[place]
+
+
+@kernel
+def examine(
+    A,
+    rho,
+    k,
+    T,
+    scale,
+    g_best,
+    inc,
+    sign,
+    lo,
+    hi,
+    n_inc,
+    free,
+    ceil,
+    n_free,
+    v,
+    best_v,
+    g,
+    S,
+    W,
+    fails,
+    leaf_features,
+    leaf_tests,
+    leaf_nus,
+    leaf_weights,
+    warm,
+    strong,
+):
+    """Look at a node and, where one feature is missing, at its leaves.
+
+    With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
+    looked at here; only the ones that stay open are left in `free`. For the proof, the leaves that closed are told in
+    leaf_features, leaf_tests, leaf_nus and leaf_weights: on the features of inc and then the leaf's own, the roots of
+    the slopes of the chords, or the leaf's own vector.
+
+    Fills v with the node's own vector and best_v with the best one met. Returns (action, argument, n_free, distance of
+    best_v, nodes looked at, test, nu, closed leaves).
+    """
+    action, argument, n_free, distance, test, nu = look(
+        A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm, strong
+    )
+    for i in range(A.shape[0]):
+        best_v[i] = v[i]
+    if action != BRANCH_EACH:
+        return action, argument, n_free, distance, 1, test, nu, 0
+    leaf_inc = np.empty(k, dtype=np.int64)
+    leaf_sign = np.empty(k, dtype=np.int64)
+    leaf_lo = np.empty(k)
+    leaf_hi = np.empty(k)
+    leaf_v = np.empty(A.shape[0])
+    nothing = np.empty(0, dtype=np.int64)
+    no_ceiling = np.empty(0)
+    none = len(nothing)
+    kept, closed = 0, 0
+    for f in range(n_free):
+        for a in range(n_inc):
+            leaf_inc[a], leaf_sign[a], leaf_lo[a], leaf_hi[a] = inc[a], sign[a], lo[a], hi[a]
+        leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
+        leaf_sign[n_inc] = 1 if n_inc == 0 else 0
+        verdict, again, _, found, leaf_test, leaf_nu = look(
+            A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, none,
+            leaf_v, g, S, W, fails, warm, strong,
+        )  # fmt: skip
+        if found > distance:
+            distance = found
+            for i in range(A.shape[0]):
+                best_v[i] = leaf_v[i]
+        if verdict != DONE or again == AGAIN:
+            free[kept], ceil[kept] = free[f], ceil[f]
+            kept += 1
+        else:
+            leaf_features[closed], leaf_tests[closed], leaf_nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
+            for a in range(k):
+                if leaf_test == 0:
+                    leaf_weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
+                else:
+                    leaf_weights[closed, a] = leaf_v[leaf_inc[a]]
+            closed += 1
+    return (BRANCH_EACH if kept else DONE), argument, kept, distance, 1 + n_free, test, nu, closed

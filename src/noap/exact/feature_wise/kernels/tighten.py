@@ -1,0 +1,228 @@
+"""What the slabs of a node imply: lower ceilings, narrower intervals, signs, features that drop out."""
+
+import math
+
+import numpy as np
+
+from noap.exact.feature_wise.kernels.caps import cap
+from noap.runtime.kernels import kernel, part
+
+# Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
+# which it would compile the callee once more.
+SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
+
+
+@kernel
+def worth(s, rho):
+    """Return f(s) = (s - rho)_+^2."""
+    x = s - rho
+    return x * x if x > 0.0 else 0.0
+
+
+@part
+def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
+    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0."""
+    m = 0
+    for a in range(n_inc):
+        if sign[a] != 0 and a != skip:
+            which[m] = a
+            low[m] = lo[a]
+            high[m] = hi[a]
+            m += 1
+    for x in range(m):
+        i, si = inc[which[x]], sign[which[x]]
+        for y in range(x + 1):
+            j, sj = inc[which[y]], sign[which[y]]
+            B[x, y] = si * sj * A[i, j]
+            B[y, x] = B[x, y]
+    total = m
+    if tau > 0.0:
+        for x in range(m):
+            B[m, x] = sign[which[x]] * w[inc[which[x]]]
+            B[x, m] = B[m, x]
+        B[m, m] = 1.0
+        low[m] = tau
+        high[m] = 2.0  # no upper side
+        total = m + 1
+    return m, total
+
+
+@kernel
+def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
+    """Return upper bounds on a_i'u and on -a_i'u over the slabs.
+
+    The second is left out (0) where the first is not below `enough`, unless that is negative.
+    """
+    up, down = 0.0, 0.0
+    for side in range(2):
+        direction = 1.0 if side == 0 else -1.0
+        for x in range(m):
+            cb[x] = direction * sign[which[x]] * A[i, inc[which[x]]]
+        if total > m:
+            cb[m] = direction * w[i]
+        most = cap(A[i, i], cb, B, low, high, total, sweeps, mu, q)
+        if side == 1:
+            down = most
+        else:
+            up = most
+            if enough >= 0.0 and not up < enough:
+                break
+    return up, down
+
+
+@kernel
+def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
+    size = n_inc + 2
+    B = np.empty((size, size))
+    low = np.empty(size)
+    high = np.empty(size)
+    cb = np.empty(size)
+    mu = np.empty(size)
+    q = np.empty(size)
+    which = np.empty(size, dtype=np.int64)
+    # Every included feature by the slabs of the others, then the free ones by all of them.
+    for a in range(n_inc + 1):
+        m, total = slabs(A, inc, sign, lo, hi, n_inc, a, w, tau, B, low, high, which)
+        if total == 0:
+            continue
+        if a == n_inc:
+            for f in range(n_free):
+                up, down = reach(
+                    A, free[f], inc, sign, w, m, total, B, low, high, which, SWEEPS_FREE, ceil[f], cb, mu, q
+                )
+                if up < ceil[f]:
+                    ceil[f] = min(ceil[f], max(up, down))
+            break
+        up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
+        if sign[a] == 0:
+            if up < lo[a] and down < lo[a]:
+                return True, n_free, 0.0
+            if up < lo[a]:
+                sign[a] = -1
+            elif down < lo[a]:
+                sign[a] = 1
+            else:
+                hi[a] = min(hi[a], max(up, down))
+                continue
+        if sign[a] == -1:
+            up, down = down, up
+        hi[a] = min(hi[a], up)
+        lo[a] = max(lo[a], -down)
+        if lo[a] > hi[a]:
+            return True, n_free, 0.0
+    return propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free)
+
+
+@kernel
+def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what the ceilings alone imply. Returns (closed, n_free, U)."""
+    kept = 0
+    for f in range(n_free):
+        if ceil[f] > rho:
+            free[kept] = free[f]
+            ceil[kept] = ceil[f]
+            kept += 1
+    n_free = kept
+    top = np.zeros(max(p, 1))
+    if p > 0:
+        for f in range(n_free):
+            value = worth(ceil[f], rho)
+            if value > top[p - 1]:
+                place = p - 1
+                while place > 0 and top[place - 1] < value:
+                    top[place] = top[place - 1]
+                    place -= 1
+                top[place] = value
+    U = 0.0
+    for a in range(n_inc):
+        U += worth(hi[a], rho)
+    if p > 0:
+        added = 0.0
+        for c in range(p):
+            added += top[c]
+        U += added
+    U *= 1.0 + 1e-14 * (n_inc + p + 2)
+    if U <= T:
+        return True, n_free, U
+    for a in range(n_inc):
+        spare = T - (U - worth(hi[a], rho))
+        if spare > 0.0:
+            lo[a] = max(lo[a], (rho + math.sqrt(spare)) * (1.0 - 1e-14))
+            if lo[a] > hi[a]:
+                return True, n_free, U
+    if p > 0:
+        kept = 0
+        last = top[p - 1]
+        for f in range(n_free):
+            if U - last + worth(ceil[f], rho) > T:
+                free[kept] = free[f]
+                ceil[kept] = ceil[f]
+                kept += 1
+        n_free = kept
+    return False, n_free, U
+
+
+@kernel
+def chord(lo, hi, rho):
+    """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2."""
+    if hi * hi - lo * lo <= 1e-9 * hi * hi:
+        # On a short interval the secant is all rounding: take the slope at hi, raised to cover lo.
+        alpha = (hi - rho) / hi if hi > 0.0 else 1.0
+        beta = max(worth(hi, rho) - alpha * hi * hi, worth(lo, rho) - alpha * lo * lo)
+        return alpha, beta
+    at_lo, at_hi = worth(lo, rho), worth(hi, rho)
+    alpha = (at_hi - at_lo) / (hi * hi - lo * lo)
+    return alpha, at_lo - alpha * lo * lo
+
+
+@kernel
+def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
+    """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
+
+    Returns tau, 0 where nothing follows; fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of
+    the largest, many times the error of the eigensolver.
+    """
+    M = np.empty((n_inc, n_inc))
+    root = np.empty(n_inc)
+    betas = 0.0
+    for a in range(n_inc):
+        alpha, beta = chord(lo[a], hi[a], rho)
+        root[a] = math.sqrt(alpha)
+        betas += beta
+    for a in range(n_inc):
+        for b in range(n_inc):
+            M[a, b] = root[a] * root[b] * A[inc[a], inc[b]]
+    values, vectors = np.linalg.eigh(M)
+    first = values[n_inc - 1] * (1.0 + 1e-10)
+    second = values[n_inc - 2] + 1e-10 * values[n_inc - 1]
+    target = T - betas - rest
+    if target <= second or first <= second:
+        return 0.0
+    share = (target - second) / (first - second)
+    if share <= 0.0 or share >= 1.0:
+        return 0.0
+    tau = math.sqrt(share) * (1.0 - 1e-12)
+    scale = 1.0 / math.sqrt(values[n_inc - 1])
+    low, high = 0.0, 0.0
+    for a in range(n_inc):
+        coefficient = root[a] * vectors[a, n_inc - 1] * scale * sign[a]
+        if coefficient > 0.0:
+            low += coefficient * lo[a]
+            high += coefficient * hi[a]
+        else:
+            low += coefficient * hi[a]
+            high += coefficient * lo[a]
+    if low > -tau:
+        flip = 1.0
+    elif high < tau:
+        flip = -1.0
+    else:
+        return 0.0
+    for i in range(n_features):
+        w[i] = 0.0
+    for a in range(n_inc):
+        coefficient = flip * root[a] * vectors[a, n_inc - 1] * scale
+        for i in range(n_features):
+            w[i] += coefficient * A[inc[a], i]
+    return tau

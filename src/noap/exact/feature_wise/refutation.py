@@ -1,0 +1,273 @@
+"""Depth-first refutation: show that no pair (u, S) is worth more than a target, or find one that is."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.feature_wise.kernels import node as kernels
+from noap.exact.feature_wise.kernels.semidefinite import MOST, semidefinite
+from noap.exact.feature_wise.kernels.tighten import chord
+from noap.exact.feature_wise.node import Node
+from noap.exact.feature_wise.record import Record
+from noap.linalg.types import FloatArray
+from noap.proofs.feature_wise import AGAIN, INTERVAL, ON, SIGN, SPLIT
+
+__all__ = ["HIGH", "LOW", "PLAIN", "THOROUGH", "Manner", "Refutation", "Workspace"]
+
+# A ceiling that is nearer to rho than this, relatively, gets no threshold.
+_NARROW = 0.15
+# The number of the test of the chords, among those of the kernels.
+_CHORDS = 0
+# What the semidefinite test costs where the dominance test costs 1, and what more with each feature: some 15 steps of
+# one eigendecomposition each.
+_STRONG_PRICE, _STRONG_PRICE_EACH = 40.0, 0.4
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a refutation branches and tests.
+
+    Attributes
+    ----------
+    cut : float
+        Where the threshold m goes between rho (0) and the ceiling (1); 0 for plain branching.
+    strong : bool
+        Whether nodes that dominance leaves open take the semidefinite test, which is far stronger and far dearer.
+    """
+
+    cut: float = 0.0
+    strong: bool = False
+
+    def price(self, m: int, p: int) -> float:
+        """Return what a node with m free features and p places costs, in entries of the dominance test."""
+        strong = self.strong and m <= MOST and p >= 3
+        return m**2 * (_STRONG_PRICE + _STRONG_PRICE_EACH * m if strong else 1.0)
+
+
+# Measured on strong/weak, noise and real data: a low cut is nearly always better, a high one by far where many features
+# reach close to their ceilings together.
+PLAIN, LOW, HIGH, THOROUGH = Manner(), Manner(cut=0.4), Manner(cut=0.9), Manner(strong=True)
+
+
+class Refutation:
+    """A search that can be paused: it is done when its stack is empty.
+
+    The target is (1 + gap) times the incumbent's value; it rises when a better vector turns up, and what was closed
+    below the old target stays closed.
+
+    A feature is branched on in one of two ways. Plainly: it lies in S or it does not. By a threshold m > rho: it lies
+    in S with s_j >= m, or it may lie in S with s_j <= m. Plain branching is best where few features carry a strong
+    signal; thresholds are far better where many features reach just above rho.
+
+    `work` counts the entries of the Schur complements it took: turns are measured in it too, so that they are the same
+    on every machine, and short on large problems. `record` keeps the tree, if it is wanted as a proof.
+    """
+
+    def __init__(
+        self,
+        instance: GramInstance,
+        incumbent: Incumbent,
+        gap: float,
+        workspace: "Workspace",
+        manner: Manner,
+        record: Record | None,
+    ) -> None:
+        self.instance = instance
+        self.incumbent = incumbent
+        self.gap = gap
+        self.workspace = workspace
+        self.manner = manner
+        self.record = record
+        self.stack = [Node.root(instance.norms)]
+        self.work = 0.0
+        self.stuck = False
+
+    @property
+    def target(self) -> float:
+        """What every pair is shown not to exceed."""
+        return self.incumbent.target(self.gap)
+
+    @property
+    def done(self) -> bool:
+        """Whether every pair is shown not to exceed the target."""
+        return not self.stack and not self.stuck
+
+    @property
+    def features_left(self) -> int:
+        """How many features the open nodes still consider."""
+        return max((len(node.inc) + len(node.free) for node in self.stack), default=0)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the open nodes, and of the record."""
+        recorded = self.record.bytes if self.record is not None else 0
+        return recorded + sum(32 * len(node.inc) + 16 * len(node.free) + 500 for node in self.stack)
+
+    def advance(self) -> int:
+        """Examine the node on top of the stack and replace it by its children; return how many nodes were looked at."""
+        node = self.stack.pop()
+        self.work += self.manner.price(len(node.free), self.instance.k - len(node.inc))
+        work, instance = self.workspace, self.instance
+        before = (self.incumbent.value, self.incumbent.v)
+        if self.record is not None:
+            self.record.visit(node.place, self.target)
+        if self.manner.cut == 0 and instance.rho > 0:
+            work.warm.fill(1.0)
+        strong = self.manner.strong and instance.rho == 0
+        action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
+            instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
+            node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
+            work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
+            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm, strong,
+        )  # fmt: skip
+        if action == kernels.SEMIDEFINITE:
+            action, argument, test = self._semidefinite(node, n_free)
+        improved = distance > 0 and distance**2 > self.incumbent.value and self.incumbent.offer(work.best_v)
+        if action == kernels.DONE and argument == kernels.AGAIN:
+            if improved:
+                # A better vector was found here: examine what is left of the node under the new target.
+                rest = node.narrowed(n_free)
+                if self.record is not None:
+                    rest.place = self.record.branch(node.place, AGAIN, 0, 0.0, 1)
+                self.stack.append(rest)
+            else:
+                self.stuck = True  # better by no more than rounding: the target cannot be proved
+            return int(nodes)
+        if self.record is not None:
+            self._note(node, test, nu, before)
+        if action == kernels.DONE and n_leaves == 0:
+            return int(nodes)
+        children = [] if action == kernels.DONE else self._children(node.narrowed(n_free), action, argument)
+        if self.record is not None:
+            self._note_children(node, action, argument, children, n_leaves, before)
+        self.stack += children
+        return int(nodes)
+
+    def _semidefinite(self, node: Node, n_free: int) -> tuple[int, int, int]:
+        """Take the semidefinite test, which dominance left open; returns what to do, as the kernels do."""
+        work, weight = self.workspace, np.empty(n_free)
+        if semidefinite(work.S(n_free), n_free, self.instance.k - len(node.inc), weight):
+            return kernels.DONE, -1, _CHORDS
+        kernels.rank(node.free, node.ceil, n_free, int(np.argmax(weight)), work.warm[_CHORDS])
+        return kernels.BRANCH_FEATURE, 0, kernels.NO_TEST
+
+    def _note(self, node: Node, test: int, nu: float, incumbent: tuple[float, FloatArray]) -> None:
+        """Record which test closed a node, or dropped features from it."""
+        assert self.record is not None
+        if test == 0:
+            rho = self.instance.rho
+            roots = [math.sqrt(chord(lo, hi, rho)[0]) for lo, hi in zip(node.lo, node.hi, strict=True)]
+            own = node.inc, np.array(roots)
+        else:
+            own = np.flatnonzero(self.workspace.v), self.workspace.v[np.flatnonzero(self.workspace.v)]
+        self.record.test_at(node.place, test, nu, incumbent, own)
+
+    def _note_children(
+        self,
+        node: Node,
+        action: int,
+        argument: int,
+        children: list[Node],
+        n_leaves: int,
+        incumbent: tuple[float, FloatArray],
+    ) -> None:
+        """Record a branch, and give the children their places."""
+        assert self.record is not None
+        if action in (kernels.DONE, kernels.BRANCH_EACH):
+            work = self.workspace
+            closed = work.leaf_features[:n_leaves].tolist()
+            first = self.record.list_each(node.place, closed + [int(child.inc[-1]) for child in children])
+            for number, feature in enumerate(closed):
+                leaf = (np.append(node.inc, feature), work.leaf_weights[number])
+                test, nu = int(work.leaf_tests[number]), float(work.leaf_nus[number])
+                self.record.test_at(first + number, test, nu, incumbent, leaf)
+            for number, child in enumerate(children, start=len(closed)):
+                child.place = first + number
+            return
+        if action == kernels.BRANCH_FEATURE:
+            # In a proof, a branch on several features is a chain of branches on one, with no tightening between.
+            place = node.place
+            for child in children[:0:-1]:
+                cut = float(child.lo[-1])
+                # A threshold of 0: the feature lies in S, or it does not.
+                cut = cut if cut > self.instance.rho else 0.0
+                kind = SPLIT if place == node.place else ON
+                child.place = self.record.branch(place, kind, int(child.inc[-1]), cut, 2)
+                place = child.place + 1
+            children[0].place = place
+            return
+        kind, feature, cut = self._branched(node, action, argument, children)
+        first = self.record.branch(node.place, kind, feature, cut, 2)
+        # A proof has the child with the feature, the sign + and the lower interval first.
+        ordered = children if action == kernels.BRANCH_INTERVAL else children[::-1]
+        for number, child in enumerate(ordered):
+            child.place = first + number
+
+    def _branched(self, node: Node, action: int, argument: int, children: list[Node]) -> tuple[int, int, float]:
+        """Return kind, feature and cut of a branch as a proof has them."""
+        if action == kernels.BRANCH_SIGN:
+            return SIGN, int(node.inc[argument]), 0.0
+        return INTERVAL, int(node.inc[argument]), float(children[0].hi[argument]) if children else 0.0
+
+    def _children(self, node: Node, action: int, argument: int) -> list[Node]:
+        """Return the children, the most promising last: it is examined next."""
+        rho, p = self.instance.rho, self.instance.k - len(node.inc)
+        if action == kernels.BRANCH_FEATURE:
+            # One feature after the other, best first: it lies in S, or it does not and the next is looked at. What is
+            # left after all of them takes twice as many next time.
+            features = node.free[: node.ways] if node.ways > 1 and p >= 3 else node.free[argument : argument + 1]
+            rest, children = node, []
+            for feature in features:
+                f = int(np.flatnonzero(rest.free == feature)[0])
+                cut = self._threshold(rest, f)
+                children.append(rest.include(f, cut))
+                rest = rest.lowered(f, cut) if cut > rho else rest.exclude(f)
+            rest.ways = min(2 * node.ways, kernels.WAYS) if self.manner.cut > 0 else 1
+            return [rest, *reversed(children)]
+        if action == kernels.BRANCH_EACH:
+            return [node.include(f, rho, others=False) for f in range(len(node.free))]
+        if action == kernels.BRANCH_SIGN:
+            return [node.with_sign(argument, -1), node.with_sign(argument, 1)]
+        lo, hi = float(node.lo[argument]), float(node.hi[argument])
+        if hi - lo <= 1e-9 * hi:
+            # Nothing left to split: rounding keeps this node open. It keeps the refutation from ever being done.
+            self.stuck = True
+            return []
+        at = abs(float(self.workspace.g[node.inc[argument]]))
+        cut = min(max(at, lo + 0.2 * (hi - lo)), hi - 0.2 * (hi - lo))
+        return [node.with_interval(argument, lo, cut), node.with_interval(argument, cut, hi)]
+
+    def _threshold(self, node: Node, f: int) -> float:
+        """Return m for the branch on free feature number f; rho means plain branching."""
+        rho, ceil = self.instance.rho, float(node.ceil[f])
+        if self.manner.cut == 0 or ceil - rho <= _NARROW * rho:
+            return rho
+        return rho + self.manner.cut * (ceil - rho)
+
+
+class Workspace:
+    """Arrays the kernels write to, shared by all nodes."""
+
+    def __init__(self, instance: GramInstance) -> None:
+        m = len(instance.norms)
+        self.v, self.best_v, self.g = np.zeros(m), np.zeros(m), np.zeros(m)
+        self.leaf_features, self.leaf_tests = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        self.leaf_nus, self.leaf_weights = np.zeros(m), np.zeros((m, instance.k))
+        self.W = np.empty((instance.k, m))
+        self.fails = np.zeros(m, dtype=bool)
+        # Scalings of the dominance test, one row for each test of the kernels: each node starts from the last one's.
+        self.warm = np.ones((5, m))
+        self._S = np.empty((0, 0))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the work space."""
+        return self._S.nbytes + self.W.nbytes + self.leaf_weights.nbytes
+
+    def S(self, size: int) -> np.ndarray:  # noqa: N802 - the Schur complement's name
+        """Return a square array of at least this size; grown when a node needs more."""
+        if len(self._S) < size:
+            self._S = np.empty((size, size))
+        return self._S

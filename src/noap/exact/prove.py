@@ -1,0 +1,107 @@
+"""Which search proves which adversary, and the compilation of its kernels before the clock runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
+from noap.exact.outcome import Outcome
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+from noap.result import Limit, Result, Status
+from noap.runtime.compilation import compile_once
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limits
+from noap.runtime.progress import SearchLine
+
+__all__ = ["SERVES", "prove", "proved_result", "require_provable"]
+
+# What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
+GRAM_SERVES = ENERGY_LESS_L1
+SAMPLES_SERVES = (SampleWise,)
+SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
+
+_ALL_THAT_DOUBLES_PROVE = (
+    "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
+)
+
+
+@dataclass(frozen=True)
+class _Search:
+    """A search, its kernels (the main one first), and a tiny problem that makes Numba compile all it needs."""
+
+    solve: Callable[..., Outcome]
+    kernels: tuple[Any, ...]
+    trial: Problem
+
+
+def require_provable(problem: Problem) -> None:
+    """Raise InvalidProblem if no search is proved for the adversary."""
+    require_served(problem.adversary, SERVES, "Method 'exact'")
+
+
+def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -> Outcome:
+    """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
+    search = _search_for(problem)
+    _compile(search, controls)
+    with SearchLine(controls.progress) as line:
+        return search.solve(problem, controls, v, limits, line.report)
+
+
+def proved_result(
+    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, *, asked_gap: float | None = None
+) -> Result:
+    """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
+    outcome = prove(problem, controls, v, limits)
+    result = Result(
+        problem,
+        "exact",
+        outcome.v,
+        bound=outcome.bound,
+        bound_proof="rigorous",
+        limit=outcome.limit,
+        nodes=outcome.nodes,
+        seconds=controls.seconds,
+        asked_gap=controls.gap if asked_gap is None else asked_gap,
+        trace=outcome.trace,
+        proof=outcome.proof,
+    )
+    if result.status is Status.FEASIBLE and result.limit is None:
+        return replace(result, messages=(_ALL_THAT_DOUBLES_PROVE,))
+    return result
+
+
+def _search_for(problem: Problem) -> _Search:
+    # Each search brings its own kernels: they are loaded only when needed.
+    tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
+    require_provable(problem)
+    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
+    idle = serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.rho == 0
+    if serves(GRAM_SERVES, problem.adversary) or idle:
+        from noap.exact.feature_wise.kernels.node import examine
+        from noap.exact.feature_wise.search import solve_gram
+
+        return _Search(solve_gram, (examine,), Problem(tiny, k=2, adversary=FeatureWise(0.5)))
+    from noap.exact.sample_wise.kernels.game import contest, respond
+    from noap.exact.sample_wise.kernels.supports import list_supports
+    from noap.exact.sample_wise.search import solve_sample_wise
+
+    kernels = (contest, respond, list_supports)
+    return _Search(solve_sample_wise, kernels, Problem(tiny, k=2, adversary=SampleWise(0.5)))
+
+
+def _compile(search: _Search, controls: Controls) -> None:
+    """Compile the kernels if this machine has not done so yet, without counting it against the time limit."""
+
+    def trial() -> None:
+        tried = Controls.checked(1e-2, None, 0, False)
+        search.solve(search.trial, tried, np.array([1.0, 0.0, 0.0]), Limits())
+        if tried.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+
+    try:
+        controls.started += compile_once(search.kernels, "the exact search", trial)
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED

@@ -1,0 +1,169 @@
+"""The part of the problem that matters, in units where nothing is rounded."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.exact.sample_wise.portions import portions
+from noap.linalg.outward import gamma, scaled_up, up
+from noap.linalg.products import row_blocks, row_top_k_norms
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
+from noap.linalg.vectors import keep_top_k, soft, unit
+from noap.problem import Problem
+from noap.runtime.controls import never
+
+__all__ = ["Reduced", "blocks_of", "crude", "crude_bound", "live_rows", "norm_room", "reduce", "sum_room"]
+
+# What a computed |top_k(x_i)| may have lost to squares that underflow: the root of k times the smallest float.
+_LOST = 1e-155
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """Samples that can exceed the budget and features that are not zero on them, divided by a power of two.
+
+    Values count as the sum of (|y_i'v| - rho)_+^2; `outward` converts them to the problem's units.
+    """
+
+    Y: FloatArray
+    rho: float
+    k: int
+    rows: IntArray
+    features: IntArray
+    n_features: int
+    exponent: int
+    n_samples: int
+
+    @property
+    def d(self) -> int:
+        """How many features are left."""
+        return int(self.Y.shape[1])
+
+    @property
+    def factor(self) -> float:
+        """From these units to the problem's, 4^e/n, to rounding."""
+        return math.ldexp(1.0 / self.n_samples, 2 * self.exponent)
+
+    @property
+    def scale(self) -> float:
+        """max_j |a_j|^2 over what is left."""
+        return float(np.einsum("ij,ij->j", self.Y, self.Y).max())
+
+    def value(self, v: FloatArray) -> float:
+        """Return the sum of (|y_i'v| - rho)_+^2."""
+        x = soft(self.Y @ v, self.rho)
+        return float(x @ x)
+
+    def inside(self, v: FloatArray) -> FloatArray:
+        """Restrict a direction of the problem to the features that are left."""
+        cut = v[self.features].astype(np.float64)
+        if not cut.any():
+            cut[0] = 1.0
+        kept: FloatArray = unit(keep_top_k(cut[None, :], self.k))[0]
+        return kept
+
+    def outside(self, v: FloatArray) -> FloatArray:
+        """Return the direction in the problem's numbering."""
+        full = np.zeros(self.n_features)
+        full[self.features] = v
+        return unit(full)
+
+    def outward(self, value: float) -> float:
+        """Convert to the problem's units, rounded up."""
+        converted = value * self.factor * (1.0 + 1e-15)
+        if converted > 1e-290 or value == 0.0:
+            return converted
+        # Near the smallest floats a product is rounded by more than that.
+        return scaled_up(up(value / self.n_samples), 2 * self.exponent)
+
+    def crude_bound(self) -> float:
+        """Return the sum over samples of (|top_k(y_i)| - rho)_+^2, a bound that needs no search."""
+        return crude(row_top_k_norms(self.Y, self.k), self.k, self.rho)
+
+    def ascend(self, V: FloatArray, v: FloatArray, check: Callable[[], None] = never) -> tuple[FloatArray, float]:
+        """Alternate from the rows of V and from v; returns the best direction and its value."""
+        V = np.vstack([V, v[None, :]])
+        for _ in range(12):
+            pulled, alive = self._pulled(V, check)
+            if not alive.any():
+                return v, self.value(v)
+            V = unit(keep_top_k(pulled[alive], self.k))
+        values = np.zeros(len(V))
+        for rows in portions(self.Y.shape, check):
+            values += (soft(V @ self.Y[rows].T, self.rho) ** 2).sum(axis=1)
+        best = int(np.argmax(values))
+        return V[best], float(values[best])
+
+    def _pulled(self, V: FloatArray, check: Callable[[], None]) -> tuple[FloatArray, BoolArray]:
+        """Return the sums of soft(y_i'v) y_i, one row per row of V, and whether any score exceeds the budget."""
+        total, alive = np.zeros(V.shape), np.zeros(len(V), dtype=np.bool_)
+        for rows in portions(self.Y.shape, check):
+            U = soft(V @ self.Y[rows].T, self.rho)
+            alive |= U.any(axis=1)
+            total += U @ self.Y[rows]
+        return total, alive
+
+
+def norm_room(k: int) -> float:
+    """How far a computed |top_k(x_i)| may be below the true one, relatively; many times its rounding."""
+    return max(1e-12, gamma(k + 8))
+
+
+def sum_room(n: int) -> float:
+    """How far a computed sum of n squares may be below the true one, relatively; at least its rounding in any order."""
+    return max(1e-11, gamma(n + 16))
+
+
+def crude(norms: FloatArray, k: int, rho: float) -> float:
+    """Return the sum of (|top_k(x_i)| - rho)_+^2, rounded up, from the computed norms."""
+    excess = (norms * (1.0 + norm_room(k)) + _LOST - rho).clip(0.0)
+    return float(excess @ excess) * (1.0 + sum_room(len(norms)))
+
+
+def crude_bound(problem: Problem) -> float:
+    """Return the crude bound in the problem's units, rounded up."""
+    norms, n = problem.row_top_k_norms, problem.n_samples
+    # Divided by a power of two, so that no square that matters underflows.
+    exponent = math.frexp(float(norms.max()))[1]
+    rho = math.ldexp(float(problem.adversary.rho), -exponent)
+    return scaled_up(up(crude(np.ldexp(norms, -exponent), problem.k, rho) / n), 2 * exponent)
+
+
+def live_rows(problem: Problem) -> IntArray:
+    """Return the samples that may exceed the budget: one is left out only if it certainly cannot."""
+    highest = problem.row_top_k_norms * (1.0 + norm_room(problem.k)) + _LOST
+    return np.flatnonzero(~(highest <= float(problem.adversary.rho)))  # so written that NaN stays
+
+
+def reduce(problem: Problem, check: Callable[[], None] = never) -> Reduced | None:
+    """Screen samples and features; None if the adversary cancels every sample."""
+    X, rho = problem.samples("the sample-wise search"), float(problem.adversary.rho)
+    rows = live_rows(problem)
+    if len(rows) == 0:
+        return None
+    used, top = np.zeros(problem.n_features, dtype=np.bool_), 0.0
+    for block in blocks_of(X, rows):
+        check()
+        used |= block.any(axis=0)
+        top = max(top, float(block.max()), -float(block.min()))
+    features = np.flatnonzero(used)
+    if len(features) == 0:
+        return None
+    # A power of two: no entry is rounded.
+    exponent = math.frexp(top)[1]
+    Y, at = np.empty((len(rows), len(features))), 0
+    for block in blocks_of(X, rows):
+        check()
+        Y[at : at + len(block)] = np.ldexp(block[:, features], -exponent)
+        at += len(block)
+    rho = math.ldexp(rho, -exponent)
+    k = min(problem.k, len(features))
+    return Reduced(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
+
+
+def blocks_of(X: Data, rows: IntArray) -> Iterator[FloatArray]:
+    """Yield the chosen rows as dense float64 blocks of bounded size."""
+    for part in portions((len(rows), X.shape[1])):
+        yield from row_blocks(X[rows[part]])

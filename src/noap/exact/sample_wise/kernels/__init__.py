@@ -1,0 +1,1 @@
+"""Compiled steps of the sample-wise search; docs/exact-sample-wise.md proves each."""

@@ -1,0 +1,146 @@
+r"""The half-steps of ascent on S = X'X/n, for one k-sparse vector at a time.
+
+A vector is k positions in increasing order and k weights. With e = sqrt(v'Sv), the best response to v pulls the
+features by Sv/e, and the best v for that pull keeps its k largest entries, shrinks them by rho and scales to length 1.
+"""
+
+import math
+
+from noap.runtime.kernels import kernel, part
+
+# Nothing here proves anything, so sums may be taken in any order.
+ANY_ORDER = {"reassoc", "contract"}
+
+
+@kernel
+def largest(x, count, taken, positions, magnitudes):
+    """Fill `positions` with those of the `count` entries of largest magnitude that are not taken, largest first."""
+    found = 0
+    for j in range(x.shape[0]):
+        size = abs(x[j])
+        if (found == count and size <= magnitudes[count - 1]) or taken[j]:
+            continue
+        found = min(found + 1, count)
+        i = found - 1
+        while i > 0 and magnitudes[i - 1] < size:
+            magnitudes[i], positions[i] = magnitudes[i - 1], positions[i - 1]
+            i -= 1
+        magnitudes[i], positions[i] = size, j
+
+
+@part
+def sort_by_position(positions, weights):
+    """Sort in place by position; insertion, because k is small and the positions are often in order already."""
+    for i in range(1, positions.shape[0]):
+        position, weight, j = positions[i], weights[i], i
+        while j > 0 and positions[j - 1] > position:
+            positions[j], weights[j] = positions[j - 1], weights[j - 1]
+            j -= 1
+        positions[j], weights[j] = position, weight
+
+
+@part(fastmath=ANY_ORDER)
+def shrink_to_unit(x, rho):
+    """Shrink the entries by rho and scale to length 1, in place; returns the length before scaling, 0 if none is left.
+
+    That length is the distance of the best vector on these positions against the pull x.
+    """
+    top = 0.0
+    for i in range(x.shape[0]):
+        size = abs(x[i]) - rho
+        x[i] = 0.0 if size <= 0.0 else math.copysign(size, x[i])
+        top = max(top, size)
+    if top <= 0.0:
+        return 0.0
+    squares, scale = 0.0, 1.0 / top
+    for i in range(x.shape[0]):
+        x[i] *= scale  # first the largest entry, so that no square under- or overflows
+        squares += x[i] * x[i]
+    length = math.sqrt(squares)
+    scale = 1.0 / length
+    for i in range(x.shape[0]):
+        x[i] *= scale
+    return length * top
+
+
+@kernel
+def gather(S, positions, block):
+    """Copy the k x k block of S."""
+    for i in range(positions.shape[0]):
+        row = S[positions[i]]
+        for j in range(positions.shape[0]):
+            block[i, j] = row[positions[j]]
+
+
+@kernel(fastmath=ANY_ORDER)
+def energy(block, weights, product):
+    """Return v'Sv; `product` becomes Sv on the support."""
+    k = weights.shape[0]
+    for i in range(k):
+        product[i] = 0.0
+    for j in range(k):
+        weight = weights[j]
+        if weight != 0.0:
+            for i in range(k):
+                product[i] += weight * block[j, i]
+    total = 0.0
+    for i in range(k):
+        total += product[i] * weights[i]
+    return max(total, 0.0)
+
+
+@kernel
+def distance(block, rho, weights, product):
+    """Return sqrt(v'Sv) - rho |v|_1, at least 0."""
+    length = 0.0
+    for i in range(weights.shape[0]):
+        length += abs(weights[i])
+    return max(math.sqrt(energy(block, weights, product)) - rho * length, 0.0)
+
+
+@part(fastmath=ANY_ORDER)
+def alternate(block, rho, weights, closed, rounds, still, product):
+    """Alternate within the support, in place, until no weight moves by more than `still`.
+
+    Position `closed` (-1 for none) stays empty.
+    """
+    for _ in range(rounds):
+        e = math.sqrt(energy(block, weights, product))
+        if e == 0.0:
+            return
+        scale = 1.0 / e
+        for i in range(weights.shape[0]):
+            product[i] *= scale
+        if closed >= 0:
+            product[closed] = 0.0
+        if shrink_to_unit(product, rho) == 0.0:
+            return  # the adversary cancels what this vector is pulled to: it stays
+        moved = 0.0
+        for i in range(weights.shape[0]):
+            moved = max(moved, abs(product[i] - weights[i]))
+            weights[i] = product[i]
+        if moved <= still:
+            return
+
+
+@kernel(fastmath=ANY_ORDER)
+def pull(S, positions, weights, loadings):
+    """Fill `loadings` with Sv/e; returns e."""
+    for j in range(loadings.shape[0]):
+        loadings[j] = 0.0
+    for i in range(positions.shape[0]):
+        weight = weights[i]
+        if weight != 0.0:
+            row = S[positions[i]]
+            for j in range(loadings.shape[0]):
+                loadings[j] += weight * row[j]
+    total = 0.0
+    for i in range(positions.shape[0]):
+        total += weights[i] * loadings[positions[i]]
+    if total <= 0.0:
+        return 0.0
+    e = math.sqrt(total)
+    scale = 1.0 / e
+    for j in range(loadings.shape[0]):
+        loadings[j] *= scale
+    return e

@@ -1,0 +1,50 @@
+"""Ascent looks only at the features, and samples, that screening leaves."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from noap.heuristics.climber import Climber
+from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.oracle import GRAM_FEATURES, in_units_of_samples, works_on_gram
+from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.sample_oracle import SampleOracle
+from noap.linalg.types import IntArray
+from noap.problem import Problem
+from noap.runtime.controls import never
+
+__all__ = ["live_climber"]
+
+# Dropping dead rows or columns costs a copy of what is left; worth it when this share or less is left.
+_WORTH_COPYING = 0.7
+
+
+def live_climber(problem: Problem, check: Callable[[], None] = never) -> tuple[Climber, IntArray]:
+    """Return a climber over what screening leaves of the problem, and the features it is about.
+
+    `check` is called between portions of its work; what it raises passes through.
+    """
+    d = problem.n_features
+    live = np.flatnonzero(problem.live_features)
+    if not problem.k <= len(live) <= _WORTH_COPYING * d:
+        live = np.arange(d)
+    k = min(problem.k, len(live))
+    adversary = in_units_of_samples(problem)
+    if works_on_gram(adversary) and (problem.X is None or len(live) <= GRAM_FEATURES):
+        return GramClimber(problem.gram_block(live), adversary, k), live
+    X = problem.samples("a problem of this size")
+    rows = _live_rows(problem)
+    if rows is not None and len(live) < d and isinstance(X, np.ndarray):
+        X = X[np.ix_(rows, live)]  # one copy, where two steps would hold two
+    else:
+        X = X if rows is None else X[rows]
+        X = X[:, live] if len(live) < d else X
+    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check), k), live
+
+
+def _live_rows(problem: Problem) -> IntArray | None:
+    """Return the samples that matter, None if (nearly) all of them do."""
+    if problem.adversary.gram_suffices:
+        return None
+    rows = np.flatnonzero(problem.live_samples)
+    return rows if 0 < len(rows) <= _WORTH_COPYING * problem.n_samples else None

@@ -1,0 +1,181 @@
+"""The methods: what options each takes, how they are checked, and how it runs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noap.adversaries.base import vector_of
+from noap.data.validation import as_count
+from noap.errors import InvalidProblem
+from noap.heuristics.ascent import Funnel, ascent, compile_ascent
+from noap.heuristics.oracle import oracle_of
+from noap.heuristics.ppm import ppm
+from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
+from noap.linalg.types import FloatArray
+from noap.linalg.vectors import keep_top_k, unit
+from noap.problem import Problem
+from noap.result import Limit, Result
+from noap.runtime.controls import Controls, Stopped
+from noap.runtime.limits import Limits
+
+__all__ = ["METHODS", "Method"]
+
+# The exact method gives its heuristic this share of the time at most: the rest is for the proof.
+_ASCENT_SHARE = 0.3
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to solve a problem.
+
+    Attributes
+    ----------
+    options : names of the options that are its own
+    check : callable
+        Given the problem and these options, returns them checked, or raises InvalidProblem.
+    run : callable
+        Given the problem, the controls and what `check` returned, solves.
+    """
+
+    options: tuple[str, ...]
+    check: Callable[..., Any]
+    run: Callable[[Problem, Controls, Any], Result]
+
+
+def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls) -> Result:
+    return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
+
+
+def _check_ascent(problem: Problem, keep: Any = 96, polish: Any = 24, max_steps: Any = 60) -> Funnel:
+    return Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
+
+
+def _run_ascent(problem: Problem, controls: Controls, funnel: Funnel) -> Result:
+    return _heuristic(problem, "ascent", _ascended(problem, controls, funnel), controls)
+
+
+def _ascended(
+    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
+) -> FloatArray:
+    """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    v: FloatArray = np.zeros(problem.n_features)
+    v[int(np.argmax(problem.column_norms))] = 1.0  # what ascent yields first
+    check = check or controls.check
+    controls.started += compile_ascent(problem)
+    try:
+        for better in ascent(problem, controls.rng, funnel, check):
+            v = better
+            check()
+        controls.limit = None  # it finished, if late
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+    return v
+
+
+def _check_exact(problem: Problem, node_limit: Any = None, memory_limit: Any = None, certificate: Any = True) -> Limits:
+    from noap.exact.prove import require_provable
+
+    require_provable(problem)
+    return Limits.checked(node_limit, memory_limit, certificate)
+
+
+def _run_exact(problem: Problem, controls: Controls, limits: Limits) -> Result:
+    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
+    from noap.exact.prove import proved_result  # loads Numba
+
+    return proved_result(problem, controls, v, limits)
+
+
+@dataclass(frozen=True)
+class _Power:
+    """Options of the power methods."""
+
+    start: FloatArray | None
+    iterations: int
+    tolerance: float = 1e-6
+    iterate: str = "last"
+
+
+def _check_spca(problem: Problem, start: ArrayLike | None = None, iterations: Any = 100) -> _Power:
+    return _Power(_start(problem, start), as_count("iterations", iterations))
+
+
+def _run_spca(problem: Problem, controls: Controls, power: _Power) -> Result:
+    return _heuristic(problem, "spca", _vanilla(problem, power.start, power.iterations), controls)
+
+
+def _check_ppm(
+    problem: Problem,
+    start: ArrayLike | None = None,
+    iterations: Any = 1000,
+    tolerance: Any = 1e-6,
+    iterate: Any = "last",
+) -> _Power:
+    if iterate not in ("last", "best"):
+        raise InvalidProblem(f"iterate must be 'last' or 'best', got {iterate!r}.")
+    if isinstance(tolerance, (bool, str)) or not isinstance(tolerance, (int, float, np.number)) or not tolerance >= 0:
+        raise InvalidProblem(f"tolerance must be a number of at least 0, got {tolerance!r}.")
+    return _Power(_start(problem, start), as_count("iterations", iterations), float(tolerance), iterate)
+
+
+def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
+    # The paper's start is the vanilla answer (caption of its second figure).
+    first = _vanilla(problem, None, 100) if power.start is None else power.start
+    v = ppm(
+        oracle_of(problem),
+        problem.k,
+        first,
+        iterations=power.iterations,
+        tolerance=power.tolerance,
+        iterate=power.iterate,
+        controls=controls,
+    )
+    return _heuristic(problem, "ppm", v, controls)
+
+
+def _vanilla(problem: Problem, start: FloatArray | None, iterations: int) -> FloatArray:
+    S, k = problem.gram, problem.k
+    return truncated_power(S, k, truncated_leading_eigenvector(S, k) if start is None else start, iterations)
+
+
+def _start(problem: Problem, start: ArrayLike | None) -> FloatArray | None:
+    if start is None:
+        return None
+    v = vector_of(start, problem.n_features)
+    if not (np.isfinite(v).all() and v.any()):
+        raise InvalidProblem("start must be a finite vector that is not zero.")
+    return unit(keep_top_k(v[None, :], problem.k)[0])
+
+
+def _mip() -> Method:
+    from noap.mip.run import OPTIONS, mip_options, run_program
+
+    return Method(
+        OPTIONS, mip_options, lambda problem, controls, options: run_program(problem, controls, "mip", options)
+    )
+
+
+def _mip_r() -> Method:
+    from noap.mip.run import OPTIONS, mip_r_options, run_program
+
+    def run(problem: Problem, controls: Controls, options: Any) -> Result:
+        return run_program(problem, controls, "mip-r", options)
+
+    return Method((*OPTIONS, "rank"), mip_r_options, run)
+
+
+_POWER = ("start", "iterations")
+# Each entry gives its method when called: what is not asked for is not imported.
+METHODS: dict[str, Callable[[], Method]] = {
+    "exact": lambda: Method(("node_limit", "memory_limit", "certificate"), _check_exact, _run_exact),
+    "mip": _mip,
+    "mip-r": _mip_r,
+    "ascent": lambda: Method(("keep", "polish", "max_steps"), _check_ascent, _run_ascent),
+    "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm),
+    "spca": lambda: Method(_POWER, _check_spca, _run_spca),
+}

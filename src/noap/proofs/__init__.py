@@ -1,0 +1,1 @@
+"""What a proof is, and the file that holds it."""

@@ -1,0 +1,229 @@
+"""The certificate: which problem, which vector, which bound, and the proof of it."""
+
+import math
+import os
+import re
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from noap.data.validation import as_megabytes
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+from noap.proofs import container
+from noap.proofs.feature_wise import GramProof
+from noap.proofs.fingerprint import fingerprint, source_of
+from noap.proofs.known import NAMES, name_of
+from noap.proofs.parts import all_finite
+from noap.proofs.sample_wise import SampleProof
+
+__all__ = ["Certificate", "Claim", "Proof"]
+
+Proof: TypeAlias = GramProof | SampleProof
+_TEXTS = {
+    "adversary": re.compile("|".join(NAMES)),
+    "source": re.compile("samples|covariance"),
+    "sha256": re.compile("[0-9a-f]{64}"),
+}
+_PROOFS: dict[str, type[Proof]] = {"gram": GramProof, "samples": SampleProof}
+# "f4 f8": either.
+_TYPES = {
+    "gram": {
+        "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
+        "levels": "f8", "each": "u4", "starts": "u4", "places": "u4", "weights": "f8",
+    },
+    "samples": {
+        "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
+        "columns": "u4", "values": "f4 f8",
+    },
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate says: value <= optimum <= bound, for the problem that these fields name.
+
+    Attributes
+    ----------
+    adversary : str
+        "NoAdversary", "FeatureWise" or "SampleWise".
+    rho : float
+    k, n_samples, n_features : int
+    source : str
+        "samples" or "covariance".
+    sha256 : str
+        Fingerprint of the data.
+    value, bound : float
+    """
+
+    adversary: str
+    rho: float
+    k: int
+    n_samples: int
+    n_features: int
+    source: str
+    sha256: str
+    value: float
+    bound: float
+
+    @classmethod
+    def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
+        """Name the problem; raises InvalidProblem if its adversary is none that a certificate can be about."""
+        return cls(
+            name_of(problem.adversary),
+            float(problem.adversary.rho),
+            problem.k,
+            problem.n_samples,
+            problem.n_features,
+            source_of(problem),
+            fingerprint(problem),
+            float(value),
+            float(bound),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """A proof that a k-sparse vector is within bound - value of the best, for :func:`noap.verify` to check.
+
+    Attributes
+    ----------
+    claim : Claim
+    places, weights : arrays
+        The vector's non-zero entries.
+    proof : GramProof or SampleProof
+        The tree.
+
+    Examples
+    --------
+    >>> import noap
+    >>> problem = noap.Problem([[3.0, 0.1], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> certificate = noap.solve(problem).certificate
+    >>> noap.verify(problem, certificate).ok
+    True
+    """
+
+    claim: Claim
+    places: np.ndarray
+    weights: FloatArray
+    proof: Proof
+
+    @property
+    def value(self) -> float:
+        """The claimed value of the vector."""
+        return self.claim.value
+
+    @property
+    def bound(self) -> float:
+        """The claimed bound on the optimum."""
+        return self.claim.bound
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the tree has."""
+        return len(self.proof)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take."""
+        proof = sum(int(getattr(self.proof, field.name).nbytes) for field in fields(self.proof))
+        return self.places.nbytes + self.weights.nbytes + proof
+
+    def __repr__(self) -> str:
+        return f"Certificate({self.claim!r}, nodes={self.nodes})"
+
+    def to_bytes(self) -> bytes:
+        """Return the file's contents."""
+        claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
+        for name in ("rho", "value", "bound"):
+            claim[name] = float(claim[name]).hex()
+        kind = next(name for name, made in _PROOFS.items() if isinstance(self.proof, made))
+        arrays = {
+            "v_places": self.places.astype(np.uint32),
+            "v_weights": np.asarray(self.weights, dtype=np.float64),
+            **{name: getattr(self.proof, name) for name in _TYPES[kind]},
+        }
+        return container.pack({"claim": claim, "proof": kind}, arrays)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
+        """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
+        header, arrays = container.unpack(data, as_megabytes(memory_limit))
+        claim = _claim(header.get("claim"))
+        kind = header.get("proof")
+        if not isinstance(kind, str) or kind not in _PROOFS:
+            raise _unreadable("its kind of proof is unknown")
+        wanted = {"v_places": "u4", "v_weights": "f8", **_TYPES[kind]}
+        if set(arrays) != set(wanted):
+            raise _unreadable("its arrays are not the ones that belong to its kind of proof")
+        for name, codes in wanted.items():
+            if all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
+                raise _unreadable(f"array {name!r} is of the wrong type")
+        proof = _PROOFS[kind](**{name: arrays[name] for name in _TYPES[kind]})
+        certificate = cls(claim, arrays["v_places"], arrays["v_weights"], proof)
+        reason = certificate.malformed()
+        if reason is not None:
+            raise _unreadable(reason)
+        return certificate
+
+    def malformed(self) -> str | None:
+        """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
+        places, weights = self.places, self.weights
+        if not (isinstance(places, np.ndarray) and isinstance(weights, np.ndarray)):
+            return "its vector is malformed"
+        # In any other type the checker's own arithmetic would be that of the type.
+        if places.dtype.kind not in "iu" or weights.dtype != np.float64:
+            return "its vector is of the wrong type"
+        if not (places.ndim == weights.ndim == 1 and len(places) == len(weights)):
+            return "its vector is malformed"
+        if len(places) and not 0 <= int(places.min()) <= int(places.max()) < self.claim.n_features:
+            return "its vector is malformed"
+        if not all_finite(weights):
+            return "its vector has entries that are not finite"
+        return self.proof.malformed(self.claim.n_samples, self.claim.n_features)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file, whole or not at all. An existing file is replaced."""
+        container.write_bytes(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, memory_limit: float | None = None) -> "Certificate":
+        """Read a certificate. Safe on hostile files: no code is run, and memory is bounded.
+
+        Parameters
+        ----------
+        path : path
+            A regular file, or a pipe that ends within 64 megabytes.
+        memory_limit : float, optional
+            Megabytes that the file and its arrays, inflated, may take together. Without one the arrays may take 64 and
+            32 times the size of the file; those that noap writes take some 8 times its size at most, unless the data
+            have many equal rows.
+        """
+        megabytes = as_megabytes(memory_limit)
+        return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
+
+
+def _claim(entry: Any) -> Claim:
+    if not isinstance(entry, dict) or set(entry) != {field.name for field in fields(Claim)}:
+        raise _unreadable("its claim is malformed")
+    for name in ("adversary", "source", "sha256"):
+        if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
+            raise _unreadable(f"its {name} is not one that noap knows")
+    for name in ("k", "n_samples", "n_features"):
+        if not isinstance(entry[name], int) or isinstance(entry[name], bool) or not 1 <= entry[name] < 2**53:
+            raise _unreadable(f"its {name} is not a positive integer")
+    numbers = {}
+    for name in ("rho", "value", "bound"):
+        try:
+            numbers[name] = float.fromhex(entry[name])
+        except (TypeError, ValueError, OverflowError):
+            raise _unreadable(f"its {name} is not a hexadecimal float") from None
+        if not (math.isfinite(numbers[name]) and numbers[name] >= 0):
+            raise _unreadable(f"its {name} is not a finite number of at least 0")
+    return Claim(**{**entry, **numbers})
+
+
+def _unreadable(reason: str) -> InvalidProblem:
+    return InvalidProblem(f"The certificate cannot be read: {reason}.")

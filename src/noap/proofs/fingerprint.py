@@ -1,0 +1,36 @@
+"""Which data a certificate speaks of."""
+
+import hashlib
+import struct
+
+import numpy as np
+
+from noap.linalg.products import row_blocks
+from noap.problem import Problem
+
+__all__ = ["fingerprint", "source_of"]
+
+
+def source_of(problem: Problem) -> str:
+    """Return "samples" or "covariance"."""
+    return "samples" if problem.X is not None else "covariance"
+
+
+def fingerprint(problem: Problem) -> str:
+    """Return the SHA-256 of the data: kind, shape, and entries as little-endian doubles, row by row.
+
+    -0.0 counts as 0.0. A sparse matrix has the fingerprint of the dense one.
+
+    Examples
+    --------
+    >>> import noap
+    >>> fingerprint(noap.Problem([[1.0, 2.0]], k=1, adversary=noap.NoAdversary()))[:8]
+    '71aa74ff'
+    """
+    digest = hashlib.sha256()
+    data = problem.X if problem.X is not None else problem.covariance
+    digest.update(source_of(problem).encode())
+    digest.update(struct.pack("<QQ", problem.n_samples, problem.n_features))
+    for block in row_blocks(data):
+        digest.update(np.ascontiguousarray(block + 0.0, dtype="<f8").data)
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""How a long computation behaves: controls, limits, compilation, progress, files."""

@@ -1,0 +1,89 @@
+"""Numba's kernels are compiled once per machine: a line for the user who has to wait, and no clock that runs."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["compile_once", "compiling", "is_compiled", "tell"]
+
+
+def compile_once(kernels: tuple[Any, ...], whose: str, trial: Callable[[], object]) -> float:
+    """Run a trial that makes Numba compile, unless it has done so; say so, and return the seconds it took.
+
+    Parameters
+    ----------
+    kernels : the kernels that Python calls; the first of them tells whether all are compiled
+    whose : what they belong to
+    trial : what calls them
+    """
+    if is_compiled(kernels[0]):
+        return 0.0
+    started = time.perf_counter()
+    with compiling(kernels, whose):
+        trial()
+    return time.perf_counter() - started
+
+
+@contextlib.contextmanager
+def compiling(kernels: tuple[Any, ...], whose: str) -> Iterator[None]:
+    """Say what is being compiled, and how far it is, where the first of the kernels is not compiled yet."""
+    if is_compiled(kernels[0]):
+        yield
+        return
+    from noap.runtime.kernels import watched  # loads Numba, which `import noap` should not
+
+    tell(f"compiling the kernels of {whose}, once; later runs start at once.")
+    line = _Line()
+    with watched(kernels, lambda done, total, name: line.show(f"noap: {done} of {total} compiled, now {name}")):
+        try:
+            yield
+        finally:
+            line.close()
+
+
+def tell(sentence: str) -> None:
+    """Write one line to stderr if a person is likely to read it."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"noap: {sentence}\n")
+
+
+def is_compiled(kernel: Any) -> bool:
+    """Return whether a kernel is in memory or in Numba's cache on disk."""
+    name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
+    return bool(kernel.signatures) or any(Path(str(kernel.stats.cache_path)).glob(name))
+
+
+class _Line:
+    """One line that is written over: on a terminal, or under the cell of a notebook; silent anywhere else."""
+
+    def __init__(self) -> None:
+        self._cell: Any = None
+        self._in_notebook = _in_notebook()
+
+    def show(self, text: str) -> None:
+        if self._in_notebook:
+            from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
+
+            if self._cell is None:
+                self._cell = display({"text/plain": text}, raw=True, display_id=True)
+            else:
+                self._cell.update({"text/plain": text}, raw=True)
+        elif sys.stderr.isatty():
+            # To the first column, and what is left of a longer line is erased.
+            sys.stderr.write(f"\r{text}\x1b[K")
+            sys.stderr.flush()
+
+    def close(self) -> None:
+        if self._cell is not None:
+            self._cell.update({"text/plain": "noap: compiled."}, raw=True)
+        elif not self._in_notebook and sys.stderr.isatty():
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+
+
+def _in_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None

@@ -1,0 +1,61 @@
+"""What a search may use, and whether it keeps its proof: checked once, then handed down whole."""
+
+import enum
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+from noap.data.validation import as_megabytes
+from noap.errors import InvalidProblem
+
+__all__ = ["Limit", "Limits"]
+
+
+class Limit(enum.Enum):
+    """Why a method stopped before it was done."""
+
+    TIME = "time"
+    NODES = "nodes"
+    INTERRUPTED = "interrupted"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of a search beside its time, which the controls keep.
+
+    Attributes
+    ----------
+    nodes : int or None
+        Nodes examined at most.
+    megabytes : float or None
+        Memory for the search beside the data: its work space, its open nodes and the record of its proof.
+    keep_proof : bool
+        Whether to keep the tree as a proof.
+
+    Examples
+    --------
+    >>> Limits.checked(node_limit=100, memory_limit=None, certificate=True)
+    Limits(nodes=100, megabytes=None, keep_proof=True)
+    """
+
+    nodes: int | None = None
+    megabytes: float | None = None
+    keep_proof: bool = False
+
+    @classmethod
+    def checked(cls, node_limit: Any, memory_limit: Any, certificate: Any) -> "Limits":
+        """Validate what the user passed."""
+        if not isinstance(certificate, bool):
+            raise InvalidProblem(f"certificate must be True or False, got {certificate!r}.")
+        whole = isinstance(node_limit, numbers.Integral) and not isinstance(node_limit, bool)
+        if node_limit is not None and not (whole and node_limit > 0):
+            raise InvalidProblem(f"node_limit must be a positive integer or None, got {node_limit!r}.")
+        if isinstance(memory_limit, (bool, str)):
+            raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
+        return cls(None if node_limit is None else int(node_limit), as_megabytes(memory_limit), certificate)
+
+    @property
+    def bytes(self) -> float | None:
+        """The memory in bytes."""
+        return None if self.megabytes is None else 1e6 * self.megabytes

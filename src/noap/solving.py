@@ -1,0 +1,114 @@
+"""One entry to every method."""
+
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from noap.errors import InvalidProblem, NoapWarning
+from noap.methods import METHODS
+from noap.problem import Problem
+from noap.result import Result, zero_result
+from noap.runtime.controls import Controls
+
+__all__ = ["check_call", "checked_options", "solve"]
+
+
+def solve(
+    problem: Problem,
+    method: str = "exact",
+    *,
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+    **options: Any,
+) -> Result:
+    r"""Find a k-sparse direction of large robust variance, and say what is proved about it.
+
+    .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
+
+    Parameters
+    ----------
+    problem : Problem
+    method : str
+        "exact": branch and bound with rigorous bounds for the whole problem.
+        "mip", "mip-r": the paper's mixed-integer programs, corrected and strengthened, on an open solver.
+        "ascent": monotone alternating ascent from many starts, then swaps.
+        "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
+        blind to the adversary.
+    gap : float
+        Relative gap (bound - value)/value at which a result counts as optimal.
+    time_limit : float, optional
+        Seconds. When it runs out, or on Ctrl-C, the best answer so far comes back.
+    random_state : int, Generator or None
+        None means 0: the same call gives the same answer.
+    progress : bool
+        Show progress on a terminal.
+    **options
+        Those of the method; an unknown one is an error that lists the known ones.
+        exact: node_limit, memory_limit (megabytes), certificate (whether to keep the proof; True unless you say so).
+        mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
+        as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
+        ppm: start, iterations, tolerance, iterate. spca: start, iterations.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import noap
+    >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+    >>> problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))
+    >>> result = noap.solve(problem)
+    >>> result.support
+    array([0, 1])
+    >>> round(result.value, 4), result.status
+    (3.5481, <Status.OPTIMAL: 'optimal'>)
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    _require_known(method)
+    controls = Controls.checked(gap, time_limit, random_state, progress)
+    chosen = METHODS[method]()
+    checked = checked_options(problem, method, options)
+    problem.check_unchanged()
+    if problem.optimum_is_zero:
+        warnings.warn(
+            f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so the optimum is 0; "
+            "use a smaller rho.",
+            NoapWarning,
+            stacklevel=2,
+        )
+        return zero_result(problem, method, controls.gap)
+    return chosen.run(problem, controls, checked)
+
+
+# Options of `solve` itself.
+_SHARED = ("gap", "time_limit", "random_state", "progress")
+
+
+def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -> Any:
+    """Return the options that are a method's own, checked; those of `solve` itself are passed over."""
+    chosen = METHODS[method]()
+    own = {name: given for name, given in options.items() if name not in _SHARED}
+    for name in own:
+        if name not in chosen.options:
+            raise InvalidProblem(
+                f"{name} is not an option of method {method!r}; it takes {', '.join(chosen.options) or 'none'}."
+            )
+    return chosen.check(problem, **own)
+
+
+def check_call(problem: Problem, method: str, settings: Mapping[str, Any]) -> None:
+    """Raise InvalidProblem if `solve` would refuse these settings; nothing is solved."""
+    _require_known(method)
+    Controls.checked(*(settings[name] for name in _SHARED))
+    checked_options(problem, method, settings)
+
+
+def _require_known(method: Any) -> None:
+    if not isinstance(method, str) or method not in METHODS:
+        raise InvalidProblem(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}.")

@@ -1,0 +1,235 @@
+"""What a sweep over rho found: which features survive, for how long, and what is proved."""
+
+import importlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from noap.errors import InvalidProblem
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.result import Result, Status
+from noap.sweep.between import convex_bounds
+from noap.sweep.family import Family
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Path", "Stage"]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stretch of the path on which supports are of one kind.
+
+    Attributes
+    ----------
+    kind : "full", "partial", "single" or "none"
+        k features; 2 to k - 1; one; none, for the adversary cancels everything. With k = 1 the first is "full".
+    start, end : float
+        The first and the last rho of the stretch.
+    """
+
+    kind: str
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Path:
+    r"""Robust sparse components over a range of budgets rho, as returned by :func:`noap.path`.
+
+    Attributes
+    ----------
+    results : tuple of Result
+        One per budget, in increasing order of rho, with everything that is known about the point.
+    rhos, values, bounds : arrays of shape (m,)
+        Budgets, robust variances of the vectors found and proved bounds: values <= optimum <= bounds.
+    vectors : array of shape (m, d)
+        Unit vectors, one per row.
+    supports : tuple of int arrays
+        The features selected. Where the adversary cancels everything (value 0) none is, and the row of
+        `vectors` means nothing.
+    lifetimes : array of shape (d,)
+        Per feature the last rho that selects it; nan if none does.
+    intervals : tuple of tuples of (start, end)
+        Per feature the ranges of rho over which it is selected without a break: features can leave, come back and
+        enter late. A range that is one point wide has start = end.
+    k : int
+    rho_max : float
+        The budget from which on the optimum is 0.
+    feature_names : tuple of str, or None
+    """
+
+    results: tuple[Result, ...]
+    family: Family = field(repr=False)
+
+    def __repr__(self) -> str:
+        optimal = sum(result.status is Status.OPTIMAL for result in self.results)
+        return (
+            f"Path(k={self.k}, {len(self)} points, {optimal} of them optimal, "
+            f"rho from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
+        )
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    @property
+    def k(self) -> int:
+        """How many features a vector may use."""
+        return self.family.base.k
+
+    @property
+    def rho_max(self) -> float:
+        """The budget from which on the optimum is 0."""
+        return self.family.rho_max
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the features, if the data had any."""
+        return self.family.base.feature_names
+
+    @cached_property
+    def rhos(self) -> FloatArray:
+        """The budgets, increasing."""
+        return _frozen([result.problem.adversary.rho for result in self.results])
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """Robust variance of the vector found at each rho."""
+        return _frozen([result.value for result in self.results])
+
+    @cached_property
+    def bounds(self) -> FloatArray:
+        """Proved upper bound on the optimum at each rho; inf where nothing is proved."""
+        return _frozen([result.bound for result in self.results])
+
+    @cached_property
+    def vectors(self) -> FloatArray:
+        """The vectors found, one per row."""
+        return _frozen([result.v for result in self.results])
+
+    @cached_property
+    def supports(self) -> tuple[IntArray, ...]:
+        """The features selected at each rho; none where the value is 0."""
+        return tuple(np.flatnonzero(row) for row in self.selected)
+
+    @cached_property
+    def selected(self) -> BoolArray:
+        """Mask of shape (m, d): which rho selects which feature."""
+        # At rho = rho_max a distance of 1e-12 of the largest norm is what rounding leaves of 0.
+        alive = self.values > 1e-24 * self.family.base.scale
+        mask: BoolArray = (self.vectors != 0) & alive[:, None]
+        return mask
+
+    @cached_property
+    def lifetimes(self) -> FloatArray:
+        """Per feature the last rho that selects it; nan if none does."""
+        return _frozen([runs[-1][1] if runs else np.nan for runs in self.intervals])
+
+    @cached_property
+    def intervals(self) -> tuple[tuple[tuple[float, float], ...], ...]:
+        """Per feature the ranges (start, end) of rho over which it is selected without a break."""
+        return tuple(
+            tuple((float(self.rhos[a]), float(self.rhos[b])) for a, b in _runs(column) if column[a])
+            for column in self.selected.T
+        )
+
+    def stages(self) -> tuple[Stage, ...]:
+        """Cut the path where the number of selected features goes from k to 2..k-1, to one, to none.
+
+        Returns
+        -------
+        tuple of Stage
+            In order of rho. A kind can come more than once, and need not come at all.
+        """
+        sizes = self.selected.sum(axis=1)
+        kinds = np.select([sizes == 0, sizes == self.k, sizes == 1], [0, 3, 1], 2)
+        names = ("none", "single", "partial", "full")
+        return tuple(Stage(names[kinds[a]], float(self.rhos[a]), float(self.rhos[b])) for a, b in _runs(kinds))
+
+    def band(self, rho: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        r"""Return proved lower and upper bounds on the optimum at any rho in the range of the path.
+
+        Below, the best value there of all vectors found. Above, the chords of the bounds, for
+        :math:`\sqrt{n\,\mathrm{opt}}` is convex in rho.
+
+        Parameters
+        ----------
+        rho : float or array-like
+            Budgets between `rhos[0]` and `rhos[-1]`.
+
+        Returns
+        -------
+        lower, upper : arrays of the shape of rho
+        """
+        at = np.asarray(rho, dtype=np.float64)
+        first, last = self.rhos[0], self.rhos[-1]
+        # Written so that nan fails too.
+        if not ((at >= first) & (at <= last)).all():
+            raise InvalidProblem(f"rho must lie in the range of the path, {first:.6g} to {last:.6g}.")
+        flat = np.atleast_1d(at).ravel()
+        distances = self.family.distances(self.vectors, flat)
+        lower = distances.max(axis=1) ** 2 / self.family.base.n_samples
+        upper = convex_bounds(self.rhos, self.bounds, self.family.rho_max, flat)
+        return lower.reshape(at.shape), np.maximum(upper, lower).reshape(at.shape)
+
+    def to_frame(self, loadings: bool = False) -> "polars.DataFrame":
+        """Return the path as a table with one row per rho.
+
+        Parameters
+        ----------
+        loadings : bool
+            Add one column per feature with its loading (0 where the value is 0).
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns k, rho, value, bound, gap, status, size and features (a list of names, or of positions as text).
+        """
+        import polars
+
+        names = self.feature_names or tuple(str(j) for j in range(self.family.base.n_features))
+        columns: dict[str, Any] = {
+            "k": [self.k] * len(self),
+            "rho": self.rhos,
+            "value": self.values,
+            "bound": self.bounds,
+            "gap": [result.gap for result in self.results],
+            "status": [result.status.value for result in self.results],
+            "size": [len(support) for support in self.supports],
+            "features": polars.Series(
+                [[names[j] for j in support] for support in self.supports], dtype=polars.List(str)
+            ),
+        }
+        if loadings:
+            shown = np.where(self.selected, self.vectors, 0.0)
+            # A feature may be called "rho": the prefix keeps the two apart.
+            columns |= {f"loading {name}": shown[:, j] for j, name in enumerate(names)}
+        return polars.DataFrame(columns)
+
+    def plot(self) -> Any:
+        """Draw the robust variance with its certified band, the barcode of the features and their loadings.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            `figure.savefig("path.png")` writes it.
+        """
+        # Pictures lie a layer above; the name is resolved when someone asks for one.
+        return importlib.import_module("noap.figures").draw_path(self)
+
+
+def _frozen(entries: list[Any]) -> FloatArray:
+    array = np.array(entries, dtype=np.float64)
+    array.flags.writeable = False
+    return array
+
+
+def _runs(labels: np.ndarray) -> list[tuple[int, int]]:
+    """Return the first and last position of every stretch of equal labels."""
+    cuts = np.flatnonzero(labels[1:] != labels[:-1])
+    starts, ends = [0, *(cuts + 1).tolist()], [*cuts.tolist(), len(labels) - 1]
+    return list(zip(starts, ends, strict=True))

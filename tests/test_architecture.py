@@ -1,0 +1,161 @@
+"""What `import noap` may touch, who may import whom (docs/architecture.md), and what is public."""
+
+import ast
+import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import noap
+
+SOURCE = Path(noap.__file__).parent
+HEAVY = [
+    "numba",
+    "scipy.sparse",
+    "scipy.linalg",
+    "sklearn",
+    "matplotlib",
+    "plotly",
+    "polars",
+    "pyarrow",
+    "pandas",
+    "joblib",
+    "dask",
+    "distributed",
+    "typer",
+    "rich",
+]
+SOLVERS = ["pyscipopt", "highspy", "gurobipy"]
+
+
+def test_import_is_light():
+    code = f"import sys, noap; print([m for m in {HEAVY + SOLVERS!r} if m in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"
+
+
+def test_everything_public_is_there_and_sorted():
+    assert list(noap.__all__) == sorted(noap.__all__)
+    for name in noap.__all__:
+        assert getattr(noap, name) is not None
+    assert set(noap.__all__) <= set(dir(noap))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = noap.nonsense
+
+
+def imports(path):
+    """Every module that a file names in an import, wherever it stands in the file."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+PAGE = (Path(__file__).parent.parent / "docs" / "architecture.md").read_text(encoding="utf-8")
+
+
+def table_under(heading):
+    """The rows of the first table under a heading of docs/architecture.md, as lists of cells."""
+    lines = PAGE.split(f"## {heading}\n", 1)[1].splitlines()
+    first = next(number for number, line in enumerate(lines) if line.startswith("|"))
+    table = itertools.takewhile(lambda line: line.startswith("|"), lines[first + 2 :])
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table]
+
+
+# From the bottom up; packages of one layer that a bar separates do not import each other.
+LAYERS = [[re.findall(r"`(\w+)`", part) for part in row[0].split(r"\|")] for row in table_under("The layers")]
+RANK = {room: level for level, parts in enumerate(LAYERS) for part in parts for room in part}
+APART = [{room for part in parts for room in part} for parts in LAYERS if len(parts) > 1]
+# What the checker may use beside its own files.
+CHECKER = [
+    name for row in table_under("What the checker may import") for name in re.findall(r"`noap\.([\w.]+)`", row[0])
+]
+
+
+def room_of(path):
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def test_the_page_knows_every_package():
+    assert {room_of(path) for path in SOURCE.rglob("*.py")} - {"__init__"} == set(RANK)
+
+
+def test_the_page_names_files_that_are_there():
+    for name in re.findall(r"`([\w/]+\.py)`", PAGE):
+        assert list(SOURCE.rglob(name)) or (Path(__file__).parent.parent / name).exists(), name
+    for name in re.findall(r"`([a-z_]+(?:/[a-z_]+)*/)`", PAGE):
+        assert [path for path in SOURCE.rglob("*") if path.is_dir() and f"{path.as_posix()}/".endswith(f"/{name}")] or (
+            Path(__file__).parent.parent / name
+        ).is_dir(), name
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_layers(path):
+    room = room_of(path)
+    names = imports(path)
+    if room != "__init__":
+        for name in names:
+            if name.startswith("noap."):
+                other = name.split(".")[1]
+                # `import noap` itself is the facade, for the layers above it.
+                if other in RANK and other != room:
+                    beside = RANK[other] == RANK[room] and not any({room, other} <= apart for apart in APART)
+                    assert RANK[other] < RANK[room] or beside, f"{room} imports {other}"
+        if "noap" in names:
+            assert RANK[room] > RANK["solving"], f"{room} imports the facade"
+    roots = {name.split(".")[0] for name in names}
+    where = path.relative_to(SOURCE).as_posix()
+    if roots & set(SOLVERS):
+        assert where.startswith("mip/backends/")
+    if "numba" in roots:
+        assert path.parent.name == "kernels" or where == "runtime/kernels.py"
+    if roots & {"matplotlib", "plotly"}:
+        assert room in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
+    if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):
+        assert room == "estimator"
+    if room == "measuring":  # what is measured is no business of those who measure
+        ours = {name for name in names if name.startswith("noap")}
+        assert all(name.startswith(("noap._version", "noap.runtime.files", "noap.measuring")) for name in ours), ours
+    if room == "theory":
+        assert not {name for name in names if name.startswith("noap.")} - {
+            name for name in names if name.startswith(("noap.theory", "noap.errors", "noap.linalg"))
+        }
+
+
+@pytest.mark.parametrize("path", sorted((SOURCE / "checker").rglob("*.py")), ids=lambda p: p.name)
+def test_the_checker_uses_no_code_that_finds_answers(path):
+    for name in imports(path):
+        if name.startswith("noap."):
+            used = name.removeprefix("noap.")
+            allowed = used.startswith(("checker", *CHECKER)) or any(one.startswith(f"{used}.") for one in CHECKER)
+            assert allowed, f"{path.name} imports {name}"
+
+
+def test_no_search_uses_the_checker():
+    for folder in ("heuristics", "exact", "mip", "sweep"):
+        for path in (SOURCE / folder).rglob("*.py"):
+            assert not [name for name in imports(path) if name.startswith("noap.checker")], path
+
+
+def test_no_file_is_too_long():
+    for path in SOURCE.rglob("*.py"):
+        lines = len(path.read_text(encoding="utf-8").splitlines())
+        assert lines <= 600, f"{path.name} has {lines} lines"
+
+
+# Each is written once, in noap/measuring: tables, the record of machine and commit, fresh processes.
+MACHINERY = ["---|", "csv.writer", "DictWriter", "write_csv", "read_csv", "cpuinfo", "rev-parse", "subprocess.run("]
+
+
+def test_measuring_has_one_machinery():
+    folders = [SOURCE / "bench", SOURCE / "experiments", Path(__file__).parent.parent / "benchmarks"]
+    for path in (path for folder in folders for path in folder.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        assert not [word for word in MACHINERY if word in text], path
