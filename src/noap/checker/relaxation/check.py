@@ -6,10 +6,11 @@ Let v be a unit vector with at most k entries and t = |v|_1^2, so 1 <= t <= k. F
 .. math:: |Xv|^2/n = v^\top B v + v^\top (A - B) v \le c + \mu t ,
 
 so the distance is at most :math:`h(t) = \sqrt{c + \mu t} - \rho\sqrt t`. Its derivative has the sign of
-:math:`t\mu(\mu - \rho^2) - \rho^2 c`, which changes at most once and then from - to +: on an interval h is largest at an
-end. So [1, k] may be cut anywhere, and each piece may take any line.
+:math:`t\mu(\mu - \rho^2) - \rho^2 c`, which changes at most once and then from - to +: on an interval h is largest at
+an end. So [1, k] may be cut anywhere, and each piece may take any line.
 """
 
+import itertools
 import math
 from collections.abc import Iterator
 
@@ -96,7 +97,7 @@ def _above(lines: list[tuple[float, float]], r: float, k: int) -> float:
                     cuts.add(t)
     ends = sorted(cuts)
     worst = 0.0
-    for left, right in zip(ends[:-1], ends[1:], strict=True) if len(ends) > 1 else [(1.0, 1.0)]:
+    for left, right in itertools.pairwise(ends) if len(ends) > 1 else [(1.0, 1.0)]:
         middle = 0.5 * (left + right)
         c, mu = min(lines, key=lambda line: line[0] + line[1] * middle)
         for t in (left, right):

@@ -33,9 +33,9 @@ _PLAIN, _PLAIN_WORK = 128, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
-# The relaxation gets this much of the work that the search for the asked gap has had: it closes what no tree does, and
-# where it does not, it costs no more than that.
-_RELAXED = 0.5
+# The relaxation gets this much of the work that the trees have had: it closes what no tree does, and where it does not,
+# it costs no more than that.
+_RELAXED = 1.0
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
 _PATIENCE = 12
 
@@ -85,7 +85,7 @@ class Search:
         # What needs no search: the k largest f(|a_j|).
         worths = np.maximum(self.instance.norms - self.instance.rho, 0.0) ** 2
         self.bound = float(np.sort(worths)[-self.instance.k :].sum()) * (1 + 1e-13)
-        self.nodes = 0
+        self.nodes, self.work = 0, 0.0
         self.trace: list[TracePoint] = []
         self.racers: list[Refutation] = []  # for the asked gap
         self.ladder = Ladder(self)
@@ -149,13 +149,17 @@ class Search:
     def _relaxation(self) -> Relaxation | None:
         """Return the relaxation in the l1 norm, None where it costs too much or cannot be handed over as a proof."""
         instance = self.instance
-        if instance.k < 2 or len(instance.norms) > MOST_FEATURES or not is_clear_cut(self.problem, instance):
+        m = len(instance.norms)
+        # At rho = 0 the search with the semidefinite test has the same relaxation at every node.
+        if instance.k < 2 or m > MOST_FEATURES or (instance.rho == 0 and m <= MOST):
+            return None
+        if not is_clear_cut(self.problem, instance):
             return None
         return Relaxation(instance.A, instance.rho, instance.k)
 
     def _relaxed(self, relaxation: Relaxation) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
-        share = _RELAXED * max(one.work for one in self.racers)
+        share = _RELAXED * self.work
         while relaxation.work <= share and not relaxation.done and not self.controls.expired():
             relaxation.advance()
             if relaxation.bound < self.bound:
@@ -188,8 +192,9 @@ class Search:
         for _ in range(nodes):
             if not refutation.stack or refutation.work >= goal or self.stopped():
                 break
-            before = self.incumbent.value
+            before, worked = self.incumbent.value, refutation.work
             self.nodes += refutation.advance()
+            self.work += refutation.work - worked
             if self.incumbent.value > before:
                 self._note()
         if self.limits.bytes is not None and self._bytes() > self.limits.bytes:

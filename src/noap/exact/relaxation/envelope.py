@@ -1,10 +1,12 @@
 r"""From lines above phi to a bound on the optimum.
 
 Every line :math:`c + \mu t` with :math:`v^\top A v \le c + \mu \|v\|_1^2` for k-sparse unit v bounds the distance at
-:math:`t = \|v\|_1^2` by :math:`h(t) = \sqrt{c + \mu t} - \rho\sqrt t`. h falls up to some t and rises after it, so on an
-interval it is largest at an end. The interval [1, k] is cut where the lines cross, and each piece takes its lowest line.
+:math:`t = \|v\|_1^2` by :math:`h(t) = \sqrt{c + \mu t} - \rho\sqrt t`. h falls up to some t and rises after it, so
+on an interval it is largest at an end. The interval [1, k] is cut where the lines cross, and each piece takes its
+lowest line.
 """
 
+import itertools
 import math
 from typing import NamedTuple
 
@@ -41,7 +43,7 @@ def bound_of(lines: list[Line], rho: float, k: int) -> tuple[float, float]:
     """
     cuts = _cuts(lines, k)
     worst, at = 0.0, 1.0
-    for left, right in zip(cuts[:-1], cuts[1:], strict=True) if len(cuts) > 1 else [(1.0, 1.0)]:
+    for left, right in itertools.pairwise(cuts) if len(cuts) > 1 else [(1.0, 1.0)]:
         middle = 0.5 * (left + right)
         line = min(lines, key=lambda one: one.c + one.mu * middle)
         for t in (left, right):
@@ -54,5 +56,5 @@ def bound_of(lines: list[Line], rho: float, k: int) -> tuple[float, float]:
 def useful(lines: list[Line], k: int) -> list[int]:
     """Return the positions of the lines that the envelope uses on [1, k]."""
     cuts = _cuts(lines, k)
-    middles = [0.5 * (left + right) for left, right in zip(cuts[:-1], cuts[1:], strict=True)] or [1.0]
+    middles = [0.5 * (left + right) for left, right in itertools.pairwise(cuts)] or [1.0]
     return sorted({min(range(len(lines)), key=lambda i: lines[i].c + lines[i].mu * t) for t in middles})

@@ -5,8 +5,8 @@ For a slope mu the best matrix B within mu of A, entry by entry, minimises the l
 .. math:: \max_{W \succeq 0,\ \mathrm{tr}\,W = 1}\ \langle A, W\rangle - \mu \sum_{ij} |W_{ij}| .
 
 ADMM alternates between the projection on the spectahedron (one eigendecomposition) and a soft threshold. Its scaled
-multiplier U always has :math:`|\varrho U_{ij}| \le \mu`, so B = A - varrho U may be used at any moment: nothing rests on
-convergence.
+multiplier U always has :math:`|\varrho U_{ij}| \le \mu`, so B = A - varrho U may be used at any moment: nothing rests
+on convergence.
 """
 
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ class Multiplier:
         return (B + B.T) / 2
 
     def value(self, mu: float) -> float:
-        """What W is worth, which no B can be below."""
+        """Return what W is worth: no B has a smaller largest eigenvalue."""
         return float(np.sum(self.A * self.W)) - mu * self.spread
 
     @property

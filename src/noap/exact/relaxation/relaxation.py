@@ -20,7 +20,7 @@ _STEPS, _MOST_STEPS, _DONE = 10, 150, 2e-5
 # Slopes at most, and how near to each other they may come, relative to the largest entry.
 _MOST_SLOPES, _NEAREST = 24, 1e-5
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
-_PRICE, _PRICE_EACH = 3.0, 0.03
+_PRICE, _PRICE_EACH = 0.6, 0.01
 
 
 class Relaxation:
