@@ -39,7 +39,7 @@ def bound_of(lines: list[Line], rho: float, k: int) -> tuple[float, float]:
     --------
     >>> bound, t = bound_of([Line(4.0, 0.0), Line(0.0, 3.0)], 0.5, 2)
     >>> round(bound, 6), round(t, 6)
-    (2.020204, 1.333333)
+    (2.023932, 1.333333)
     """
     cuts = _cuts(lines, k)
     worst, at = 0.0, 1.0
