@@ -70,8 +70,8 @@ def table_under(heading):
 
 # From the bottom up; packages of one layer that a bar separates do not import each other.
 LAYERS = [[re.findall(r"`(\w+)`", part) for part in row[0].split(r"\|")] for row in table_under("The layers")]
-RANK = {room: level for level, parts in enumerate(LAYERS) for part in parts for room in part}
-APART = [{room for part in parts for room in part} for parts in LAYERS if len(parts) > 1]
+RANK = {package: level for level, parts in enumerate(LAYERS) for part in parts for package in part}
+APART = [{package for part in parts for package in part} for parts in LAYERS if len(parts) > 1]
 # What the checker may use beside its own files.
 CHECKER = [
     name for row in table_under("What the checker may import") for name in re.findall(r"`noap\.([\w.]+)`", row[0])

@@ -9,8 +9,8 @@ import pytest
 
 import noap
 from judge import feature_wise_optimum, sample_wise_optimum
+from noap.checker.allowance import Allowance
 from noap.checker.bounds import bound_above
-from noap.checker.limits import Limits
 from noap.checker.witness import value_below
 from noap.errors import InvalidProblem
 from noap.heuristics import oracle, screened
@@ -113,20 +113,20 @@ def test_checker_refuses_strangers(stranger):
         noap.verify(problem, certificate)
     with pytest.raises(InvalidProblem, match=name):
         Claim.about(problem, 0.0, 1.0)
-    # The parts of the checker do not rely on its door.
+    # The parts of the checker do not rely on `verify`.
     with pytest.raises(InvalidProblem, match=name):
         value_below(problem, certificate.places, certificate.weights)
     for part in (problem, noap.Problem(X, k=3, adversary=stranger.rescaled(0.0))):
-        bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Limits())
+        bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Allowance())
         assert bound == np.inf
         assert "says nothing about" in reason
 
 
 def test_checker_does_not_believe_the_search(monkeypatch):
-    from noap.exact import prove as door
+    from noap.exact import prove
 
-    monkeypatch.setattr(door, "SERVES", (*door.SERVES, SameAsFeatureWise))
-    monkeypatch.setattr(door, "GRAM_SERVES", (*door.GRAM_SERVES, SameAsFeatureWise))
+    monkeypatch.setattr(prove, "SERVES", (*prove.SERVES, SameAsFeatureWise))
+    monkeypatch.setattr(prove, "GRAM_SERVES", (*prove.GRAM_SERVES, SameAsFeatureWise))
     result = noap.solve(noap.Problem(data(), k=3, adversary=SameAsFeatureWise(1.0)))
     assert result.proof is not None
     with pytest.raises(InvalidProblem, match="not about SameAsFeatureWise of"):

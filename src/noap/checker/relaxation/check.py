@@ -16,8 +16,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
-from noap.checker.limits import Limits
 from noap.linalg.outward import UNIT, down, is_definite, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.relaxation import GIVEN, RelaxationProof
@@ -28,7 +28,7 @@ __all__ = ["check_relaxation"]
 _TRIES, _RAISE = 20, 1e-12
 
 
-def check_relaxation(data: GramData, k: int, proof: RelaxationProof, limits: Limits) -> tuple[float, str | None]:
+def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: Allowance) -> tuple[float, str | None]:
     """Return a bound on the optimum in the units of `data`, rounded up, and None; or inf and the reason why not."""
     features = proof.features.astype(np.int64)
     left_out = np.ones(len(data.norms), dtype=np.bool_)
@@ -37,22 +37,24 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, limits: Lim
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
-    lines = [line for B, mu in _matrices(data, proof, features, limits) if (line := _line(B, mu, limits)) is not None]
+    lines = [
+        line for B, mu in _matrices(data, proof, features, allowance) if (line := _line(B, mu, allowance)) is not None
+    ]
     if not lines:
         return math.inf, "no factorisation confirms any of its largest eigenvalues"
     return _above(lines, data.r_lo, min(k, len(features))), None
 
 
 def _matrices(
-    data: GramData, proof: RelaxationProof, features: IntArray, limits: Limits
+    data: GramData, proof: RelaxationProof, features: IntArray, allowance: Allowance
 ) -> Iterator[tuple[FloatArray, float]]:
     """Yield every matrix B and how far an entry may be from the inner product that it stands for."""
     m = len(features)
-    limits.need(4.0 * m * m)
+    allowance.need(4.0 * m * m)
     A = data.A[np.ix_(features, features)]
     upper, size, at = np.triu_indices(m), m * (m + 1) // 2, 0
     for kind, slope in zip(proof.kinds, proof.slopes, strict=True):
-        limits.check()
+        allowance.check()
         if kind == GIVEN:
             B: FloatArray = np.zeros((m, m))
             unit = min(scaled_up(float(proof.unit[0]), -2 * data.exponent), 1e300)
@@ -69,18 +71,18 @@ def _matrices(
         yield B, up(far) + UNIT * float(np.abs(A).max()) + data.eps
 
 
-def _line(B: FloatArray, mu: float, limits: Limits) -> tuple[float, float] | None:
+def _line(B: FloatArray, mu: float, allowance: Allowance) -> tuple[float, float] | None:
     """Return (c, mu) with c at least the largest eigenvalue of B and at least 0, proved; None if it is not."""
     size = float(np.abs(B).max())
     if size == 0.0:
         return 0.0, mu
     m = len(B)
-    limits.spent(0.3 * m**3)
+    allowance.spent(0.3 * m**3)
     # A hint, which the factorisation has to confirm.
     c = max(float(np.linalg.eigvalsh(B)[-1]), 0.0)
     for _ in range(_TRIES):
         c = c * (1.0 + _RAISE) + 4.0 * m * UNIT * size * m
-        limits.spent(0.05 * m**3)
+        allowance.spent(0.05 * m**3)
         if is_definite(-B, c):
             return c, mu
     return None

@@ -12,9 +12,9 @@ import numpy as np
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.kernels.semidefinite import MOST
 from noap.exact.feature_wise.ladder import Ladder
-from noap.exact.feature_wise.record import Record
+from noap.exact.feature_wise.record import GramRecord
 from noap.exact.feature_wise.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
-from noap.exact.outcome import Outcome, TracePoint
+from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.exact.relaxation.bound import is_clear_cut
 from noap.exact.relaxation.relaxation import MOST_FEATURES, Relaxation
 from noap.linalg.types import FloatArray
@@ -46,7 +46,7 @@ def solve_gram(
     v: FloatArray,
     limits: Limits,
     report: Callable[[TracePoint, int], None] | None = None,
-) -> Outcome:
+) -> SearchOutcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow.
 
     Parameters
@@ -61,10 +61,10 @@ def solve_gram(
     report : callable, optional
         Told now and then where the search stands, and how many features it still considers.
     """
-    return Search(problem, controls, v, limits, report).run()
+    return GramSearch(problem, controls, v, limits, report).run()
 
 
-class Search:
+class GramSearch:
     """The race for the asked gap, the ladder beside it, and what is proved so far."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Search:
     ) -> None:
         self.problem, self.controls, self.asked_gap = problem, controls, controls.gap
         self.limits, self.report = limits, report
-        self.prover: Record | Relaxation | None = None  # what proved the bound
+        self.prover: GramRecord | Relaxation | None = None  # what proved the bound
         self.instance = GramInstance.of(problem)
         self.incumbent = Incumbent(self.instance, self.instance.inside(v))
         self.workspace = Workspace(self.instance)
@@ -90,7 +90,7 @@ class Search:
         self.racers: list[Refutation] = []  # for the asked gap
         self.ladder = Ladder(self)
 
-    def run(self) -> Outcome:
+    def run(self) -> SearchOutcome:
         """Prove as much as the limits allow."""
         try:
             self._note()
@@ -98,9 +98,9 @@ class Search:
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
         v = np.zeros(self.problem.n_features)
-        v[self.instance.live] = self.incumbent.v
+        v[self.instance.features] = self.incumbent.v
         self._note()
-        return Outcome(
+        return SearchOutcome(
             v / np.linalg.norm(v),
             self._reported_bound(),
             self.nodes,
@@ -115,7 +115,7 @@ class Search:
         if self.prover is None:
             return GramProof.trivial(self._reported_bound())
         if isinstance(self.prover, Relaxation):
-            return self.prover.proof(self.instance.live, self.instance.unit)
+            return self.prover.proof(self.instance.features, self.instance.unit)
         return self.prover.proof(self.instance)
 
     def _prove(self) -> None:
@@ -183,7 +183,7 @@ class Search:
 
     def refutation(self, gap: float, manner: Manner) -> Refutation:
         """Return a refutation of the gap that has not begun."""
-        record = Record() if self.limits.keep_proof else None
+        record = GramRecord() if self.limits.keep_proof else None
         return Refutation(self.instance, self.incumbent, gap, self.workspace, manner, record)
 
     def advance(self, refutation: Refutation, nodes: int, work: float = TURN_WORK) -> None:

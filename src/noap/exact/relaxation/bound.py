@@ -3,7 +3,7 @@
 import numpy as np
 
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
-from noap.exact.outcome import Outcome
+from noap.exact.outcome import SearchOutcome
 from noap.exact.relaxation.relaxation import Relaxation
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, soft, unit
@@ -20,11 +20,11 @@ _ROUNDS = 30
 def is_clear_cut(problem: Problem, instance: GramInstance) -> bool:
     """Whether no feature is so near to rho that rounding upwards would bring it back."""
     others = np.ones(problem.n_features, dtype=np.bool_)
-    others[instance.live] = False
+    others[instance.features] = False
     return not (problem.column_norms[others] * (1 + 1e-9) > problem.adversary.rho).any()
 
 
-def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool) -> Outcome:
+def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool) -> SearchOutcome:
     """Bound the optimum by the relaxation, until it meets the gap, more work does not help, or the time is up.
 
     Parameters
@@ -46,9 +46,11 @@ def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool)
         controls.limit = Limit.INTERRUPTED
     _follow(instance, incumbent, relaxation.W)
     found = np.zeros(problem.n_features)
-    found[instance.live] = incumbent.v
-    proof = relaxation.proof(instance.live, instance.unit) if keep_proof and is_clear_cut(problem, instance) else None
-    return Outcome(unit(found), instance.outward(relaxation.bound), len(relaxation), controls.limit, (), proof)
+    found[instance.features] = incumbent.v
+    proof = (
+        relaxation.proof(instance.features, instance.unit) if keep_proof and is_clear_cut(problem, instance) else None
+    )
+    return SearchOutcome(unit(found), instance.outward(relaxation.bound), len(relaxation), controls.limit, (), proof)
 
 
 def _follow(instance: GramInstance, incumbent: Incumbent, W: FloatArray | None) -> None:
