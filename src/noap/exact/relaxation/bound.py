@@ -18,10 +18,16 @@ _ROUNDS = 30
 
 
 def is_clear_cut(problem: Problem, instance: GramInstance) -> bool:
-    """Whether no feature is so near to rho that rounding upwards would bring it back."""
+    """Whether no feature is so near to rho that rounding upwards would bring it back.
+
+    The checker knows squares of norms to some ulps of the largest one.
+    """
     others = np.ones(problem.n_features, dtype=np.bool_)
     others[instance.features] = False
-    return not (problem.column_norms[others] * (1 + 1e-9) > problem.adversary.rho).any()
+    longest, rho = float(problem.column_norms.max()), float(problem.adversary.rho)
+    # Relative to the longest column, so that no square leaves the range of floats.
+    squares = (problem.column_norms[others] / longest) ** 2
+    return not (squares * (1 + 1e-9) + 1e-12 > (rho / longest) ** 2).any()
 
 
 def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool) -> SearchOutcome:
