@@ -7,11 +7,13 @@ import numpy as np
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.check import check_gram
 from noap.checker.feature_wise.data import GramData
+from noap.checker.relaxation.check import check_relaxation
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import moves_features, moves_samples
+from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["bound_above"]
@@ -40,7 +42,12 @@ def bound_above(
 
 
 def _from_gram(
-    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, allowance: Allowance
+    problem: Problem,
+    proof: GramProof | RelaxationProof,
+    claimed: float,
+    relative: float,
+    absolute: float,
+    allowance: Allowance,
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.rho == 0
     if not (moves_features(problem.adversary) or idle):
@@ -56,7 +63,13 @@ def _from_gram(
     # The claim, and every level of the proof below it, raised by a margin; and by wider ones.
     raised = 1.0 + relative * np.array(_WIDER)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
-    T, reason = check_gram(data, problem.k, proof, raised, lift, claims, allowance)
+    if isinstance(proof, RelaxationProof):
+        T, reason = check_relaxation(data, problem.k, proof, allowance)
+        if reason is None and not claims[0] >= T:
+            reason = "its lines do not fall below the claim"
+        T = float(claims[0])
+    else:
+        T, reason = check_gram(data, problem.k, proof, raised, lift, claims, allowance)
     if reason:
         return math.inf, reason
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from noap.linalg.outward import scaled_up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
 from noap.result import rounding_allowance
@@ -70,6 +71,11 @@ class GramInstance:
         if rho < _NEGLIGIBLE * math.sqrt(scale):
             rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
         return cls(A, rho, min(problem.k, len(features)), features, norms, scale, slack, offset, unit)
+
+    def outward(self, value: float) -> float:
+        """Return a bound in the units of the problem, with room for the rounding of the last few operations."""
+        raised = max(value * (1 + 1e-14) - self.offset, 0.0)
+        return scaled_up(raised, math.frexp(self.unit)[1] - 1)
 
     def inside(self, v: FloatArray) -> FloatArray:
         """Return what a direction of the problem is on the kept features; the longest of them if it is nothing."""
