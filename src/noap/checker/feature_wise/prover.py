@@ -84,10 +84,12 @@ class GramProver:
     def _sharply(self, place: int, node: GramNode, T: float) -> GramNode | None:
         """Return what is left of a piece: chords are its own, and attacks are tried with either kind of column.
 
-        A leaf without a test was empty for the search. Where rounding leaves something of it, chords have a say.
+        A leaf without a test was empty for the search. Where rounding leaves one support of it and there is no budget,
+        chords decide, because then they are exact.
         """
         left, test = self._tightened(node, T), self.proof.test[place]
-        if left is not None and test in (CHORDS, NO_TEST):
+        alone = left is not None and self.data.r_hi == 0 and (len(left.free) == 0 or len(left.inc) == self.k)
+        if left is not None and (test == CHORDS or (test == NO_TEST and alone)):
             roots = np.array([chord(lo, hi, self.data.r_lo)[0] for lo, hi in zip(left.lo, left.hi, strict=True)])
             left, _ = self._schur(left, T, roots, None, 0.0, True)
         elif left is not None and test == ATTACK:
