@@ -37,7 +37,7 @@ def solve(
         ),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
-    method: Annotated[str, typer.Option(help="exact, ascent, mip, mip-r, ppm or spca.")] = "exact",
+    method: Annotated[str, typer.Option(help="exact, relaxation, ascent, mip, mip-r, ppm or spca.")] = "exact",
     center: Annotated[bool, typer.Option(help="Subtract the column means first.")] = True,
     scale: Annotated[bool, typer.Option(help="Divide by the standard deviations first.")] = True,
     gap: Annotated[float, typer.Option(help="Relative gap that counts as optimal.")] = 1e-4,
@@ -62,7 +62,7 @@ def solve(
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
     certificate: Annotated[
-        Path | None, typer.Option(help="exact: write the proof to this file, for noap verify.")
+        Path | None, typer.Option(help="exact, relaxation: write the proof to this file, for noap verify.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out and --certificate if they exist.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -85,8 +85,10 @@ def solve(
     """
     refuse_to_overwrite(out, force)
     refuse_to_overwrite(certificate, force, "--certificate")
-    if certificate is not None and method != "exact":
-        raise InvalidProblem(f"--certificate needs --method exact: {method!r} proves nothing about the whole problem.")
+    if certificate is not None and method not in ("exact", "relaxation"):
+        raise InvalidProblem(
+            f"--certificate needs --method exact or relaxation: {method!r} proves nothing about the whole problem."
+        )
     if wants_stream(file, stream):
         problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale)
     else:
