@@ -205,9 +205,10 @@ def test_a_node_never_loses_a_better_pair():
             g = pair.lean(rng)
             if g is None:
                 continue
-            action, argument, n_free, distance, _, _ = node.look(
+            action, argument, n_free, distance, _, _, _, _ = node.examine(
                 pair.A, pair.rho, pair.k, T, pair.scale, g, inc, sign, lo, hi, len(inc), free, ceil, len(free),
-                np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)), np.zeros(d, dtype=bool),
+                np.zeros(d), np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)), np.zeros(d, dtype=bool),
+                np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64), np.zeros(d), np.zeros((d, pair.k)),
                 np.ones((5, d)), False,
             )  # fmt: skip
             if action == node.DONE and argument == node.AGAIN:

@@ -1,6 +1,8 @@
 """How the compiled kernels are made, and how to watch them being compiled.
 
-All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set.
+All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set. A
+division by 0 gives what IEEE 754 says and raises nothing: code that tests every divisor takes longer to compile. What
+proves something is so written that NaN proves nothing.
 """
 
 import contextlib
@@ -15,7 +17,7 @@ __all__ = ["kernel", "part", "reached_from", "watched"]
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function that Python calls, on first use; kept in Numba's cache."""
-    made: Any = njit(**{"cache": True, "nogil": True, "no_cfunc_wrapper": True} | options)
+    made: Any = njit(**{"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"} | options)
     return made if function is None else made(function)
 
 

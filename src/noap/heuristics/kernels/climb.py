@@ -83,7 +83,7 @@ def follow(loadings, rho, taken, positions, weights, magnitudes):
     return shrink_to_unit(weights, rho)
 
 
-@kernel
+@part
 def improve(S, rho, rounds, still, positions, weights, block, product):
     """Alternate within the support of one vector, in place; returns its distance."""
     gather(S, positions, block)

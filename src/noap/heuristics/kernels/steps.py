@@ -6,13 +6,13 @@ features by Sv/e, and the best v for that pull keeps its k largest entries, shri
 
 import math
 
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 # Nothing here proves anything, so sums may be taken in any order.
 ANY_ORDER = {"reassoc", "contract"}
 
 
-@kernel
+@part
 def largest(x, count, taken, positions, magnitudes):
     """Fill `positions` with those of the `count` entries of largest magnitude that are not taken, largest first."""
     found = 0
@@ -63,7 +63,7 @@ def shrink_to_unit(x, rho):
     return length * top
 
 
-@kernel
+@part
 def gather(S, positions, block):
     """Copy the k x k block of S."""
     for i in range(positions.shape[0]):
@@ -72,7 +72,7 @@ def gather(S, positions, block):
             block[i, j] = row[positions[j]]
 
 
-@kernel(fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def energy(block, weights, product):
     """Return v'Sv; `product` becomes Sv on the support."""
     k = weights.shape[0]
@@ -89,7 +89,7 @@ def energy(block, weights, product):
     return max(total, 0.0)
 
 
-@kernel
+@part
 def distance(block, rho, weights, product):
     """Return sqrt(v'Sv) - rho |v|_1, at least 0."""
     length = 0.0
@@ -123,7 +123,7 @@ def alternate(block, rho, weights, closed, rounds, still, product):
             return
 
 
-@kernel(fastmath=ANY_ORDER)
+@part(fastmath=ANY_ORDER)
 def pull(S, positions, weights, loadings):
     """Fill `loadings` with Sv/e; returns e."""
     for j in range(loadings.shape[0]):

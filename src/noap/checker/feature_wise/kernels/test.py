@@ -117,7 +117,7 @@ def columns(
     return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
 
 
-@kernel
+@part
 def shrunk(ceil, r_lo):
     """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
     return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0

@@ -25,7 +25,7 @@ _SWEEPS, _FREE_SWEEPS = np.int64(4), np.int64(2)
 _BLUNT = 1.0 - 1e-14
 
 
-@kernel
+@part
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)

@@ -21,7 +21,7 @@ _TINY = 1e-290
 _ZERO = np.int64(0)
 
 
-@kernel
+@part
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)

@@ -23,13 +23,13 @@ OPEN, DEEP = -1, -2
 _CUTS = 16
 
 
-@kernel
+@part
 def gamma(n):
     """Return the bound on the relative error of a sum of n products, in any order."""
     return n * U / (1.0 - n * U)
 
 
-@kernel
+@part
 def centre(P, W, c):
     """Fill c with a vector that has nearly equal inner products with all p_m/|p_m|; W is work space, k by k + 1.
 
@@ -96,7 +96,7 @@ def reaches(P, W, c, tau):
     return False
 
 
-@kernel
+@part
 def below(scores, lengths, tau, size, r, T, k):
     """Whether g(tau p) is certainly at most T; scores are the computed y_i'p, size is at least |p|.
 
@@ -126,7 +126,7 @@ def cone_holds(P, scores, slot, lengths, r, T, W, c, tau):
     return holds
 
 
-@kernel
+@part
 def widest(P):
     """Return the two generators at the largest angle."""
     k = len(P)

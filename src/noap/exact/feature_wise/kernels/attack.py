@@ -5,10 +5,10 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.tighten import chord, worth
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 
-@kernel
+@part
 def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
 

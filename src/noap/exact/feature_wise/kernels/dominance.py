@@ -58,7 +58,7 @@ def above(x, m, tau):
     return count, excess
 
 
-@kernel(fastmath=True)
+@part(fastmath=True)
 def neighbours(x, m, tau):
     """Return the smallest entry above tau and the largest one below. Only a hint where to look for the next tau."""
     over, under = 1e300, -1.0
@@ -217,7 +217,7 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
     return FREE_FAILS, leading(d, m), best_measure
 
 
-@kernel
+@part
 def sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d):
     """Return the third smallest ratio in eight rows: near the Perron vector all are equal, but for the odd one."""
     row, ratios = np.empty(m), np.empty(8)
@@ -236,7 +236,7 @@ def sample(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, q, d):
     return ratios[2]
 
 
-@kernel
+@part
 def gather(row, scaled, m, few, many, guess, kept, where):
     """Keep the entries of a row that are above some edge when scaled, few to many of them; returns (how many, edge)."""
     low, high = 0.0, np.inf
@@ -268,7 +268,7 @@ def gather(row, scaled, m, few, many, guess, kept, where):
     return place, edge
 
 
-@kernel
+@part
 def leading(x, m):
     """Return the place of the largest of the first m entries, the first of them; of the first NaN if there is one."""
     top = 0
@@ -280,7 +280,7 @@ def leading(x, m):
     return top
 
 
-@kernel
+@part
 def mean(x, m):
     """Return the mean of the first m entries."""
     total = 0.0
@@ -289,7 +289,7 @@ def mean(x, m):
     return total / max(m, 1)
 
 
-@kernel
+@part
 def spread(d, base, m):
     """Return the least and the largest of d / base."""
     low, high = np.inf, 0.0

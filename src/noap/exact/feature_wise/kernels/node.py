@@ -32,7 +32,7 @@ NOWHERE = np.int64(-1)
 
 
 @kernel
-def look(
+def examine(
     A,
     rho,
     k,
@@ -48,21 +48,35 @@ def look(
     ceil,
     n_free,
     v,
+    best_v,
     g,
     S,
     W,
     fails,
+    leaf_features,
+    leaf_tests,
+    leaf_nus,
+    leaf_weights,
     warm,
     strong,
 ):
-    """Tighten and test one node; its arrays are narrowed in place.
+    """Tighten and test one node, its arrays narrowed in place, and, where one feature is missing, look at its leaves.
 
-    Returns (action, argument, n_free, distance, test, nu): what to do, on which feature (position in inc or free), how
-    many free features are left, the distance of the vector v found on the way, and the test that closed the node or
-    dropped features from it, with its nu. For BRANCH_EACH, the first n_free entries of free are the ones to try; for
-    BRANCH_FEATURE with p >= 3 the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm
-    has a row of scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, at
-    rho = 0, the action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
+    With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
+    looked at here; only the ones that stay open are left in `free`. For the proof, the leaves that closed are told in
+    leaf_features, leaf_tests, leaf_nus and leaf_weights: on the features of inc and then the leaf's own, the roots of
+    the slopes of the chords, or the leaf's own vector.
+
+    Returns (action, argument, n_free, distance, nodes, test, nu, closed): what to do, on which feature (position in inc
+    or free), how many free features are left, the distance of best_v, the best vector met (v is the node's own), how
+    many nodes were looked at, the test that closed the node or dropped features from it, with its nu, and how many
+    leaves closed. For BRANCH_EACH, the first n_free entries of free are the ones to try; for BRANCH_FEATURE with p >= 3
+    the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm has a row of scalings for
+    each test, for the dominance tests to start from and to leave behind. With `strong`, at rho = 0, the action is
+    SEMIDEFINITE where dominance fails, and S is left scaled for that test.
+
+    One function, which calls itself for the leaves: Numba makes the code of all that a kernel calls anew in each of its
+    callers, and a function on top of this one would have all of it compiled twice.
     """
     p = k - n_inc
     n = A.shape[0]
@@ -71,7 +85,7 @@ def look(
     for _ in range(3):
         closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
         if closed:
-            return DONE, -1, n_free, -1.0, NO_TEST, 0.0
+            return DONE, -1, n_free, -1.0, 1, NO_TEST, 0.0, 0
         signed = n_inc >= 2
         rest = U
         for a in range(n_inc):
@@ -92,8 +106,10 @@ def look(
         for i in range(n):
             g[i] = A[inc[0], i] / length
     distance = climb(A, rho, k, inc, n_inc, free, n_free, g, 8, v)
+    for i in range(n):
+        best_v[i] = v[i]
     if distance > 0.0 and distance * distance > T:
-        return DONE, AGAIN, n_free, distance, NO_TEST, 0.0
+        return DONE, AGAIN, n_free, distance, 1, NO_TEST, 0.0, 0
 
     # A Cholesky factorisation that succeeds is exact for a matrix within k (k + 3) ulps of the given one, relative to
     # its largest entries; the Gram entries themselves carry a few ulps of `scale`. Four times that, per unit.
@@ -140,9 +156,9 @@ def look(
             strong and test == 0 and n_free <= MOST,
         )  # fmt: skip
         if verdict == SCALED:
-            return SEMIDEFINITE, -1, n_free, distance, test, nu
+            return SEMIDEFINITE, -1, n_free, distance, 1, test, nu, 0
         if verdict == CLOSED:
-            return DONE, -1, n_free, distance, test, nu
+            return DONE, -1, n_free, distance, 1, test, nu, 0
         if verdict == FREE_FAILS and (measure < best_measure or turn == tests):
             best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
             for f in range(n_free):
@@ -152,7 +168,7 @@ def look(
     # an attack that nearly closes the node needs no narrowing: every sign to split would double the tree.
     near = best_test > 0 and best_measure <= NEAR
     if unsigned >= 0 and (best_worst < 0 or (rho > 0.0 and not near)):
-        return BRANCH_SIGN, unsigned, n_free, distance, NO_TEST, 0.0
+        return BRANCH_SIGN, unsigned, n_free, distance, 1, NO_TEST, 0.0, 0
     if best_worst >= 0:
         if p <= 2:
             kept = 0
@@ -167,7 +183,42 @@ def look(
         if p > 2:
             rank(free, ceil, n_free, best_worst, warm[best_test])
             best_worst, best_test = 0, NO_TEST  # it dropped nothing
-        return (BRANCH_EACH if p == 1 else BRANCH_FEATURE), best_worst, n_free, distance, best_test, best_nu
+        if p > 1:
+            return BRANCH_FEATURE, best_worst, n_free, distance, 1, best_test, best_nu, 0
+        leaf_inc = np.empty(k, dtype=np.int64)
+        leaf_sign = np.empty(k, dtype=np.int64)
+        leaf_lo = np.empty(k)
+        leaf_hi = np.empty(k)
+        leaf_v = np.empty(n)
+        nothing = np.empty(0, dtype=np.int64)
+        no_ceiling = np.empty(0)
+        none = len(nothing)
+        kept, closed = 0, 0
+        for f in range(n_free):
+            for a in range(n_inc):
+                leaf_inc[a], leaf_sign[a], leaf_lo[a], leaf_hi[a] = inc[a], sign[a], lo[a], hi[a]
+            leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
+            leaf_sign[n_inc] = 1 if n_inc == 0 else 0
+            verdict, again, _, found, _, leaf_test, leaf_nu, _ = examine(
+                A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, none,
+                leaf_v, leaf_v, g, S, W, fails, leaf_features, leaf_tests, leaf_nus, leaf_weights, warm, strong,
+            )  # fmt: skip
+            if found > distance:
+                distance = found
+                for i in range(n):
+                    best_v[i] = leaf_v[i]
+            if verdict != DONE or again == AGAIN:
+                free[kept], ceil[kept] = free[f], ceil[f]
+                kept += 1
+            else:
+                leaf_features[closed], leaf_tests[closed], leaf_nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
+                for a in range(k):
+                    if leaf_test == 0:
+                        leaf_weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
+                    else:
+                        leaf_weights[closed, a] = leaf_v[leaf_inc[a]]
+                closed += 1
+        return (BRANCH_EACH if kept else DONE), best_worst, kept, distance, 1 + n_free, best_test, best_nu, closed
     split, widest = -1, 0.0
     for a in range(n_inc):
         if hi[a] - lo[a] <= 1e-8 * hi[a]:
@@ -183,7 +234,7 @@ def look(
         for a in range(n_inc):
             if hi[a] - lo[a] > widest:
                 split, widest = a, hi[a] - lo[a]
-    return BRANCH_INTERVAL, split, n_free, distance, NO_TEST, 0.0
+    return BRANCH_INTERVAL, split, n_free, distance, 1, NO_TEST, 0.0, 0
 
 
 @kernel
@@ -199,85 +250,3 @@ def rank(free, ceil, n_free, first, weight):
                     top = f
         free[place], free[top] = free[top], free[place]
         ceil[place], ceil[top] = ceil[top], ceil[place]
-
-
-@kernel
-def examine(
-    A,
-    rho,
-    k,
-    T,
-    scale,
-    g_best,
-    inc,
-    sign,
-    lo,
-    hi,
-    n_inc,
-    free,
-    ceil,
-    n_free,
-    v,
-    best_v,
-    g,
-    S,
-    W,
-    fails,
-    leaf_features,
-    leaf_tests,
-    leaf_nus,
-    leaf_weights,
-    warm,
-    strong,
-):
-    """Look at a node and, where one feature is missing, at its leaves.
-
-    With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
-    looked at here; only the ones that stay open are left in `free`. For the proof, the leaves that closed are told in
-    leaf_features, leaf_tests, leaf_nus and leaf_weights: on the features of inc and then the leaf's own, the roots of
-    the slopes of the chords, or the leaf's own vector.
-
-    Fills v with the node's own vector and best_v with the best one met. Returns (action, argument, n_free, distance of
-    best_v, nodes looked at, test, nu, closed leaves).
-    """
-    action, argument, n_free, distance, test, nu = look(
-        A, rho, k, T, scale, g_best, inc, sign, lo, hi, n_inc, free, ceil, n_free, v, g, S, W, fails, warm, strong
-    )
-    for i in range(A.shape[0]):
-        best_v[i] = v[i]
-    if action != BRANCH_EACH:
-        return action, argument, n_free, distance, 1, test, nu, 0
-    leaf_inc = np.empty(k, dtype=np.int64)
-    leaf_sign = np.empty(k, dtype=np.int64)
-    leaf_lo = np.empty(k)
-    leaf_hi = np.empty(k)
-    leaf_v = np.empty(A.shape[0])
-    nothing = np.empty(0, dtype=np.int64)
-    no_ceiling = np.empty(0)
-    none = len(nothing)
-    kept, closed = 0, 0
-    for f in range(n_free):
-        for a in range(n_inc):
-            leaf_inc[a], leaf_sign[a], leaf_lo[a], leaf_hi[a] = inc[a], sign[a], lo[a], hi[a]
-        leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
-        leaf_sign[n_inc] = 1 if n_inc == 0 else 0
-        verdict, again, _, found, leaf_test, leaf_nu = look(
-            A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, none,
-            leaf_v, g, S, W, fails, warm, strong,
-        )  # fmt: skip
-        if found > distance:
-            distance = found
-            for i in range(A.shape[0]):
-                best_v[i] = leaf_v[i]
-        if verdict != DONE or again == AGAIN:
-            free[kept], ceil[kept] = free[f], ceil[f]
-            kept += 1
-        else:
-            leaf_features[closed], leaf_tests[closed], leaf_nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
-            for a in range(k):
-                if leaf_test == 0:
-                    leaf_weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
-                else:
-                    leaf_weights[closed, a] = leaf_v[leaf_inc[a]]
-            closed += 1
-    return (BRANCH_EACH if kept else DONE), argument, kept, distance, 1 + n_free, test, nu, closed

@@ -94,7 +94,7 @@ def ball(Y, m, p, t):
     return t
 
 
-@kernel
+@part
 def factors(N, R, m, p, t, P):
     """Whether N + R - (p - 1) t I has a Cholesky factor, R without its diagonal.
 

@@ -197,7 +197,7 @@ def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     first = values[n_inc - 1] * (1.0 + 1e-10)
     second = values[n_inc - 2] + 1e-10 * values[n_inc - 1]
     target = T - betas - rest
-    if target <= second or first <= second:
+    if target <= second or first <= second or not first > 0.0:
         return 0.0
     share = (target - second) / (first - second)
     if share <= 0.0 or share >= 1.0:

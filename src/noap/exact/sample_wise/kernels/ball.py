@@ -16,7 +16,7 @@ import numpy as np
 from noap.runtime.kernels import kernel, part
 
 
-@kernel
+@part
 def shrink(terms):
     """Factor by which a computed N^2 must undercut rho^2 so that the exact one does not exceed it.
 
@@ -26,7 +26,7 @@ def shrink(terms):
     return 1.0 - 3e-16 * (terms + 8)
 
 
-@kernel
+@part
 def largest(e, n_inc, p, top):
     """Fill `top` with the p largest magnitudes among e[n_inc:], in falling order; returns how many there are."""
     held = 0

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from noap.exact.sample_wise.kernels.ball import project, project_rows, squared_norm
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 # Directions that join in one round at most, and the share of all weight that they start with.
 MOST_NEW, SHARE = 8, 0.1
@@ -74,7 +74,7 @@ def climb(M, n_inc, p, place, value, size, g):
     return size, energy
 
 
-@kernel
+@part
 def same(place, size, places, sizes, m):
     """Position of an attacker with the same support, or -1."""
     for a in range(m):
