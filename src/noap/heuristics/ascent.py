@@ -97,10 +97,7 @@ def compile_ascent(problem: Problem) -> float:
         for _ in ascent(Problem(X, k=2, adversary=FeatureWise(0.1)), np.random.default_rng(0)):
             pass
 
-    entries = (
-        kernels.exchange, kernels.climb, kernels.refine, kernels.start_at_features, kernels.start_at_directions,
-        kernels.orthonormalise,
-    )  # fmt: skip
+    entries = (kernels.exchange, kernels.climb, kernels.refine, kernels.start, kernels.orthonormalise)
     return compile_once(entries, "ascent", trial)
 
 

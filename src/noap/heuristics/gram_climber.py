@@ -62,18 +62,18 @@ class GramClimber:
     def starts(self, rng: np.random.Generator) -> Iterator[MeasuredVectors]:
         """Yield starts from single features, then from leading and random directions."""
         features = strongest_features(self.adversary, self.column_norms)
-        yield self._started(self._kernels.start_at_features, features)
+        yield self._started(features, np.empty((0, len(self.column_norms))))
         directions = rng.standard_normal((_LEADING + _RANDOM, len(self.column_norms)))
         leading = directions[:_LEADING]
         for _ in range(_POWERS):  # subspace iteration
             leading[:] = leading @ self._covariance
             self._kernels.orthonormalise(leading)
-        yield self._started(self._kernels.start_at_directions, directions)
+        yield self._started(features[:0], directions)
 
-    def _started(self, start: object, seeds: IntArray | FloatArray) -> MeasuredVectors:
-        m = len(seeds)
+    def _started(self, features: IntArray, directions: FloatArray) -> MeasuredVectors:
+        m = len(features) + len(directions)
         indices, weights, distances = np.zeros((m, self.k), dtype=np.int64), np.zeros((m, self.k)), np.empty(m)
-        start(self._covariance, self._rho, seeds, _ROUNDS, indices, weights, distances)  # type: ignore[operator]
+        self._kernels.start(self._covariance, self._rho, features, directions, _ROUNDS, indices, weights, distances)
         return MeasuredVectors(Batch(indices, weights), distances)
 
     def climb(self, candidates: MeasuredVectors, count: int, max_steps: int) -> MeasuredVectors:

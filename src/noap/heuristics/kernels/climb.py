@@ -112,34 +112,30 @@ def orthonormalise(rows):
 
 
 @kernel
-def start_at_features(S, rho, features, rounds, positions, weights, distances):
-    """Start from each feature j: the pull of e_j is row j of S over |a_j|."""
+def start(S, rho, features, directions, rounds, positions, weights, distances):
+    """Start from each feature j, whose pull is row j of S over |a_j|, then from the k largest entries of directions.
+
+    One function for both: Numba makes the code of all that a kernel calls anew in each of its callers.
+    """
     k, d = positions.shape[1], S.shape[0]
     taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
     block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
-    for m in range(features.shape[0]):
-        row = S[features[m]]
-        length = math.sqrt(row[features[m]])
-        for j in range(d):
-            loadings[j] = row[j] / length
+    for m in range(positions.shape[0]):
         distances[m] = 0.0
+        if m < features.shape[0]:
+            row = S[features[m]]
+            length = math.sqrt(row[features[m]])
+            for j in range(d):
+                loadings[j] = row[j] / length
+        else:
+            for j in range(d):
+                loadings[j] = directions[m - features.shape[0], j]
+            if not (
+                follow(loadings, 0.0, taken, positions[m], weights[m], magnitudes) > 0.0
+                and pull(S, positions[m], weights[m], loadings) > 0.0
+            ):
+                continue
         if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
-            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
-
-
-@kernel
-def start_at_directions(S, rho, directions, rounds, positions, weights, distances):
-    """Start from the k largest entries of each direction."""
-    k, d = positions.shape[1], S.shape[0]
-    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
-    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
-    for m in range(directions.shape[0]):
-        distances[m] = 0.0
-        if (
-            follow(directions[m], 0.0, taken, positions[m], weights[m], magnitudes) > 0.0
-            and pull(S, positions[m], weights[m], loadings) > 0.0
-            and follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0
-        ):
             distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 

@@ -94,6 +94,19 @@ def same(place, size, places, sizes, m):
     return -1
 
 
+@part
+def smallest(x, count, places):
+    """Fill `places` with those of the `count` smallest entries, in rising order; of equal ones the first is first."""
+    for j in range(len(x)):
+        place = min(j, count)
+        while place > 0 and x[places[place - 1]] > x[j]:
+            if place < count:
+                places[place] = places[place - 1]
+            place -= 1
+        if place < count:
+            places[place] = j
+
+
 @kernel
 def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     """Add a few directions above `floor`, found by climbing from the attackers and the largest diagonals.
@@ -114,7 +127,9 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     diagonal = np.empty(cols - n_inc)
     for j in range(n_inc, cols):
         diagonal[j - n_inc] = -M[j, j]
-    order = np.argsort(diagonal) if p > 0 else np.zeros(1, dtype=np.int64)
+    order, ranked = np.empty(starts, dtype=np.int64), np.empty(m + starts, dtype=np.int64)
+    if p > 0:
+        smallest(diagonal, starts, order)
     best = 0.0
     for s in range(m + starts):
         if s < m:
@@ -142,7 +157,8 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
             found_value[s, c] = value[c]
         best = max(best, energy)
     added = 0
-    for s in np.argsort(found):
+    smallest(found, m + starts, ranked)
+    for s in ranked:
         if -found[s] < floor or added == MOST_NEW:
             break
         twin = same(found_place[s], found_size[s], places, sizes, m)
