@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.linalg.types import FloatArray
-from noap.proofs.parts import all_finite
+from noap.proofs.parts import unusable_array
 
 __all__ = ["GIVEN", "SOFT", "RelaxationProof"]
 
@@ -44,12 +44,9 @@ class RelaxationProof:
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features, None if nothing."""
-        for name, kind in _TYPES.items():
-            array = getattr(self, name)
-            if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == kind):
-                return f"array {name!r} is of the wrong type"
-            if array.dtype.kind == "f" and not all_finite(array):
-                return f"array {name!r} has entries that are not finite"
+        reason = unusable_array(self, _TYPES)
+        if reason is not None:
+            return reason
         m = len(self.features)
         if m and (int(self.features.max()) >= d or (np.diff(self.features.astype(np.int64)) <= 0).any()):
             return "its features are not an increasing list"
