@@ -17,7 +17,8 @@ __all__ = ["kernel", "part", "reached_from", "watched"]
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function that Python calls, on first use; kept in Numba's cache."""
-    made: Any = njit(**{"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"} | options)
+    shared: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+    made: Any = njit(**shared | options)
     return made if function is None else made(function)
 
 
