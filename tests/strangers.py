@@ -52,7 +52,7 @@ class Spectral(GramAdversary):
     def rescaled(self, factor):
         return replace(self, rho=factor * self.rho)
 
-    def live_features(self, column_norms):
+    def kept_features(self, column_norms):
         return column_norms > 0
 
 
@@ -96,11 +96,11 @@ class HalfBox(Adversary):
     def rescaled(self, factor):
         return HalfBox(factor * self.rho)
 
-    def live_features(self, column_norms):
-        return self._inner.live_features(column_norms)
+    def kept_features(self, column_norms):
+        return self._inner.kept_features(column_norms)
 
-    def live_samples(self, row_top_k_norms):
-        return self._inner.live_samples(row_top_k_norms)
+    def kept_samples(self, row_top_k_norms):
+        return self._inner.kept_samples(row_top_k_norms)
 
 
 class FeatureWise(noap.FeatureWise):
@@ -112,7 +112,7 @@ class FeatureWise(noap.FeatureWise):
     def shrink(self, loadings):
         return np.sign(loadings) * np.maximum(np.abs(loadings) - 0.5 * self.rho, 0.0)
 
-    def live_features(self, column_norms):
+    def kept_features(self, column_norms):
         return column_norms > 0.5 * self.rho
 
 
@@ -125,7 +125,7 @@ class SampleWise(noap.SampleWise):
     def respond(self, scores):
         return units(scores)
 
-    def live_samples(self, row_top_k_norms):
+    def kept_samples(self, row_top_k_norms):
         return row_top_k_norms > 0
 
 

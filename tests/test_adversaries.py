@@ -154,16 +154,16 @@ def test_f4_screened_features_and_samples_do_not_matter(seed, share):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((7, 5)) * rng.uniform(0.2, 2, 5)
     feature = noap.FeatureWise(share * column_norms(X).max())
-    live = feature.live_features(column_norms(X))
-    assert live.any()
+    kept = feature.kept_features(column_norms(X))
+    assert kept.any()
     for _ in range(20):
         v = sparse_unit(rng, 5, 3)
-        kept = v * live
-        length = np.linalg.norm(kept)
-        # Dropping the dead part and normalising never lowers the value.
-        assert feature.value(X, v) <= (feature.value(X, kept / length) if length > 0 else 0.0) + 1e-12
+        left = v * kept
+        length = np.linalg.norm(left)
+        # Dropping what screening rules out and normalising never lowers the value.
+        assert feature.value(X, v) <= (feature.value(X, left / length) if length > 0 else 0.0) + 1e-12
     sample = noap.SampleWise(share * row_top_k_norms(X, 2).max())
-    rows = sample.live_samples(row_top_k_norms(X, 2))
+    rows = sample.kept_samples(row_top_k_norms(X, 2))
     v = sparse_unit(rng, 5, 2)
     assert sample.value(X, v) * 7 == pytest.approx(sample.value(X[rows], v) * rows.sum(), abs=1e-12)
 

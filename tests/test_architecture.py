@@ -70,21 +70,21 @@ def table_under(heading):
 
 # From the bottom up; packages of one layer that a bar separates do not import each other.
 LAYERS = [[re.findall(r"`(\w+)`", part) for part in row[0].split(r"\|")] for row in table_under("The layers")]
-RANK = {room: level for level, parts in enumerate(LAYERS) for part in parts for room in part}
-APART = [{room for part in parts for room in part} for parts in LAYERS if len(parts) > 1]
+RANK = {package: level for level, parts in enumerate(LAYERS) for part in parts for package in part}
+APART = [{package for part in parts for package in part} for parts in LAYERS if len(parts) > 1]
 # What the checker may use beside its own files.
 CHECKER = [
     name for row in table_under("What the checker may import") for name in re.findall(r"`noap\.([\w.]+)`", row[0])
 ]
 
 
-def room_of(path):
+def package_of(path):
     first = path.relative_to(SOURCE).parts[0]
     return first.removesuffix(".py")
 
 
 def test_the_page_knows_every_package():
-    assert {room_of(path) for path in SOURCE.rglob("*.py")} - {"__init__"} == set(RANK)
+    assert {package_of(path) for path in SOURCE.rglob("*.py")} - {"__init__"} == set(RANK)
 
 
 def test_the_page_names_files_that_are_there():
@@ -98,18 +98,18 @@ def test_the_page_names_files_that_are_there():
 
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda p: str(p.relative_to(SOURCE)))
 def test_layers(path):
-    room = room_of(path)
+    package = package_of(path)
     names = imports(path)
-    if room != "__init__":
+    if package != "__init__":
         for name in names:
             if name.startswith("noap."):
                 other = name.split(".")[1]
                 # `import noap` itself is the facade, for the layers above it.
-                if other in RANK and other != room:
-                    beside = RANK[other] == RANK[room] and not any({room, other} <= apart for apart in APART)
-                    assert RANK[other] < RANK[room] or beside, f"{room} imports {other}"
+                if other in RANK and other != package:
+                    beside = RANK[other] == RANK[package] and not any({package, other} <= apart for apart in APART)
+                    assert RANK[other] < RANK[package] or beside, f"{package} imports {other}"
         if "noap" in names:
-            assert RANK[room] > RANK["solving"], f"{room} imports the facade"
+            assert RANK[package] > RANK["solving"], f"{package} imports the facade"
     roots = {name.split(".")[0] for name in names}
     where = path.relative_to(SOURCE).as_posix()
     if roots & set(SOLVERS):
@@ -117,13 +117,13 @@ def test_layers(path):
     if "numba" in roots:
         assert path.parent.name == "kernels" or where == "runtime/kernels.py"
     if roots & {"matplotlib", "plotly"}:
-        assert room in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
+        assert package in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
     if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):
-        assert room == "estimator"
-    if room == "measuring":  # what is measured is no business of those who measure
+        assert package == "estimator"
+    if package == "measuring":  # what is measured is no business of those who measure
         ours = {name for name in names if name.startswith("noap")}
         assert all(name.startswith(("noap._version", "noap.runtime.files", "noap.measuring")) for name in ours), ours
-    if room == "theory":
+    if package == "theory":
         assert not {name for name in names if name.startswith("noap.")} - {
             name for name in names if name.startswith(("noap.theory", "noap.errors", "noap.linalg"))
         }

@@ -32,9 +32,9 @@ def climbers(X, k, adversary):
     return problem, found
 
 
-def check(problem, leaders):
+def check(problem, vectors):
     """The distances are those of the vectors, by the closed form of the adversary, and the vectors are feasible."""
-    for indices, weights, distance in zip(leaders.batch.indices, leaders.batch.weights, leaders.distances, strict=True):
+    for indices, weights, distance in zip(vectors.batch.indices, vectors.batch.weights, vectors.distances, strict=True):
         assert (np.diff(indices) > 0).all()
         assert np.linalg.norm(weights) == pytest.approx(1)
         v = np.zeros(problem.n_features)
@@ -56,7 +56,7 @@ def test_no_step_goes_down(kind, seed, rho, k):
                 reached = climber.climb(alive[[i]], 1, 1)
                 check(problem, reached)
                 assert (reached.distances >= alive.distances[i] - 1e-12).all()
-                for one in climber.settled(reached[:1]).distances if len(reached) else ():
+                for one in climber.to_fixed_point(reached[:1]).distances if len(reached) else ():
                     assert one >= reached.distances[0] - 1e-12
 
 
@@ -72,9 +72,9 @@ def test_no_support_comes_back_twice_and_exchanges_change_one_feature(kind):
             check(problem, reached)
             came += [frozenset(np.flatnonzero(row)) for row in reached.batch.dense(12)]
         assert len(set(came)) == len(came)
-        leader = reached.best(1)
-        home = set(np.flatnonzero(leader.batch.dense(12)[0]))
-        candidates = climber.exchanges(leader)
+        vector = reached.best(1)
+        home = set(np.flatnonzero(vector.batch.dense(12)[0]))
+        candidates = climber.exchanges(vector)
         candidates = candidates[np.flatnonzero(candidates.distances > 0)]
         assert len(candidates)
         check(problem, candidates)
@@ -86,7 +86,7 @@ def test_no_support_comes_back_twice_and_exchanges_change_one_feature(kind):
 def test_stages_never_lose_the_leader(kind):
     rng = np.random.default_rng(5)
     for climber in climbers(rng.standard_normal((40, 30)), 4, kind(1.0))[1]:
-        values = [leaders.distances[0] for leaders in search(climber, 4, rng, Funnel(keep=8, polish=3))]
+        values = [vectors.distances[0] for vectors in search(climber, 4, rng, Funnel(keep=8, polish=3))]
         assert len(values) > 4
         assert (np.diff(values) >= -1e-12).all()
 

@@ -226,7 +226,7 @@ def test_part_of_a_covariance_needs_no_second_opinion():
 @pytest.mark.parametrize("large", [True, False])
 def test_the_shift_is_proved_and_not_wasteful(large, monkeypatch):
     if large:
-        monkeypatch.setattr(outward, "_LARGE", 0)  # the other door to LAPACK
+        monkeypatch.setattr(outward, "_LARGE", 0)  # the other way to LAPACK
     rng = np.random.default_rng(4)
     for trial in range(60):
         S = indefinite(rng, trial % 6) if trial % 3 else correlations(3, int(rng.integers(2, 9)), trial)

@@ -1,4 +1,4 @@
-"""Every Python snippet in the documents runs, and prints what the document says it prints."""
+"""The documents: snippets run and print what they say, lines are short, and the files they name are there."""
 
 import contextlib
 import io
@@ -13,6 +13,47 @@ SNIPPETS = [
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
 ]
+# Written by hand: the others are made by `noap bench` and `noap reproduce`.
+PAGES = [
+    path
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+    if not path.relative_to(ROOT).as_posix().startswith(("docs/benchmarks", "docs/reproduction", "docs/_executed"))
+]
+WIDEST = 120
+
+
+def prose(text):
+    """Yield the lines of a document, with their numbers, that are neither of a table nor of code."""
+    fenced, blank, code = False, True, False
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        # Code is set off by four spaces after a blank line, and goes on while lines are indented.
+        code = line.startswith("    ") and (blank or code)
+        blank = not line.strip()
+        if not (fenced or code or line.startswith("|")):
+            yield number, line
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_lines_are_short(path):
+    long = [number for number, line in prose(path.read_text(encoding="utf-8")) if len(line) > WIDEST]
+    assert not long, f"{path.name} has lines of more than {WIDEST} characters: {long}"
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_that_are_named_are_there(path):
+    known = [
+        file.as_posix() for folder in ("src", "tests", "benchmarks", "docs") for file in (ROOT / folder).rglob("*.py")
+    ]
+    for name in re.findall(r"`([\w/]+\.py)`", path.read_text(encoding="utf-8")):
+        assert any(file.endswith(f"/{name}") for file in known), f"{path.name} names {name}"
+
+
+def test_long_lines_of_prose_are_noticed():
+    long = "x" * (WIDEST + 1)
+    text = f"{long}\n| {long} |\n\n    {long}\n\n- a\n    {long}\n```\n{long}\n```\n{long}\n"
+    assert [number for number, line in prose(text) if len(line) > WIDEST] == [1, 7, 11]
 
 
 @pytest.mark.parametrize("snippet", SNIPPETS)

@@ -76,7 +76,7 @@ def test_columns_that_vanish_when_squared_are_still_there():
     X = np.array([[1.0, 1e-170], [0.0, 0.0]])
     norms = np.array([1.0, 0.0])
     assert longer_columns(X, norms, 0.0).tolist() == [True, True]
-    assert noap.Problem(X, k=1, adversary=noap.NoAdversary()).live_features.tolist() == [True, True]
+    assert noap.Problem(X, k=1, adversary=noap.NoAdversary()).kept_features.tolist() == [True, True]
 
 
 def test_the_longest_is_found_among_ties():

@@ -22,7 +22,7 @@ from noap.linalg.types import FloatArray
 from noap.metrics import gap as relative_gap
 from noap.result import Result
 from noap.solving import solve
-from noap.ties import settled
+from noap.ties import break_ties
 
 __all__ = ["RobustSparsePCA"]
 
@@ -343,7 +343,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         if c:
             note = f"Value and bound are those of the data that deflation='{self.deflation}' leaves."
             result = dataclasses.replace(result, messages=(*result.messages, note))
-        return settled(result)
+        return break_ties(result)
 
     def _sizes(self, d: int) -> tuple[int, int]:
         k = min(as_sparsity(self.k, sys.maxsize), d)

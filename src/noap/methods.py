@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.adversaries.base import vector_of
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem
@@ -89,6 +90,29 @@ def _run_exact(problem: Problem, controls: Controls, limits: Limits) -> Result:
     from noap.exact.prove import proved_result  # loads Numba
 
     return proved_result(problem, controls, v, limits)
+
+
+def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
+    require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
+    return Limits.checked(None, None, certificate).keep_proof
+
+
+def _run_relaxation(problem: Problem, controls: Controls, keep_proof: bool) -> Result:
+    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
+    from noap.exact.relaxation.bound import relax  # loads what is only needed here
+
+    outcome = relax(problem, controls, v, keep_proof)
+    return Result(
+        problem,
+        "relaxation",
+        outcome.v,
+        bound=outcome.bound,
+        bound_proof="rigorous",
+        limit=outcome.limit,
+        seconds=controls.seconds,
+        asked_gap=controls.gap,
+        proof=outcome.proof,
+    )
 
 
 @dataclass(frozen=True)
@@ -177,5 +201,6 @@ METHODS: dict[str, Callable[[], Method]] = {
     "mip-r": _mip_r,
     "ascent": lambda: Method(("keep", "polish", "max_steps"), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm),
+    "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
     "spca": lambda: Method(_POWER, _check_spca, _run_spca),
 }

@@ -293,20 +293,20 @@ class Problem:
         return float(self.column_norms.max()) ** 2 / self.n_samples
 
     @property
-    def live_features(self) -> BoolArray:
+    def kept_features(self) -> BoolArray:
         """Mask of the features that can be non-zero in an optimum of positive value; no rounding decides it."""
         floor = self.adversary.feature_floor
         if self.X is not None:
             return longer_columns(self.X, self.column_norms, floor)
-        live = self.column_norms > floor
+        kept = self.column_norms > floor
         near = unsure(self.column_norms, floor, 1)
-        live[near] = covariance_exceeds(np.diag(self.covariance)[near], self.n_samples, floor)
-        return live
+        kept[near] = covariance_exceeds(np.diag(self.covariance)[near], self.n_samples, floor)
+        return kept
 
     @property
-    def live_samples(self) -> BoolArray:
+    def kept_samples(self) -> BoolArray:
         """Mask of the samples that can contribute to an optimum; no rounding decides it."""
-        X = self.samples("live_samples")
+        X = self.samples("kept_samples")
         return longer_samples(X, self.k, self.row_top_k_norms, self.adversary.sample_floor)
 
     @property
@@ -319,9 +319,9 @@ class Problem:
             return False
         if self.X is None:
             return not covariance_exceeds(self._largest_entry, self.n_samples, self.adversary.feature_floor)[0]
-        if not self.live_features.any():
+        if not self.kept_features.any():
             return True
-        return not self.adversary.gram_suffices and not self.live_samples.any()
+        return not self.adversary.gram_suffices and not self.kept_samples.any()
 
     @property
     def rho_max(self) -> float:

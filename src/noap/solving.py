@@ -35,6 +35,8 @@ def solve(
     method : str
         "exact": branch and bound with rigorous bounds for the whole problem.
         "mip", "mip-r": the paper's mixed-integer programs, corrected and strengthened, on an open solver.
+        "relaxation": a rigorous bound in polynomial time, from the convex relaxation in the l1 norm of v, and a vector
+        that is worth at least bound/k. Without an adversary or against FeatureWise.
         "ascent": monotone alternating ascent from many starts, then swaps.
         "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
         blind to the adversary.
@@ -49,6 +51,7 @@ def solve(
     **options
         Those of the method; an unknown one is an error that lists the known ones.
         exact: node_limit, memory_limit (megabytes), certificate (whether to keep the proof; True unless you say so).
+        relaxation: certificate.
         mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
         as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.

@@ -9,7 +9,7 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Result
 
-__all__ = ["lowest_tie", "settled"]
+__all__ = ["break_ties", "lowest_tie"]
 
 # Distances that agree to this share of themselves, or of the largest column, are one number as far as rounding lets
 # anyone tell.
@@ -18,7 +18,7 @@ _SAME, _ROUNDING = 5e-13, 4e-15
 _CLOSE = 1e-9
 
 
-def settled(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
+def break_ties(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
     """Return the result with ties given to the lowest index and a message about them, and the pairs (kept, tied)."""
     v, pairs = lowest_tie(result.problem, result.v)
     notes = []

@@ -1,8 +1,8 @@
-"""Honest certificates for the liars to start from."""
+"""Honest certificates for the tests to tamper with."""
 
 import numpy as np
 import pytest
-from liar import Honest
+from tampering import Honest
 
 from noap.proofs.feature_wise import (
     ATTACK,

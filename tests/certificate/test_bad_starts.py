@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from liar import claiming
+from tampering import claiming
 
 import judge
 import noap

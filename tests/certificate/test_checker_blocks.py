@@ -5,11 +5,11 @@ from itertools import combinations
 import numpy as np
 from rational import exact
 
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.kernels import semidefinite as semidefinite_kernels
 from noap.checker.feature_wise.kernels import test as test_kernels
-from noap.checker.limits import Limits
 
-NEVER = Limits().clock
+NEVER = Allowance().clock
 
 
 def exactly_definite(S, p):

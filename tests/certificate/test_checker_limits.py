@@ -9,16 +9,16 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from liar import edited, sentence
 from sample_cases import with_proof
+from tampering import edited, sentence
 
 import noap
-from noap.checker import limits
+from noap.checker import allowance
+from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels import semidefinite as semidefinite_kernels
 from noap.checker.feature_wise.kernels import test as test_kernels
 from noap.checker.feature_wise.kernels import tighten as tighten_kernels
-from noap.checker.limits import Limits, OutOfLimits
 from noap.checker.sample_wise.data import SampleData
 from noap.checker.sample_wise.kernels import attack as sample_kernels
 from noap.checker.sample_wise.kernels import cones as cone_kernels
@@ -38,7 +38,7 @@ MEGABYTE = 1_000_000
 def looks(monkeypatch):
     """A clock that moves on by a second whenever someone looks at it; what it shows next."""
     ticks = itertools.count()
-    monkeypatch.setattr(limits.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(allowance.time, "perf_counter", lambda: float(next(ticks)))
     return lambda: next(ticks)
 
 
@@ -119,21 +119,21 @@ def kernels():
 
 @pytest.mark.parametrize(("name", "call"), list(kernels()), ids=lambda x: x if isinstance(x, str) else "")
 def test_no_kernel_goes_on_or_proves_anything_when_time_is_up(name, call, looks):
-    assert call(Limits().clock)
+    assert call(Allowance().clock)
     # Someone who looks at the clock after every step, but has all the time there is.
-    patient = Limits(1e9)
-    patient.clock[limits.STRIDE] = 0.0
+    patient = Allowance(1e9)
+    patient.clock[allowance.STRIDE] = 0.0
     before = looks()
     assert call(patient.clock)
     assert looks() - before - 1 >= 1
-    hurried = Limits(1)
-    hurried.clock[limits.STRIDE] = 0.0
+    hurried = Allowance(1)
+    hurried.clock[allowance.STRIDE] = 0.0
     before = looks()
     assert not call(hurried.clock)
     # It returned at the first look, which came too late.
     assert looks() - before - 1 == 1
-    with pytest.raises(OutOfLimits, match="could not be proved within 1 seconds"):
-        hurried.settle()
+    with pytest.raises(OutOfAllowance, match="could not be proved within 1 seconds"):
+        hurried.check_kernel()
 
 
 @pytest.mark.parametrize("make", [GramData.of, SampleData.of])
@@ -141,9 +141,9 @@ def test_the_clock_is_looked_at_while_the_data_are_read(make, looks, monkeypatch
     X = np.random.default_rng(2).standard_normal((20_000, 5))
     problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.0))
     assert make(problem) is not None
-    monkeypatch.setattr(limits, "_STRIDE", 1.0)
-    with pytest.raises(OutOfLimits, match="within 2 seconds"):
-        make(problem, Limits(2))
+    monkeypatch.setattr(allowance, "_STRIDE", 1.0)
+    with pytest.raises(OutOfAllowance, match="within 2 seconds"):
+        make(problem, Allowance(2))
 
 
 def test_only_the_asked_look_at_the_clock(looks):
@@ -314,7 +314,7 @@ def test_the_checker_computes_nothing_with_the_solvers_code(adversary, monkeypat
 
     for name in ("column_norms", "columns", "gram", "row_top_k_norms", "scores"):
         monkeypatch.setattr(products, name, forbidden)
-    for name in ("value", "attack", "rho_max", "live_features", "live_samples"):
+    for name in ("value", "attack", "rho_max", "kept_features", "kept_samples"):
         if hasattr(type(adversary), name):
             monkeypatch.setattr(type(adversary), name, forbidden)
     assert noap.verify(problem, certificate).ok

@@ -5,10 +5,10 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from liar import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced, sentence
+from tampering import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced, sentence
 
 import noap
-from noap.checker import limits
+from noap.checker import allowance
 from noap.checker.feature_wise import prover as gram_prover
 from noap.checker.feature_wise.prover import GramProver
 from noap.checker.sample_wise import check as sample_check
@@ -41,7 +41,7 @@ def looks(monkeypatch):
 def ticking(monkeypatch):
     """A clock that moves on by a second whenever someone looks at it."""
     ticks = itertools.count()
-    monkeypatch.setattr(limits.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(allowance.time, "perf_counter", lambda: float(next(ticks)))
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ from awkward import MATRICES
 
 import judge
 import noap
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels import tighten as kernels
-from noap.checker.limits import Limits
 from noap.proofs.certificate import Certificate
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
@@ -93,7 +93,7 @@ def test_tiny_columns_that_overflow_say_nothing():
         free, ceil = np.array([0]), data.norms[:1].copy()
         closed, n_free = kernels.tighten(
             data.A, data.eps, data.top, data.r_lo, 0.4 * float(data.A[0, 0]), 1,
-            inc, sign, lo, hi, 2, free, ceil, 1, Limits().clock,
+            inc, sign, lo, hi, 2, free, ceil, 1, Allowance().clock,
         )  # fmt: skip
         assert not closed
         assert n_free == 1

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import noap
-from noap.checker.limits import Limits
+from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.check import check_samples
 from noap.checker.sample_wise.data import SampleData
 from noap.checker.sample_wise.kernels import attack as checker
 from noap.checker.sample_wise.kernels import cones as checker_cones
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.cones import Cones
-from noap.exact.sample_wise.instance import reduce
+from noap.exact.sample_wise.instance import SampleInstance
 from noap.exact.sample_wise.kernels.cones import bound_of
 from noap.exact.sample_wise.kernels.supports import COMPLETE, list_supports
 from noap.exact.sample_wise.tree import Tree
@@ -64,8 +64,8 @@ def test_a_sample_that_is_no_number_stays():
 
 def test_a_bound_that_is_no_number_is_none():
     problem = noap.Problem(np.eye(4) * 2, k=2, adversary=noap.SampleWise(1.0))
-    live = reduce(problem)
-    tree = Tree(live, Controls.checked(1e-4, None, 0, False), live.inside(np.eye(4)[0]), False)
+    instance = SampleInstance.of(problem)
+    tree = Tree(instance, Controls.checked(1e-4, None, 0, False), instance.inside(np.eye(4)[0]), False)
     root = tree.open[0]
     tree.push(NAN, root.inc, root.free, root.p, root.attack, 0)
     assert tree.bound == math.inf
@@ -76,34 +76,34 @@ def test_a_bound_that_is_no_number_is_none():
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
 def test_the_checker_closes_nothing(p):
     M, inc, free = 0.1 * np.eye(5), np.arange(1), np.arange(1, 5)
-    assert checker.closes(M, 0.0, inc, free, p, 1.0, 10**6, Limits().clock) >= 0
-    assert checker.closes(M, 0.0, inc, free, p, NAN, 10**6, Limits().clock) < 0
-    assert checker.closes(M, NAN, inc, free, p, 1.0, 10**6, Limits().clock) < 0
+    assert checker.closes(M, 0.0, inc, free, p, 1.0, 10**6, Allowance().clock) >= 0
+    assert checker.closes(M, 0.0, inc, free, p, NAN, 10**6, Allowance().clock) < 0
+    assert checker.closes(M, NAN, inc, free, p, 1.0, 10**6, Allowance().clock) < 0
     for i in range(5):
         for j in range(i + 1):
             if i == j or p > 1 or j == 0:
                 bad = M.copy()
                 bad[i, j] = bad[j, i] = NAN
-                assert checker.closes(bad, 0.0, inc, free, p, 1.0, 10**6, Limits().clock) < 0
+                assert checker.closes(bad, 0.0, inc, free, p, 1.0, 10**6, Allowance().clock) < 0
 
 
 def test_the_checkers_lengths_and_cones_hold_nothing():
     Y = np.array([[0.1, 0.2], [0.2, -0.1], [0.1, 0.1]])
-    assert checker_cones.cones_hold(Y, 1.0, 1e-6, 100, 8, Limits().clock) > 0
+    assert checker_cones.cones_hold(Y, 1.0, 1e-6, 100, 8, Allowance().clock) > 0
     for i in range(3):
         for j in range(2):
             bad = Y.copy()
             bad[i, j] = NAN
             assert np.isnan(checker.lengths_up(bad, 0, 1)[i])
             assert np.isnan(checker.lengths_up(bad, 1, 1)[i])
-            assert checker_cones.cones_hold(bad, 1.0, 1e-6, 100, 8, Limits().clock) < 0
-    assert checker_cones.cones_hold(2 * np.eye(2), 1.0, NAN, 100, 8, Limits().clock) < 0
+            assert checker_cones.cones_hold(bad, 1.0, 1e-6, 100, 8, Allowance().clock) < 0
+    assert checker_cones.cones_hold(2 * np.eye(2), 1.0, NAN, 100, 8, Allowance().clock) < 0
 
 
 def test_the_lengths_of_samples_prove_nothing_about_no_number():
     problem = noap.Problem(np.eye(3) * 2, k=2, adversary=noap.SampleWise(1.0))
     data = SampleData.of(problem)
-    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Limits()) is None
-    assert check_samples(data, 2, SampleProof.trivial(), NAN, Limits()) is not None
+    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Allowance()) is None
+    assert check_samples(data, 2, SampleProof.trivial(), NAN, Allowance()) is not None
     data.Y[0, 0] = NAN
-    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Limits()) is not None
+    assert check_samples(data, 2, SampleProof.trivial(), 1e9, Allowance()) is not None

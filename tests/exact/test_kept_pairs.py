@@ -56,9 +56,7 @@ def test_propagation_keeps_every_pair_that_is_worth_more(seed, n_inc, wanted, ot
     before = lo.copy()
     if n_inc + wanted == 0:
         return
-    closed, n_free, U = kernels.propagate(
-        rho, T, p, np.arange(n_inc), np.ones(n_inc, dtype=np.int64), lo, hi, n_inc, free, ceil, m - n_inc
-    )
+    closed, n_free, U = kernels.propagate(rho, T, p, lo, hi, n_inc, free, ceil, m - n_inc)
     assert not closed
     assert Fraction(U) >= sum(exact[: n_inc + wanted], Fraction(0))
     assert (lo <= s[:n_inc]).all()
@@ -71,8 +69,7 @@ def test_propagation_raises_intervals_drops_features_and_closes():
     # Worth at most 1 + 1 + 0.25: above 2 the first two must reach their tops, and the last feature cannot be had.
     def run(T):
         lo, free, ceil = np.zeros(2), np.array([2, 3, 4]), np.array([0.5, 1e-3, 0.0])
-        one = np.ones(2, dtype=np.int64)
-        closed, n_free, U = kernels.propagate(0.0, T, 1, np.arange(2), one, lo, np.ones(2), 2, free, ceil, 3)
+        closed, n_free, U = kernels.propagate(0.0, T, 1, lo, np.ones(2), 2, free, ceil, 3)
         assert 2.25 <= U < 2.25 * (1 + 1e-12)
         return closed, lo, free[:n_free].tolist()
 
@@ -91,11 +88,11 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
         for _ in range(4):
             inc, sign, lo, hi, free, ceil = pair.node(rng)
             p, n_inc, w = pair.k - len(inc), len(inc), np.empty(d)
-            use, tau = False, 0.0
+            tau = 0.0
             for _ in range(3):
                 before = hi.sum() - lo.sum() + ceil.sum()
                 shut, n_free, U = kernels.tighten(
-                    pair.A, pair.rho, pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau, use
+                    pair.A, pair.rho, pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
                 )
                 assert not shut
                 free, ceil = free[:n_free].copy(), ceil[:n_free].copy()
@@ -104,15 +101,15 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                 if n_inc < 2 or (sign == 0).any():
                     break
                 rest = max(U - sum(kernels.worth(x, pair.rho) for x in hi), 0.0)
-                use, tau = kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, n_inc, rest, d, w)
-                if not use:
+                tau = kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, n_inc, rest, d, w)
+                if not tau > 0.0:
                     break
                 # u leans towards w at least so far: w'u from the combination of columns that u is.
                 assert sum(c * Fraction(float(w[j])) for j, c in pair.c.items()) >= Fraction(tau)
                 cut += tau > 0.5
             # It is not just timid: a little above what the pair is worth, nodes close.
             shut, _, _ = kernels.tighten(
-                pair.A, pair.rho, 1.01 * pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau, use
+                pair.A, pair.rho, 1.01 * pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
             )
             closed += shut
     assert min(closed, narrowed, cut) > 100
@@ -125,7 +122,7 @@ def test_the_eigenvector_of_a_slab_is_a_unit_vector():
             continue
         inc, sign, lo, hi, _, _ = pair.node(rng, n_inc=len(pair.S), signed=1.0)
         w = np.empty(len(pair.A))
-        if kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, len(inc), 0.0, len(pair.A), w)[0]:
+        if kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, len(inc), 0.0, len(pair.A), w) > 0.0:
             used += 1
             # w = sum x_j a_j over the included features: x solves A_II x = w_I, and |w|^2 = x'A_II x.
             x = np.linalg.lstsq(pair.A[np.ix_(inc, inc)], w[inc], rcond=1e-10)[0]
@@ -231,7 +228,7 @@ def test_a_node_never_loses_a_better_pair():
 def proved(pair, start, manner):
     """The target that a whole refutation proves, starting from a vector that may be poor."""
     A, d = pair.A, len(pair.A)
-    instance = GramInstance(A, pair.rho, pair.k, np.arange(d), pair.norms, pair.scale, 0.0, 1.0)
+    instance = GramInstance(A, pair.rho, pair.k, np.arange(d), pair.norms, pair.scale, 0.0, 0.0, 1.0)
     refutation = Refutation(instance, Incumbent(instance, start), 0.0, Workspace(instance), manner, None)
     for _ in range(3000):
         if not refutation.stack:

@@ -14,10 +14,10 @@ from noap.exact.sample_wise import cones as cones_module
 from noap.exact.sample_wise import portions as portions_module
 from noap.exact.sample_wise import tree as tree_module
 from noap.exact.sample_wise.attack import Attack
-from noap.exact.sample_wise.instance import crude_bound, live_rows, reduce, sum_room
+from noap.exact.sample_wise.instance import SampleInstance, crude_bound, kept_rows, sum_room
 from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.long_game import long_contest
-from noap.exact.sample_wise.search import solve_sample_wise
+from noap.exact.sample_wise.search import solve_samples
 from noap.exact.sample_wise.tree import root_bytes
 from noap.heuristics import sample_climber
 from noap.heuristics.sample_oracle import SampleOracle
@@ -137,7 +137,7 @@ def test_memory_that_does_not_suffice_leaves_a_proved_bound(units):
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(1.5 * units))
     best = noap.solve(problem)
     # Not enough for the root, but for one attack in single precision.
-    root = root_bytes(len(live_rows(problem)), 12)
+    root = root_bytes(len(kept_rows(problem)), 12)
     light = noap.solve(problem, memory_limit=0.99 * root / 1e6)
     # Not enough for anything.
     none = noap.solve(problem, memory_limit=0.1 * root / 1e6)
@@ -172,7 +172,7 @@ def test_memory_is_heard_before_it_is_taken(share):
     v = noap.solve(problem, method="ascent").v
     best = noap.solve(problem)
     limit = share * 4 * X.nbytes / 1e6
-    outcome = solve_sample_wise(problem, Controls.checked(1e-4, None, 0, False), v, Limits(megabytes=limit))
+    outcome = solve_samples(problem, Controls.checked(1e-4, None, 0, False), v, Limits(megabytes=limit))
     assert best.value <= outcome.bound <= crude_bound(problem) * (1 + 1e-9)
 
 
@@ -231,6 +231,6 @@ def test_bounds_round_up_at_the_edges_of_the_range(scale, share):
     true = exact_crude(X, 2, rho)
     assert crude_bound(problem) > 0
     assert Fraction(crude_bound(problem)) >= true
-    live = reduce(problem)
-    for value in (live.crude_bound(), 1e-300, 1e-20, 1.0):
-        assert Fraction(live.outward(value)) >= Fraction(value) * Fraction(2) ** (2 * live.exponent) / 3
+    instance = SampleInstance.of(problem)
+    for value in (instance.crude_bound(), 1e-300, 1e-20, 1.0):
+        assert Fraction(instance.outward(value)) >= Fraction(value) * Fraction(2) ** (2 * instance.exponent) / 3

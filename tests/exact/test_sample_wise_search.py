@@ -9,8 +9,8 @@ from scipy.sparse import csr_array
 import judge
 import noap
 from noap.exact.sample_wise import tree as module
-from noap.exact.sample_wise.instance import crude_bound, reduce
-from noap.exact.sample_wise.search import solve_sample_wise
+from noap.exact.sample_wise.instance import SampleInstance, crude_bound
+from noap.exact.sample_wise.search import solve_samples
 from noap.result import Limit
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
@@ -44,7 +44,7 @@ def instance(kind, seed):
 
 def run(problem, v, gap=1e-4, time_limit=None, node_limit=None, memory_limit=None, report=None):
     controls = Controls.checked(gap, time_limit, 0, False)
-    return solve_sample_wise(problem, controls, v, Limits(node_limit, memory_limit), report)
+    return solve_samples(problem, controls, v, Limits(node_limit, memory_limit), report)
 
 
 def some_direction(rng, d, k):
@@ -104,10 +104,10 @@ def test_units_types_and_sparse_data_do_not_matter():
 
 def test_screening_keeps_what_can_matter():
     X = np.array([[3.0, 0.0, 0.0], [0.1, 0.1, 0.0], [0.0, 0.0, 0.0]])
-    live = reduce(noap.Problem(X, k=1, adversary=noap.SampleWise(1.0)))
-    assert live.Y.shape == (1, 1)
-    assert live.outward(live.value(np.ones(1))) == pytest.approx(4.0 / 3)
-    assert reduce(noap.Problem(X, k=1, adversary=noap.SampleWise(3.1))) is None
+    instance = SampleInstance.of(noap.Problem(X, k=1, adversary=noap.SampleWise(1.0)))
+    assert instance.Y.shape == (1, 1)
+    assert instance.outward(instance.value(np.ones(1))) == pytest.approx(4.0 / 3)
+    assert SampleInstance.of(noap.Problem(X, k=1, adversary=noap.SampleWise(3.1))) is None
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +170,9 @@ def test_a_poor_incumbent_never_gives_a_bound_below_the_optimum(hard, blind):
         assert run(problem, blind, node_limit=nodes).bound >= problem.value(solved.v)
 
 
-@pytest.mark.parametrize("method", ["play", "certify", "branch", "settle", "close", "push", "examine", "ascend"])
+@pytest.mark.parametrize(
+    "method", ["play", "certify", "branch", "examine_support", "close", "push", "examine", "ascend"]
+)
 def test_an_interrupt_anywhere_leaves_a_valid_bound(hard, blind, monkeypatch, method):
     problem, solved, _ = hard
     original = getattr(module.Tree, method)

@@ -10,8 +10,8 @@ import noap
 from judge import feature_wise_optimum
 from noap.mip import Cuts, run_mip
 from noap.mip.formulations.assemble import formulate
+from noap.mip.formulations.boxes import boxes_of
 from noap.mip.formulations.breakpoints import chord_error, interpolated
-from noap.mip.formulations.limits import limits_of
 from noap.mip.instance import instance_of
 
 
@@ -53,14 +53,14 @@ def test_limits_contain_the_optimum(seed, share, k):
         return  # ascent missed the optimum, so v proves nothing
     for incumbent in (v, weakest_incumbent(problem)):
         instance = instance_of(problem, screen=True, incumbent=incumbent)
-        limits = limits_of(instance, Cuts())
+        boxes = boxes_of(instance, Cuts())
         part = v[instance.features]
         g = instance.eigenvectors.T @ part
         g = g if g[0] >= 0 else -g
-        assert (np.abs(part) <= limits.cap + 1e-9).all()
-        assert (limits.low - 1e-9 <= g).all()
-        assert (g <= limits.high + 1e-9).all()
-        assert limits.l1_low - 1e-9 <= np.abs(part).sum() <= limits.l1_high + 1e-9
+        assert (np.abs(part) <= boxes.cap + 1e-9).all()
+        assert (boxes.low - 1e-9 <= g).all()
+        assert (g <= boxes.high + 1e-9).all()
+        assert boxes.l1_low - 1e-9 <= np.abs(part).sum() <= boxes.l1_high + 1e-9
 
 
 @settings(max_examples=40)
@@ -70,8 +70,8 @@ def test_the_loss_is_at_least_its_share_of_the_energy(seed, share):
     X = rng.standard_normal((9, 4))
     problem = noap.Problem(X, 2, noap.SampleWise(share * noap.SampleWise(0.0).rho_max(X, 2)))
     instance = instance_of(problem, screen=True, incumbent=noap.solve(problem, "ascent").v)
-    clipped = limits_of(instance, Cuts()).clipped
-    cap = limits_of(instance, Cuts()).cap
+    clipped = boxes_of(instance, Cuts()).clipped
+    cap = boxes_of(instance, Cuts()).cap
     samples = instance.samples
     for _ in range(50):
         v = np.zeros(4)

@@ -10,48 +10,48 @@ from noap.mip.backends.base import Settings, Stop
 from noap.mip.backends.registry import backend_named
 from noap.mip.lowering import Lowered, Square, binaries_for_sets, tangents_for_squares
 from noap.mip.rounds import lower, solve_model
-from noap.mip.writing import Draft
+from noap.mip.writing import ModelWriter
 
 
 def disc():
     """max x + y over the unit disc: sqrt(2)."""
-    draft = Draft()
-    xy = draft.block("xy", 2, -1.0, 1.0, lambda v: v)
-    draft.square("disc", xy, 1.0, [], 1.0)
-    draft.maximise([(xy, 1.0)])
-    return draft.model(), np.sqrt(2)
+    writer = ModelWriter()
+    xy = writer.block("xy", 2, -1.0, 1.0, lambda v: v)
+    writer.square("disc", xy, 1.0, [], 1.0)
+    writer.maximise([(xy, 1.0)])
+    return writer.model(), np.sqrt(2)
 
 
 def knapsack():
     """max 5a + 4b + 3c with 2a + 3b + c <= 3, binary: 8."""
-    draft = Draft()
-    abc = draft.block("abc", 3, 0.0, 1.0, lambda v: v, integer=True)
-    draft.row("weight", [(abc, [2.0, 3.0, 1.0])], upper=3.0)
-    draft.maximise([(abc, [5.0, 4.0, 3.0])])
-    return draft.model(), 8.0
+    writer = ModelWriter()
+    abc = writer.block("abc", 3, 0.0, 1.0, lambda v: v, integer=True)
+    writer.row("weight", [(abc, [2.0, 3.0, 1.0])], upper=3.0)
+    writer.maximise([(abc, [5.0, 4.0, 3.0])])
+    return writer.model(), 8.0
 
 
 def chords():
     """max of the chord interpolation of (0, 2, 1, 2.5, 0) with a slope against it: an interior vertex wins."""
-    draft = Draft()
-    eta = draft.block("eta", 5, 0.0, 1.0, lambda v: v)
-    draft.row("sum", [(eta, 1.0)], lower=1.0, upper=1.0)
-    draft.row("place", [(eta, [0.0, 1.0, 2.0, 3.0, 4.0])], lower=1.5, upper=2.5)
-    draft.sos2("pieces", eta, np.arange(5.0))
-    draft.maximise([(eta, [0.0, 2.0, 1.0, 2.5, 0.0])])
-    return draft.model(), 1.75  # at 2.5, between 1 and 2.5
+    writer = ModelWriter()
+    eta = writer.block("eta", 5, 0.0, 1.0, lambda v: v)
+    writer.row("sum", [(eta, 1.0)], lower=1.0, upper=1.0)
+    writer.row("place", [(eta, [0.0, 1.0, 2.0, 3.0, 4.0])], lower=1.5, upper=2.5)
+    writer.sos2("pieces", eta, np.arange(5.0))
+    writer.maximise([(eta, [0.0, 2.0, 1.0, 2.5, 0.0])])
+    return writer.model(), 1.75  # at 2.5, between 1 and 2.5
 
 
 def switched():
     """max x - 0.6 z with x^2 <= w z, w <= 1/4, x <= z, z binary: x = 1/2 does not pay for z, so 0."""
-    draft = Draft()
-    x = draft.block("x", 1, -1.0, 1.0, lambda v: v)
-    w = draft.block("w", 1, 0.0, 0.25, lambda v: v)
-    z = draft.block("z", 1, 0.0, 1.0, lambda v: v, integer=True)
-    draft.cone("perspective", x[0], w[0], z[0])
-    draft.row("off", [(x, 1.0), (z, -1.0)], upper=0.0)
-    draft.maximise([(x, 1.0), (z, -0.6)])
-    return draft.model(), 0.0
+    writer = ModelWriter()
+    x = writer.block("x", 1, -1.0, 1.0, lambda v: v)
+    w = writer.block("w", 1, 0.0, 0.25, lambda v: v)
+    z = writer.block("z", 1, 0.0, 1.0, lambda v: v, integer=True)
+    writer.cone("perspective", x[0], w[0], z[0])
+    writer.row("off", [(x, 1.0), (z, -1.0)], upper=0.0)
+    writer.maximise([(x, 1.0), (z, -0.6)])
+    return writer.model(), 0.0
 
 
 KNOWN = {"disc": disc, "knapsack": knapsack, "chords": chords, "switched": switched}
@@ -71,11 +71,11 @@ def test_known_answers(name, backend):
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_infeasible_is_told_apart(backend):
-    draft = Draft()
-    x = draft.block("x", 2, 0.0, 1.0, lambda v: v, integer=True)
-    draft.row("odd", [(x, 2.0)], lower=1.0, upper=1.0)
-    draft.maximise([(x, 1.0)])
-    outcome = solve_model(draft.model(), backend_named(backend), Settings()).outcome
+    writer = ModelWriter()
+    x = writer.block("x", 2, 0.0, 1.0, lambda v: v, integer=True)
+    writer.row("odd", [(x, 2.0)], lower=1.0, upper=1.0)
+    writer.maximise([(x, 1.0)])
+    outcome = solve_model(writer.model(), backend_named(backend), Settings()).outcome
     assert outcome.stop is Stop.INFEASIBLE
     assert outcome.bound == -np.inf
     assert outcome.x is None
@@ -132,21 +132,21 @@ def test_lowering_follows_the_capabilities():
 
 
 def test_model_refuses_what_makes_no_sense():
-    draft = Draft()
-    x = draft.block("x", 2, 0.0, 1.0, lambda v: v)
-    draft.square("concave", x, -1.0, [], 1.0)
+    writer = ModelWriter()
+    x = writer.block("x", 2, 0.0, 1.0, lambda v: v)
+    writer.square("concave", x, -1.0, [], 1.0)
     with pytest.raises(ValueError, match="not convex"):
-        draft.model()
-    empty = Draft()
+        writer.model()
+    empty = ModelWriter()
     empty.block("x", 1, 1.0, 0.0, lambda v: v)
     with pytest.raises(ValueError, match="lower bound above"):
         empty.model()
-    unordered = Draft()
+    unordered = ModelWriter()
     y = unordered.block("y", 3, 0.0, 1.0, lambda v: v)
     unordered.sos2("set", y, np.array([0.0, 2.0, 1.0]))
     with pytest.raises(ValueError, match="increasing"):
         unordered.model()
-    negative = Draft()
+    negative = ModelWriter()
     w = negative.block("w", 3, -1.0, 1.0, lambda v: v)
     negative.cone("cone", w[0], w[1], w[2])
     with pytest.raises(ValueError, match="not negative"):

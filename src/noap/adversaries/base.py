@@ -122,11 +122,11 @@ class Adversary(ABC):
         """A sample whose k largest entries are no longer than this adds nothing to any value; 0 for none."""
         return 0.0
 
-    def live_features(self, column_norms: FloatArray) -> BoolArray:
+    def kept_features(self, column_norms: FloatArray) -> BoolArray:
         """Mask of the features that can be non-zero in an optimum; as good as the norms of the columns are."""
         return column_norms > self.feature_floor
 
-    def live_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
+    def kept_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
         """Mask of the samples that can contribute to an optimum; as good as the norms of their top k entries are."""
         return row_top_k_norms > self.sample_floor
 

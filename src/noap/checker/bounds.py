@@ -4,22 +4,24 @@ import math
 
 import numpy as np
 
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.check import check_gram
 from noap.checker.feature_wise.data import GramData
-from noap.checker.limits import Limits
+from noap.checker.relaxation.check import check_relaxation
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import moves_features, moves_samples
+from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["bound_above"]
 
 # A covariance that has to be raised by more than this, relative to the claim, cannot be checked to useful accuracy.
 _MOST_RAISED = 1e-6
-# Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with hairs so many
-# times wider.
+# Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with margins so
+# many times wider.
 _WIDER = (1.0, 10.0, 100.0)
 # No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
 # of that is refused, so that no number in the checker overflows.
@@ -28,24 +30,29 @@ _BEYOND = "the claimed bound is beyond all that these data could be worth"
 
 
 def bound_above(
-    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, limits: Limits
+    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, allowance: Allowance
 ) -> tuple[float, str | None]:
-    """Return a bound a hair above the claimed one and None, or inf and the reason why it does not hold.
+    """Return a bound just above the claimed one and None, or inf and the reason why it does not hold.
 
-    Raises OutOfLimits if the limits do not suffice.
+    Raises OutOfAllowance if the allowance does not suffice.
     """
     if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, relative, absolute, limits)
-    return _from_gram(problem, proof, claimed, relative, absolute, limits)
+        return _from_samples(problem, proof, claimed, relative, absolute, allowance)
+    return _from_gram(problem, proof, claimed, relative, absolute, allowance)
 
 
 def _from_gram(
-    problem: Problem, proof: GramProof, claimed: float, relative: float, absolute: float, limits: Limits
+    problem: Problem,
+    proof: GramProof | RelaxationProof,
+    claimed: float,
+    relative: float,
+    absolute: float,
+    allowance: Allowance,
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.rho == 0
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
-    data = GramData.of(problem, limits)
+    data = GramData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
     exactly = problem.adversary.rho == 0
@@ -53,17 +60,23 @@ def _from_gram(
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
     # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.
     lift = absolute * data.scale + (data.raised if exactly else 2.002 * data.raised)
-    # The claim, and every level of the proof below it, raised by a hair; and by wider ones.
+    # The claim, and every level of the proof below it, raised by a margin; and by wider ones.
     raised = 1.0 + relative * np.array(_WIDER)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
-    T, reason = check_gram(data, problem.k, proof, raised, lift, claims, limits)
+    if isinstance(proof, RelaxationProof):
+        T, reason = check_relaxation(data, problem.k, proof, allowance)
+        if reason is None and not claims[0] >= T:
+            reason = "its lines do not fall below the claim"
+        T = float(claims[0])
+    else:
+        T, reason = check_gram(data, problem.k, proof, raised, lift, claims, allowance)
     if reason:
         return math.inf, reason
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
 
 
 def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, limits: Limits
+    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, allowance: Allowance
 ) -> tuple[float, str | None]:
     if problem.X is None or not moves_samples(problem.adversary):
         return math.inf, "a proof by moves of single samples says nothing about this adversary"
@@ -71,9 +84,9 @@ def _from_samples(
     from noap.checker.sample_wise.check import check_samples
     from noap.checker.sample_wise.data import SampleData
 
-    data = SampleData.of(problem, limits)
+    data = SampleData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * data.value(data.scale):
         return math.inf, _BEYOND
     T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
-    reason = check_samples(data, problem.k, proof, T, limits)
+    reason = check_samples(data, problem.k, proof, T, allowance)
     return (math.inf, reason) if reason else (data.value(up(T)), None)

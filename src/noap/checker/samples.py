@@ -48,7 +48,7 @@ def scaled_blocks(X: Data, exponent: int) -> Iterator[FloatArray]:
 
 
 def largest_variance(problem: Problem) -> float:
-    """Return the largest |a_j|^2/n, to rounding: the unit of the hairs that the checker adds."""
+    """Return the largest |a_j|^2/n, to rounding: the unit of the margins that the checker adds."""
     if problem.X is None:
         return float(problem.covariance.diagonal().max(initial=0.0))
     squares = np.zeros(problem.n_features)

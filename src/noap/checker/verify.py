@@ -1,4 +1,4 @@
-"""The checker's door: whether a certificate proves what it claims about a problem.
+"""Whether a certificate proves what it claims about a problem.
 
 No code that finds answers is used here or below: no heuristic, no bound, no search. What the checker shares with the
 rest of noap is the problem as it was validated (its arrays, k and the adversary's kind and budget) and elementary
@@ -10,7 +10,7 @@ import math
 import time
 from dataclasses import dataclass
 
-from noap.checker.limits import Limits, OutOfLimits
+from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
 from noap.data.validation import as_megabytes, as_seconds
@@ -36,7 +36,7 @@ class Verification:
     value : float
         The optimum is at least this: what the certificate's vector is certainly worth.
     bound : float
-        The optimum is at most this: a hair above the claimed bound; inf if the proof does not hold.
+        The optimum is at most this: just above the claimed bound; inf if the proof does not hold.
     message : str
         The theorem, or the reason for the rejection, in one sentence.
     nodes : int
@@ -114,9 +114,9 @@ def verify(
             "noap.Certificate.load, or take it from a Result of method 'exact'."
         )
     problem.check_unchanged()
-    limits = Limits(as_seconds(time_limit), as_megabytes(memory_limit))
+    allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
     started = time.perf_counter()
-    value, bound, reason = _check(problem, certificate, limits)
+    value, bound, reason = _check(problem, certificate, allowance)
     if reason is None:
         message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
     else:
@@ -124,7 +124,7 @@ def verify(
     return Verification(reason is None, value, bound, message, certificate.nodes, time.perf_counter() - started)
 
 
-def _check(problem: Problem, certificate: Certificate, limits: Limits) -> tuple[float, float, str | None]:
+def _check(problem: Problem, certificate: Certificate, allowance: Allowance) -> tuple[float, float, str | None]:
     """Return the proved value and bound, and the reason for a rejection."""
     value = 0.0
     try:
@@ -132,25 +132,25 @@ def _check(problem: Problem, certificate: Certificate, limits: Limits) -> tuple[
         if reason is not None:
             return 0.0, math.inf, reason
         size = certificate.nbytes
-        limits.keep(size / 8)
+        allowance.keep(size / 8)
         # The passes over data and proof so far.
-        limits.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * size)
+        allowance.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * size)
         places, weights = certificate.places, certificate.weights
         if len(places) > problem.k or len(set(places.tolist())) < len(places):
             return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
         if not weights.any():
             return 0.0, math.inf, "its vector is zero"
         value = value_below(problem, places, weights)
-        short, hair = certificate.value - value, _RELATIVE * certificate.value
-        if not (short <= hair or short <= hair + _ABSOLUTE * largest_variance(problem)):
+        short, margin = certificate.value - value, _RELATIVE * certificate.value
+        if not (short <= margin or short <= margin + _ABSOLUTE * largest_variance(problem)):
             return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
         # Only here are the kernels loaded.
         from noap.checker.bounds import bound_above
 
-        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, limits)
+        bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, allowance)
         if reason is None:
-            limits.check()  # the last node may have passed it
-    except OutOfLimits as stopped:
+            allowance.check()  # the last node may have passed it
+    except OutOfAllowance as stopped:
         return value, math.inf, str(stopped)
     if reason is None and value > bound:
         return value, math.inf, "its bound lies below what its own vector is worth"

@@ -5,10 +5,11 @@ import math
 import numpy as np
 
 from noap.checker.samples import dense, dense_rows
+from noap.errors import InvalidProblem
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
-from noap.proofs.known import moves_features, name_of
+from noap.proofs.known import moves_features, moves_samples, name_of
 
 __all__ = ["value_below"]
 
@@ -21,8 +22,9 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     places, weights : arrays of shape (m,)
         The non-zero entries of v.
     """
-    name_of(problem.adversary)  # refuses what is neither of the two closed forms below
-    by_features = moves_features(problem.adversary)
+    name, by_features = name_of(problem.adversary), moves_features(problem.adversary)
+    if not (by_features or moves_samples(problem.adversary)):
+        raise InvalidProblem(f"The checker cannot tell what {name} leaves of a vector; no certificate can be about it.")
     # Another vector of the same direction to an ulp: as good a witness.
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
     length = up(math.sqrt(float(weights @ weights)), len(weights))

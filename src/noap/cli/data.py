@@ -52,17 +52,17 @@ def read_table(path: Path) -> Table:
 def write_table(path: Path, option: str, X: FloatArray, names: tuple[str, ...]) -> None:
     """Write a table in the format that the suffix of `path` names, with its column names where the format has them."""
 
-    def write(draft: Path) -> None:
+    def write(temporary: Path) -> None:
         import polars as pl
 
         kind = path.suffix.lower()
         if kind == ".npy":
-            np.save(draft, X)
+            np.save(temporary, X)
         elif kind == ".npz":
-            np.savez(draft, X=X, feature_names=np.array(names))
+            np.savez(temporary, X=X, feature_names=np.array(names))
         else:
             frame = pl.DataFrame(X, schema=list(names))
-            (frame.write_csv if kind == ".csv" else frame.write_parquet)(draft)
+            (frame.write_csv if kind == ".csv" else frame.write_parquet)(temporary)
 
     write_file(path, option, write)
 

@@ -69,14 +69,14 @@ def demo(
     write_file(
         out,
         "--out",
-        lambda draft: draw_demo(result, vanilla, names, noises, robust_values, vanilla_values, draft),
+        lambda temporary: draw_demo(result, vanilla, names, noises, robust_values, vanilla_values, temporary),
     )
 
     started = time.perf_counter()
     bunch = load_breast_cancer()
     cells = pl.DataFrame(bunch.data, schema=bunch.feature_names.tolist())
     report = build_report(cells, k=5, title="Breast cancer: cell measurements", progress=not json)
-    write_file(drawn, "--out", lambda draft: report.path.plot().savefig(draft, dpi=150))
+    write_file(drawn, "--out", lambda temporary: report.path.plot().savefig(temporary, dpi=150))
     write_text(page, "--out", report.html())
     console.print(f"\nBreast cancer data, {cells.height} samples of {cells.width} measurements: who survives noise?\n")
     print_path(report.path, report.names, report.unit, console)

@@ -39,4 +39,4 @@ def write_file(path: Path, option: str, write: Callable[[Path], object]) -> None
 
 def write_text(path: Path, option: str, text: str) -> None:
     """Write text in UTF-8, whole or not at all."""
-    write_file(path, option, lambda draft: draft.write_text(text, encoding="utf-8"))
+    write_file(path, option, lambda temporary: temporary.write_text(text, encoding="utf-8"))

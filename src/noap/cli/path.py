@@ -95,7 +95,7 @@ def path(
     if out is not None:
         _write(out, paths, unit, document)
     if plot is not None:
-        write_file(plot, "--plot", lambda draft: paths[0].plot().savefig(draft, dpi=150))
+        write_file(plot, "--plot", lambda temporary: paths[0].plot().savefig(temporary, dpi=150))
     if json:
         typer.echo(document)
     else:

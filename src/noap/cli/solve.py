@@ -37,7 +37,7 @@ def solve(
         ),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
-    method: Annotated[str, typer.Option(help="exact, ascent, mip, mip-r, ppm or spca.")] = "exact",
+    method: Annotated[str, typer.Option(help="exact, relaxation, ascent, mip, mip-r, ppm or spca.")] = "exact",
     center: Annotated[bool, typer.Option(help="Subtract the column means first.")] = True,
     scale: Annotated[bool, typer.Option(help="Divide by the standard deviations first.")] = True,
     gap: Annotated[float, typer.Option(help="Relative gap that counts as optimal.")] = 1e-4,
@@ -53,13 +53,16 @@ def solve(
     ] = False,
     breakpoints: Annotated[str | None, typer.Option(help="mip, mip-r: even or adaptive.")] = None,
     node_limit: Annotated[int | None, typer.Option(help="exact: stop after this many nodes.")] = None,
+    memory_limit: Annotated[
+        float | None, typer.Option(help="exact: megabytes for the search and its proof, beside the data.")
+    ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
     certificate: Annotated[
-        Path | None, typer.Option(help="exact: write the proof to this file, for noap verify.")
+        Path | None, typer.Option(help="exact, relaxation: write the proof to this file, for noap verify.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out and --certificate if they exist.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
@@ -82,8 +85,10 @@ def solve(
     """
     refuse_to_overwrite(out, force)
     refuse_to_overwrite(certificate, force, "--certificate")
-    if certificate is not None and method != "exact":
-        raise InvalidProblem(f"--certificate needs --method exact: {method!r} proves nothing about the whole problem.")
+    if certificate is not None and method not in ("exact", "relaxation"):
+        raise InvalidProblem(
+            f"--certificate needs --method exact or relaxation: {method!r} proves nothing about the whole problem."
+        )
     if wants_stream(file, stream):
         problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale)
     else:
@@ -99,6 +104,7 @@ def solve(
         "as_printed": as_printed or None,
         "breakpoints": breakpoints,
         "node_limit": node_limit,
+        "memory_limit": memory_limit,
     }
     options = {name: given for name, given in asked.items() if given is not None}
     result = noap.solve(
@@ -126,6 +132,6 @@ def solve(
 def _write_certificate(result: noap.Result, path: Path) -> None:
     if result.certificate is None:
         raise InvalidProblem(
-            "--certificate: the search stopped without a proof that could be written; raise its memory limit."
+            "--certificate: the search stopped without a proof that could be written; raise --memory-limit."
         )
     result.certificate.save(path)

@@ -6,11 +6,11 @@ from noap.linalg.types import FloatArray
 from noap.proofs.certificate import Proof
 from noap.result import Limit, TracePoint
 
-__all__ = ["Outcome", "TracePoint"]
+__all__ = ["SearchOutcome", "TracePoint"]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchOutcome:
     """The best vector, and a bound on the optimum of the whole problem that holds whatever stopped the search.
 
     Attributes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
-from noap.exact.outcome import Outcome
+from noap.exact.outcome import SearchOutcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
@@ -29,10 +29,10 @@ _ALL_THAT_DOUBLES_PROVE = (
 
 
 @dataclass(frozen=True)
-class _Search:
+class _SearchEntry:
     """A search, its kernels (the main one first), and a tiny problem that makes Numba compile all it needs."""
 
-    solve: Callable[..., Outcome]
+    solve: Callable[..., SearchOutcome]
     kernels: tuple[Any, ...]
     trial: Problem
 
@@ -42,7 +42,7 @@ def require_provable(problem: Problem) -> None:
     require_served(problem.adversary, SERVES, "Method 'exact'")
 
 
-def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -> Outcome:
+def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -> SearchOutcome:
     """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
     search = _search_for(problem)
     _compile(search, controls)
@@ -73,7 +73,7 @@ def proved_result(
     return result
 
 
-def _search_for(problem: Problem) -> _Search:
+def _search_for(problem: Problem) -> _SearchEntry:
     # Each search brings its own kernels: they are loaded only when needed.
     tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
     require_provable(problem)
@@ -83,16 +83,16 @@ def _search_for(problem: Problem) -> _Search:
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
-        return _Search(solve_gram, (examine,), Problem(tiny, k=2, adversary=FeatureWise(0.5)))
+        return _SearchEntry(solve_gram, (examine,), Problem(tiny, k=2, adversary=FeatureWise(0.5)))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports
-    from noap.exact.sample_wise.search import solve_sample_wise
+    from noap.exact.sample_wise.search import solve_samples
 
     kernels = (contest, respond, list_supports)
-    return _Search(solve_sample_wise, kernels, Problem(tiny, k=2, adversary=SampleWise(0.5)))
+    return _SearchEntry(solve_samples, kernels, Problem(tiny, k=2, adversary=SampleWise(0.5)))
 
 
-def _compile(search: _Search, controls: Controls) -> None:
+def _compile(search: _SearchEntry, controls: Controls) -> None:
     """Compile the kernels if this machine has not done so yet, without counting it against the time limit."""
 
     def trial() -> None:

@@ -18,7 +18,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
 from noap.mip.instance import instance_of
 from noap.mip.options import Options
-from noap.mip.search import Search
+from noap.mip.search import ProgramSearch
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
@@ -116,7 +116,7 @@ def _printed(problem: Problem, method: Method, seed: int) -> Finding:
     controls = Controls.checked(method.gap, method.time_limit, seed, False)
     # A direction of small value as the first: what comes back is then the program's own work.
     first: FloatArray = np.eye(1, part.n_features, int(np.argmin(part.column_norms)))[0]
-    search = Search(part, controls, options, first)
+    search = ProgramSearch(part, controls, options, first)
     search.run(replace(instance_of(part, screen=False, incumbent=None), incumbent=None, value=0.0))
     if search.stop is Stop.INTERRUPTED:
         raise KeyboardInterrupt

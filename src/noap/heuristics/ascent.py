@@ -18,9 +18,9 @@ import numpy as np
 from noap.adversaries import FeatureWise
 from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
-from noap.heuristics.measured import Leaders
+from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.oracle import works_on_gram
-from noap.heuristics.screened import live_climber
+from noap.heuristics.screened import screened_climber
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.runtime.compilation import compile_once
@@ -28,7 +28,7 @@ from noap.runtime.controls import never
 
 __all__ = ["Funnel", "ascent", "compile_ascent", "search"]
 
-# What the leaders on a part of many samples become on all of them: so many climb, so many of those exchange features.
+# Of the best vectors on a part of many samples so many climb on all of them, and so many of those exchange features.
 _FEW, _FEWEST = 8, 2
 
 
@@ -60,29 +60,29 @@ def ascent(
     on the samples; what it raises passes through. Of very many samples a part is looked at first, and the first vectors
     are the better ones for that part; then all samples judge.
     """
-    climber, live = live_climber(problem, check)
-    for leaders in _stages(climber, min(problem.k, len(live)), rng, funnel or Funnel()):
-        if not leaders.batch.weights[0].any():
+    climber, kept = screened_climber(problem, check)
+    for best in _stages(climber, min(problem.k, len(kept)), rng, funnel or Funnel()):
+        if not best.batch.weights[0].any():
             continue  # all that is left can be cancelled: the vector seen before is as good
         v = np.zeros(problem.n_features)
-        v[live] = leaders.batch.first(len(live))
+        v[kept] = best.batch.first(len(kept))
         yield v
 
 
-def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[Leaders]:
-    """Run the funnel; where samples are many, on a part of them, and from its leaders again on all."""
+def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[MeasuredVectors]:
+    """Run the funnel; where samples are many, on a part of them, and from its best vectors again on all."""
     part = climber.thinned(rng)
     if part is None:
         yield from search(climber, k, rng, funnel)
         return
     first = climber.measured(_strongest_feature(climber.column_norms, k))
     yield first
-    found: list[Leaders] = []
-    for leaders in search(part, k, rng, funnel):
-        found = [*found[-1:], leaders]  # the last is one vector; the one before holds the others
-        yield leaders
+    found: list[MeasuredVectors] = []
+    for best in search(part, k, rng, funnel):
+        found = [*found[-1:], best]  # the last is one vector; the one before holds the others
+        yield best
     few = Funnel(min(funnel.keep, _FEW), min(funnel.polish, _FEWEST), funnel.max_steps)
-    seeds = [climber.measured(leaders.batch[: few.keep]) for leaders in found[::-1]]
+    seeds = [climber.measured(best.batch[: few.keep]) for best in found[::-1]]
     yield from search(climber, k, rng, few, [*seeds, first])
 
 
@@ -102,30 +102,30 @@ def compile_ascent(problem: Problem) -> float:
 
 
 def search(
-    climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel, seeds: list[Leaders] | None = None
-) -> Iterator[Leaders]:
-    """Run the funnel, yielding the leaders after every stage, best first; from `seeds` alone if they are given."""
+    climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel, seeds: list[MeasuredVectors] | None = None
+) -> Iterator[MeasuredVectors]:
+    """Run the funnel, yielding the best vectors after every stage; from `seeds` alone if they are given."""
     if seeds is None:
-        leaders = climber.measured(_strongest_feature(climber.column_norms, k))
-        yield leaders
+        best = climber.measured(_strongest_feature(climber.column_norms, k))
+        yield best
     else:
-        leaders = seeds[0]
-    pool = leaders
+        best = seeds[0]
+    pool = best
     for starts in climber.starts(rng) if seeds is None else seeds[1:]:
         pool = pool.joined(starts)
-        leaders = pool.best(1)
-        yield leaders
-    leaders = _never_worse(climber.climb(pool, funnel.keep, funnel.max_steps).best(funnel.polish), leaders)
-    yield leaders
-    fresh = leaders
+        best = pool.best(1)
+        yield best
+    best = _never_worse(climber.climb(pool, funnel.keep, funnel.max_steps).best(funnel.polish), best)
+    yield best
+    fresh = best
     for _ in range(k + 8):
         candidates = climber.exchanges(fresh)
         found = climber.climb(candidates, len(candidates), funnel.max_steps)
-        leaders, fresh = leaders.merged(found, funnel.polish)
-        yield leaders
+        best, fresh = best.merged(found, funnel.polish)
+        yield best
         if len(fresh) == 0:
             break
-    yield climber.settled(leaders[:1])
+    yield climber.to_fixed_point(best[:1])
 
 
 def _strongest_feature(column_norms: FloatArray, k: int) -> Batch:
@@ -137,7 +137,7 @@ def _strongest_feature(column_norms: FloatArray, k: int) -> Batch:
     return Batch(indices[None, order], weights[:, order])
 
 
-def _never_worse(found: Leaders, before: Leaders) -> Leaders:
+def _never_worse(found: MeasuredVectors, before: MeasuredVectors) -> MeasuredVectors:
     """Return what was found, led by the best from before if a climb gave it up on the way to something lesser."""
     if len(found) and found.distances[0] >= before.distances[0]:
         return found

@@ -7,7 +7,7 @@ import numpy as np
 
 from noap.adversaries.base import GramAdversary
 from noap.heuristics.batch import Batch
-from noap.heuristics.measured import Leaders
+from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.starts import strongest_features
 from noap.linalg.types import FloatArray, IntArray
 
@@ -19,7 +19,7 @@ _ROUNDS = 6
 _FINAL_ROUNDS = 2000
 # Directions to start from: leading singular vectors of X, after so many multiplications by X'X, and random ones.
 _LEADING, _POWERS, _RANDOM = 8, 3, 24
-# Features tried in each place that is made free, the ones that pull hardest; and exchanges per leader that climb on.
+# Features tried in each place that is made free, the ones that pull hardest; and exchanges per vector that climb on.
 _ADDITIONS = 4
 _CLIMBERS = 8
 # Places in the table of supports that have been seen.
@@ -50,16 +50,16 @@ class GramClimber:
         self._covariance.flags.writeable = False
         self._seen = np.zeros(_SEEN, dtype=np.uint64)
 
-    def _refined(self, indices: IntArray, weights: FloatArray, rounds: int) -> Leaders:
+    def _refined(self, indices: IntArray, weights: FloatArray, rounds: int) -> MeasuredVectors:
         indices, weights, distances = indices.astype(np.int64), weights.astype(np.float64), np.empty(len(indices))
         self._kernels.refine(self._covariance, self._rho, rounds, indices, weights, distances)
-        return Leaders(Batch(indices, weights), distances)
+        return MeasuredVectors(Batch(indices, weights), distances)
 
-    def measured(self, batch: Batch) -> Leaders:
+    def measured(self, batch: Batch) -> MeasuredVectors:
         """Return the vectors with their distances."""
         return self._refined(batch.indices, batch.weights, 0)
 
-    def starts(self, rng: np.random.Generator) -> Iterator[Leaders]:
+    def starts(self, rng: np.random.Generator) -> Iterator[MeasuredVectors]:
         """Yield starts from single features, then from leading and random directions."""
         features = strongest_features(self.adversary, self.column_norms)
         yield self._started(features, np.empty((0, len(self.column_norms))))
@@ -70,53 +70,53 @@ class GramClimber:
             self._kernels.orthonormalise(leading)
         yield self._started(features[:0], directions)
 
-    def _started(self, features: IntArray, directions: FloatArray) -> Leaders:
+    def _started(self, features: IntArray, directions: FloatArray) -> MeasuredVectors:
         m = len(features) + len(directions)
         indices, weights, distances = np.zeros((m, self.k), dtype=np.int64), np.zeros((m, self.k)), np.empty(m)
         self._kernels.start(self._covariance, self._rho, features, directions, _ROUNDS, indices, weights, distances)
-        return Leaders(Batch(indices, weights), distances)
+        return MeasuredVectors(Batch(indices, weights), distances)
 
-    def climb(self, candidates: Leaders, count: int, max_steps: int) -> Leaders:
+    def climb(self, candidates: MeasuredVectors, count: int, max_steps: int) -> MeasuredVectors:
         """Return the fixed points above the best candidates whose supports are new."""
         indices, weights = candidates.batch.indices.copy(), candidates.batch.weights.copy()
         distances, order = candidates.distances.copy(), np.argsort(-candidates.distances, kind="stable")
         arrived = self._kernels.climb(
             self._covariance, self._rho, indices, weights, distances, order, count, max_steps, _ROUNDS, self._seen
         )
-        return Leaders(Batch(indices, weights), distances)[np.flatnonzero(arrived)]
+        return MeasuredVectors(Batch(indices, weights), distances)[np.flatnonzero(arrived)]
 
-    def exchanges(self, leaders: Leaders) -> Leaders:
-        """Return the most promising exchanges of one feature of every leader."""
+    def exchanges(self, vectors: MeasuredVectors) -> MeasuredVectors:
+        """Return the most promising exchanges of one feature of every vector."""
         additions = min(_ADDITIONS, len(self.column_norms) - self.k)
         if additions == 0:
-            return leaders[:0]
-        batch = leaders.batch
+            return vectors[:0]
+        batch = vectors.batch
         indices, weights, distances = self._kernels.exchange(
             self._covariance, self._rho, batch.indices, batch.weights, additions, _ROUNDS, _CLIMBERS, self._seen
         )
-        return Leaders(Batch(indices, weights), distances)
+        return MeasuredVectors(Batch(indices, weights), distances)
 
     def thinned(self, rng: np.random.Generator) -> None:
         """Return None: no work here grows with the samples."""
 
-    def settled(self, leader: Leaders) -> Leaders:
+    def to_fixed_point(self, vector: MeasuredVectors) -> MeasuredVectors:
         """Run one vector to the fixed point of both half-steps, to rounding."""
         for _ in range(8):
-            if leader.distances[0] <= 0:
+            if vector.distances[0] <= 0:
                 break
-            leader = self._at_rest(leader)
+            vector = self._best_on_support(vector)
             self._seen[:] = 0  # climbs once more from where it has been
-            moved = self.climb(leader, 1, 1)
-            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * leader.distances[0]:
+            moved = self.climb(vector, 1, 1)
+            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * vector.distances[0]:
                 break
-            leader = moved
-        return leader
+            vector = moved
+        return vector
 
-    def _at_rest(self, leader: Leaders) -> Leaders:
+    def _best_on_support(self, vector: MeasuredVectors) -> MeasuredVectors:
         """Return the best vector near this one on its own support."""
-        indices = leader.batch.indices
+        indices = vector.batch.indices
         if self._rho > 0:
-            return self._refined(indices, leader.batch.weights, _FINAL_ROUNDS)
+            return self._refined(indices, vector.batch.weights, _FINAL_ROUNDS)
         # Without a budget it is the leading eigenvector of the block.
         block = self._covariance[np.ix_(indices[0], indices[0])]
         return self._refined(indices, np.linalg.eigh(block)[1][None, :, -1], 0)

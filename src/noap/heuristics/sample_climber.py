@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from noap.heuristics.batch import Batch, choose
-from noap.heuristics.measured import Leaders
+from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.heuristics.starts import start_batches
 from noap.heuristics.swaps import exchanges
@@ -18,7 +18,7 @@ __all__ = ["SampleClimber", "ascend", "best_distinct"]
 
 # Rounds within a support per step: enough to rank supports, few enough to stay a small part of the cost.
 _ROUNDS = 4
-# Exchanges per leader that climb on, the best ones: on 200 random problems twice k of them found nothing better.
+# Exchanges per vector that climb on, the best ones: on 200 random problems twice k of them found nothing better.
 _CLIMBERS = 8
 # Rounds for the vector that is returned; the loop inside stops at a fixed point.
 _FINAL_ROUNDS = 2000
@@ -36,16 +36,16 @@ class SampleClimber:
         self.column_norms: FloatArray = oracle.column_norms
         self._seen: set[int] = set()
 
-    def measured(self, batch: Batch) -> Leaders:
+    def measured(self, batch: Batch) -> MeasuredVectors:
         """Return the vectors with their distances."""
-        return Leaders(batch, self.oracle.distances(batch))
+        return MeasuredVectors(batch, self.oracle.distances(batch))
 
-    def starts(self, rng: np.random.Generator) -> Iterator[Leaders]:
+    def starts(self, rng: np.random.Generator) -> Iterator[MeasuredVectors]:
         """Yield starts from features, samples, and leading and random directions."""
         for batch in start_batches(self.oracle, self.k, rng):
             yield self.measured(self.oracle.refine(batch, _ROUNDS))
 
-    def climb(self, candidates: Leaders, count: int, max_steps: int) -> Leaders:
+    def climb(self, candidates: MeasuredVectors, count: int, max_steps: int) -> MeasuredVectors:
         """Return the fixed points above the best candidates whose supports are new."""
         new = self._unseen(candidates)[:count]
         if len(new) == 0:
@@ -54,18 +54,18 @@ class SampleClimber:
         self._seen.update(new.batch.keys().tolist(), reached.batch.keys().tolist())
         return reached
 
-    def _unseen(self, leaders: Leaders) -> Leaders:
+    def _unseen(self, vectors: MeasuredVectors) -> MeasuredVectors:
         """Return those on supports not seen before, one per support, best first."""
-        leaders = best_distinct(leaders)
-        new = [key not in self._seen for key in leaders.batch.keys().tolist()]
-        return leaders[np.flatnonzero(new)]
+        vectors = best_distinct(vectors)
+        new = [key not in self._seen for key in vectors.batch.keys().tolist()]
+        return vectors[np.flatnonzero(new)]
 
-    def exchanges(self, leaders: Leaders) -> Leaders:
-        """Return the best exchanges of one feature of the leaders."""
-        candidates = exchanges(self.oracle, leaders.batch, _ROUNDS)
+    def exchanges(self, vectors: MeasuredVectors) -> MeasuredVectors:
+        """Return the best exchanges of one feature of the vectors."""
+        candidates = exchanges(self.oracle, vectors.batch, _ROUNDS)
         if len(candidates) == 0:
-            return leaders[:0]
-        return best_distinct(self.measured(self.oracle.refine(candidates, _ROUNDS)))[: _CLIMBERS * len(leaders)]
+            return vectors[:0]
+        return best_distinct(self.measured(self.oracle.refine(candidates, _ROUNDS)))[: _CLIMBERS * len(vectors)]
 
     def thinned(self, rng: np.random.Generator) -> "SampleClimber | None":
         """Return a climber over some of the samples if there are many; drawn at random, so that they stand for all."""
@@ -76,17 +76,17 @@ class SampleClimber:
         rows = np.sort(rng.choice(n, _FEW, replace=False, shuffle=False))
         return SampleClimber(self.oracle.thinned(rows), self.k)
 
-    def settled(self, leader: Leaders) -> Leaders:
+    def to_fixed_point(self, vector: MeasuredVectors) -> MeasuredVectors:
         """Run one vector to the fixed point of both half-steps, to rounding."""
         for _ in range(8):
-            if leader.distances[0] <= 0:
+            if vector.distances[0] <= 0:
                 break
-            leader = self.measured(self.oracle.refine(leader.batch, _FINAL_ROUNDS))
-            moved = self.measured(ascend(self.oracle, leader.batch, self.k, 1))
-            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * leader.distances[0]:
+            vector = self.measured(self.oracle.refine(vector.batch, _FINAL_ROUNDS))
+            moved = self.measured(ascend(self.oracle, vector.batch, self.k, 1))
+            if len(moved) == 0 or moved.distances[0] <= _IMPROVED * vector.distances[0]:
                 break
-            leader = moved
-        return leader
+            vector = moved
+        return vector
 
 
 def ascend(oracle: SampleOracle, batch: Batch, k: int, max_steps: int) -> Batch:
@@ -96,17 +96,17 @@ def ascend(oracle: SampleOracle, batch: Batch, k: int, max_steps: int) -> Batch:
         moved = oracle.refine(choose(oracle.adversary, oracle.loadings(batch), k), _ROUNDS)
         alive = moved.weights.any(axis=1)
         # A vector that the adversary cancels has no direction to improve in: it is its own fixed point.
-        settled = ~alive | (moved.indices == batch.indices).all(axis=1)
-        finished += [batch[np.flatnonzero(~alive)], moved[np.flatnonzero(settled & alive)]]
-        batch = moved[np.flatnonzero(~settled)]
+        at_rest = ~alive | (moved.indices == batch.indices).all(axis=1)
+        finished += [batch[np.flatnonzero(~alive)], moved[np.flatnonzero(at_rest & alive)]]
+        batch = moved[np.flatnonzero(~at_rest)]
         if len(batch) == 0:
             break
-        batch = best_distinct(Leaders(batch, oracle.distances(batch))).batch
+        batch = best_distinct(MeasuredVectors(batch, oracle.distances(batch))).batch
     return oracle.refine(Batch.join([*finished, batch]).alive(), 2 * _ROUNDS)
 
 
-def best_distinct(leaders: Leaders) -> Leaders:
+def best_distinct(vectors: MeasuredVectors) -> MeasuredVectors:
     """Return the best vector on every support, best first."""
-    ranked = leaders.best(len(leaders))
+    ranked = vectors.best(len(vectors))
     _, first = np.unique(ranked.batch.keys(), return_index=True)
     return ranked[np.sort(first)]

@@ -128,9 +128,9 @@ class SampleOracle:
             scores = _product(weights[:, None, :], pieces)[:, 0, :]
             pulled = _product(pieces, self.adversary.respond(scores)[:, :, None])[:, :, 0]
             moved = unit(self.adversary.shrink(pulled))
-            settled = np.abs(moved - weights).max(initial=0.0) <= 1e-15
+            unchanged = np.abs(moved - weights).max(initial=0.0) <= 1e-15
             weights = moved
-            if settled:
+            if unchanged:
                 break
         return Batch(batch.indices, weights)
 

@@ -13,38 +13,38 @@ from noap.linalg.types import IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never
 
-__all__ = ["live_climber"]
+__all__ = ["screened_climber"]
 
-# Dropping dead rows or columns costs a copy of what is left; worth it when this share or less is left.
+# Leaving out what screening rules out costs a copy of the rest; worth it when this share or less is left.
 _WORTH_COPYING = 0.7
 
 
-def live_climber(problem: Problem, check: Callable[[], None] = never) -> tuple[Climber, IntArray]:
+def screened_climber(problem: Problem, check: Callable[[], None] = never) -> tuple[Climber, IntArray]:
     """Return a climber over what screening leaves of the problem, and the features it is about.
 
     `check` is called between portions of its work; what it raises passes through.
     """
     d = problem.n_features
-    live = np.flatnonzero(problem.live_features)
-    if not problem.k <= len(live) <= _WORTH_COPYING * d:
-        live = np.arange(d)
-    k = min(problem.k, len(live))
+    kept = np.flatnonzero(problem.kept_features)
+    if not problem.k <= len(kept) <= _WORTH_COPYING * d:
+        kept = np.arange(d)
+    k = min(problem.k, len(kept))
     adversary = in_units_of_samples(problem)
-    if works_on_gram(adversary) and (problem.X is None or len(live) <= GRAM_FEATURES):
-        return GramClimber(problem.gram_block(live), adversary, k), live
+    if works_on_gram(adversary) and (problem.X is None or len(kept) <= GRAM_FEATURES):
+        return GramClimber(problem.gram_block(kept), adversary, k), kept
     X = problem.samples("a problem of this size")
-    rows = _live_rows(problem)
-    if rows is not None and len(live) < d and isinstance(X, np.ndarray):
-        X = X[np.ix_(rows, live)]  # one copy, where two steps would hold two
+    rows = _kept_rows(problem)
+    if rows is not None and len(kept) < d and isinstance(X, np.ndarray):
+        X = X[np.ix_(rows, kept)]  # one copy, where two steps would hold two
     else:
         X = X if rows is None else X[rows]
-        X = X[:, live] if len(live) < d else X
-    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check), k), live
+        X = X[:, kept] if len(kept) < d else X
+    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check), k), kept
 
 
-def _live_rows(problem: Problem) -> IntArray | None:
+def _kept_rows(problem: Problem) -> IntArray | None:
     """Return the samples that matter, None if (nearly) all of them do."""
     if problem.adversary.gram_suffices:
         return None
-    rows = np.flatnonzero(problem.live_samples)
+    rows = np.flatnonzero(problem.kept_samples)
     return rows if 0 < len(rows) <= _WORTH_COPYING * problem.n_samples else None

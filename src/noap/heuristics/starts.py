@@ -28,12 +28,12 @@ _CHUNK_BYTES = 64 * 2**20
 
 def strongest_features(adversary: Adversary, column_norms: FloatArray) -> IntArray:
     """Return the features to start from: those that the adversary cannot cancel, of largest norm first."""
-    live = np.flatnonzero(adversary.live_features(column_norms))
-    return live[np.argsort(-column_norms[live], kind="stable")][:_MAX_COORDINATES]
+    kept = np.flatnonzero(adversary.kept_features(column_norms))
+    return kept[np.argsort(-column_norms[kept], kind="stable")][:_MAX_COORDINATES]
 
 
 def start_batches(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
-    """Yield starting vectors, one half-step past their seeds, in batches of bounded size; dead ones dropped."""
+    """Yield starting vectors, one half-step past their seeds, in batches of bounded size, zero ones left out."""
     for loadings in _start_loadings(oracle, k, rng):
         batch = choose(oracle.adversary, loadings, k).alive()
         if len(batch):

@@ -20,6 +20,7 @@ __all__ = [
     "gamma",
     "gram_of_blocks",
     "gram_with_error",
+    "is_definite",
     "least_shift",
     "scaled_up",
     "up",
@@ -174,6 +175,28 @@ def definite_shift(S: FloatArray, before: Callable[[], object] = lambda: None) -
         middle = (low + high) // 2
         low, high = (low, middle) if definite(2.0**middle) else (middle, high)
     return math.ldexp(1.0, high + exponent)
+
+
+def is_definite(S: FloatArray, shift: float) -> bool:
+    """Return whether a factorisation proves S + shift I to be positive semidefinite, in exact arithmetic.
+
+    Parameters
+    ----------
+    S : array of shape (d, d), symmetric and finite
+    shift : float, at least 0
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 2.0], [2.0, 1.0]])
+    >>> is_definite(S, 1.001), is_definite(S, 0.999)
+    (True, False)
+    """
+    top = max(float(np.abs(S).max(initial=0.0)), shift)
+    if top == 0.0:
+        return True
+    exponent = math.frexp(top)[1]
+    A = np.ldexp(S, -exponent)
+    return _definite(A, _trace(A), math.ldexp(shift, -exponent))
 
 
 def _definite(A: FloatArray, trace: float, shift: float) -> bool:

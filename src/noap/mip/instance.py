@@ -95,7 +95,7 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
             "The mixed-integer programs need a positive semidefinite covariance S; use method='exact', which takes any."
         )
     kind = _kind(problem, screen)
-    features = np.flatnonzero(problem.live_features) if screen else np.arange(problem.n_features)
+    features = np.flatnonzero(problem.kept_features) if screen else np.arange(problem.n_features)
     part = problem if len(features) == problem.n_features else problem.restricted(features)
     n = problem.n_samples
     samples = None

@@ -8,7 +8,7 @@ import numpy as np
 
 from noap.errors import BackendNotAvailable
 from noap.linalg.types import FloatArray
-from noap.mip.backends.base import Backend, Outcome, Settings, Stop
+from noap.mip.backends.base import Backend, Settings, SolverOutcome, Stop
 from noap.mip.lowering import Lowered, binaries_for_sets, tangents_for_squares
 from noap.mip.model import Model, Row
 
@@ -30,14 +30,14 @@ class Solved:
 
     Attributes
     ----------
-    outcome : Outcome
+    outcome : SolverOutcome
         In the columns of the original model.
     lowered : Lowered
     rounds : int
         How many integer solves.
     """
 
-    outcome: Outcome
+    outcome: SolverOutcome
     lowered: Lowered
     rounds: int
 
@@ -83,7 +83,7 @@ def solve_model(model: Model, backend: Backend, settings: Settings) -> Solved:
         else:
             break  # a point that respects every square solves the original model: nothing is left to tighten
     narrow = None if point is None else point[: lowered.width]
-    return Solved(Outcome(stop, best_bound, narrow, objective, nodes), lowered, rounds)
+    return Solved(SolverOutcome(stop, best_bound, narrow, objective, nodes), lowered, rounds)
 
 
 def lower(model: Model, backend: Backend) -> Lowered:
@@ -137,5 +137,5 @@ def _tightened_relaxation(lowered: Lowered, backend: Backend, settings: Settings
     return lowered
 
 
-def _narrowed(outcome: Outcome, lowered: Lowered) -> Outcome:
+def _narrowed(outcome: SolverOutcome, lowered: Lowered) -> SolverOutcome:
     return outcome if outcome.x is None else replace(outcome, x=outcome.x[: lowered.width])

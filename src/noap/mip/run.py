@@ -14,7 +14,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
 from noap.mip.instance import instance_of, require_program
 from noap.mip.options import Options
-from noap.mip.search import Search
+from noap.mip.search import ProgramSearch
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
@@ -108,7 +108,7 @@ def run_program(problem: Problem, controls: Controls, method: str, options: Opti
     chosen = _chosen_features(problem, options.reduced_dim)
     part = problem if chosen is None else problem.restricted(chosen)
     v, interrupted = _incumbent(part, controls)
-    search = Search(part, controls, options, v)
+    search = ProgramSearch(part, controls, options, v)
     if part.optimum_is_zero:
         # Algorithm 1 looks at variance only and may keep just the features that the adversary cancels.
         search.bound, search.stop = 0.0, Stop.OPTIMAL
@@ -148,7 +148,7 @@ def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
     return v, False
 
 
-def _report(problem: Problem, method: str, search: Search, chosen: IntArray | None) -> Result:
+def _report(problem: Problem, method: str, search: ProgramSearch, chosen: IntArray | None) -> Result:
     v = search.v
     if chosen is not None:
         v = np.zeros(problem.n_features)

@@ -9,7 +9,7 @@ from noap.errors import NoapError
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.metrics import gap as relative_gap
-from noap.mip.backends.base import Outcome, Settings, Stop
+from noap.mip.backends.base import Settings, SolverOutcome, Stop
 from noap.mip.formulations.assemble import default_points, formulate
 from noap.mip.formulations.base import Formulation
 from noap.mip.instance import Instance
@@ -20,7 +20,7 @@ from noap.mip.rounds import solve_model
 from noap.problem import Problem
 from noap.runtime.controls import Controls, Stopped
 
-__all__ = ["Search"]
+__all__ = ["ProgramSearch"]
 
 # Solvers respect rows to 1e-6 or better in the model's units, where the leading eigenvalue is 1. The bound is raised by
 # twice that; it remains the solver's word.
@@ -31,7 +31,7 @@ _CLOSEST = 1e-6
 
 
 @dataclass
-class Search:
+class ProgramSearch:
     """The state of one run.
 
     Attributes
@@ -96,7 +96,7 @@ class Search:
                 return
             points = refined
 
-    def _solve(self, formulation: Formulation) -> Outcome | None:
+    def _solve(self, formulation: Formulation) -> SolverOutcome | None:
         left = None if self.controls.time_limit is None else self.controls.time_limit - self.controls.seconds
         if left is not None and left <= 0:
             self.stop = Stop.TIME
@@ -116,7 +116,7 @@ class Search:
             self.stop = Stop.INTERRUPTED
             return None
 
-    def _record(self, formulation: Formulation, outcome: Outcome) -> None:
+    def _record(self, formulation: Formulation, outcome: SolverOutcome) -> None:
         self.rounds += 1
         self.nodes += outcome.nodes
         self.stop = outcome.stop
@@ -129,7 +129,7 @@ class Search:
             self.formulation_error = formulation.error(outcome.x if optimal else None)
             self.solver_gap = _solver_gap(formulation, outcome)
 
-    def _bound_of(self, formulation: Formulation, outcome: Outcome) -> float:
+    def _bound_of(self, formulation: Formulation, outcome: SolverOutcome) -> float:
         if outcome.stop is Stop.INFEASIBLE:
             if not self.options.cuts.needs_incumbent:
                 raise NoapError(
@@ -154,8 +154,8 @@ class Search:
         if float(np.abs(entries).max(initial=0.0)) < 1e-6:
             self.degenerate = True
             return
-        live = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
-        v = formulation.instance.expand(live, self.problem.n_features)
+        chosen = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
+        v = formulation.instance.expand(chosen, self.problem.n_features)
         self.own = v
         value = self.problem.value(v)
         if value > self.value:
@@ -165,7 +165,7 @@ class Search:
         return self.bound - self.value <= self.controls.gap * self.value
 
 
-def _solver_gap(formulation: Formulation, outcome: Outcome) -> float | None:
+def _solver_gap(formulation: Formulation, outcome: SolverOutcome) -> float | None:
     if outcome.stop is Stop.INFEASIBLE:
         return 0.0
     if outcome.objective is None or math.isinf(outcome.bound):

@@ -10,14 +10,14 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.mip.model import ConeRow, Model, Row, Sos2, SquareRow
 from noap.runtime.controls import never
 
-__all__ = ["Draft", "Fill"]
+__all__ = ["Fill", "ModelWriter"]
 
 Fill = Callable[[FloatArray], ArrayLike]
 """What a block of columns equals at a feasible direction v."""
 
 
 @dataclass
-class Draft:
+class ModelWriter:
     """Collects columns and rows; `model` freezes them, `lift` extends a direction v to all columns.
 
     `check` is called with every row; what it raises passes through.

@@ -17,23 +17,25 @@ from noap.proofs.feature_wise import GramProof
 from noap.proofs.fingerprint import fingerprint, source_of
 from noap.proofs.known import NAMES, name_of
 from noap.proofs.parts import all_finite
+from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["Certificate", "Claim", "Proof"]
 
-Proof: TypeAlias = GramProof | SampleProof
+Proof: TypeAlias = GramProof | RelaxationProof | SampleProof
 _TEXTS = {
     "adversary": re.compile("|".join(NAMES)),
     "source": re.compile("samples|covariance"),
     "sha256": re.compile("[0-9a-f]{64}"),
 }
-_PROOFS: dict[str, type[Proof]] = {"gram": GramProof, "samples": SampleProof}
+_PROOFS: dict[str, type[Proof]] = {"gram": GramProof, "relaxation": RelaxationProof, "samples": SampleProof}
 # "f4 f8": either.
 _TYPES = {
     "gram": {
         "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
         "levels": "f8", "each": "u4", "starts": "u4", "places": "u4", "weights": "f8",
     },
+    "relaxation": {"features": "u4", "kinds": "u1", "slopes": "f8", "unit": "f8", "entries": "f4"},
     "samples": {
         "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
         "columns": "u4", "values": "f4 f8",
@@ -93,7 +95,7 @@ class Certificate:
     claim : Claim
     places, weights : arrays
         The vector's non-zero entries.
-    proof : GramProof or SampleProof
+    proof : GramProof, RelaxationProof or SampleProof
         The tree.
 
     Examples

@@ -194,7 +194,7 @@ def read_bytes(path: str | os.PathLike[str], megabytes: float | None = None) -> 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
     """Write the whole file or nothing."""
     try:
-        write_whole(Path(path), lambda draft: draft.write_bytes(data))
+        write_whole(Path(path), lambda temporary: temporary.write_bytes(data))
     except OSError as error:
         raise InvalidProblem(
             f"The certificate cannot be written to {os.fspath(path)!r}: {error.strerror or error}."

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.linalg.types import FloatArray, IntArray
-from noap.proofs.parts import all_finite, largest, parts, steps
+from noap.proofs.parts import largest, parts, steps, unusable_array
 from noap.proofs.preorder import missing_or_spare
 
 __all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "ON", "SIGN", "SPLIT", "GramProof"]
@@ -70,12 +70,9 @@ class GramProof:
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features: a number that makes no sense."""
-        for name, kind in _TYPES.items():
-            array = getattr(self, name)
-            if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == kind):
-                return f"array {name!r} is of the wrong type"
-            if array.dtype.kind == "f" and not all_finite(array):
-                return f"array {name!r} has entries that are not finite"
+        reason = unusable_array(self, _TYPES)
+        if reason is not None:
+            return reason
         nodes = (self.kind, self.test, self.vector, self.feature, self.cut, self.nu, self.level)
         if len(self.kind) == 0 or any(len(array) != len(self.kind) for array in nodes):
             return "its tree is malformed"

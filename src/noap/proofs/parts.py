@@ -1,6 +1,6 @@
 """Long arrays a part at a time: a file decides how long they are, so nothing of their size is made on the way."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from noap.linalg.types import IntArray
 
-__all__ = ["all_finite", "largest", "parts", "steps"]
+__all__ = ["all_finite", "largest", "parts", "steps", "unusable_array"]
 
 _LENGTH = 1 << 16
 
@@ -46,3 +46,14 @@ def steps(starts: npt.NDArray[Any]) -> Iterator[IntArray]:
     for part in parts(len(starts) - 1):
         some: IntArray = starts[part.start : part.stop + 1].astype(np.int64)
         yield some[1:] - some[:-1]
+
+
+def unusable_array(proof: object, types: Mapping[str, np.dtype[Any]]) -> str | None:
+    """Return which array of a proof is not one-dimensional, finite and of its type; None if none is."""
+    for name, kind in types.items():
+        array = getattr(proof, name)
+        if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == kind):
+            return f"array {name!r} is of the wrong type"
+        if array.dtype.kind == "f" and not all_finite(array):
+            return f"array {name!r} has entries that are not finite"
+    return None

@@ -54,7 +54,7 @@ def ticks(last: float) -> list[float]:
     rough = last / 5
     base = 10.0 ** math.floor(math.log10(rough))
     step = min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(m * base - rough)) * base
-    # A hair of slack: 1.0 built from norms may come out as 1 - 1e-16.
+    # A little slack: 1.0 built from norms may come out as 1 - 1e-16.
     return [round(i * step, 12) for i in range(math.floor(last / step * (1 + 1e-9)) + 1)]
 
 

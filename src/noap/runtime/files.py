@@ -28,11 +28,11 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder) / "notes.txt"
-    ...     write_whole(path, lambda draft: draft.write_text("all of it"))
+    ...     write_whole(path, lambda temporary: temporary.write_text("all of it"))
     ...     path.read_text(), len(list(Path(folder).iterdir()))
     ('all of it', 1)
     """
     with tempfile.TemporaryDirectory(prefix=".noap-", dir=path.parent) as folder:
-        draft = Path(folder) / path.name
-        write(draft)
-        os.replace(draft, path)
+        temporary = Path(folder) / path.name
+        write(temporary)
+        os.replace(temporary, path)

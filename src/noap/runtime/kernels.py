@@ -1,8 +1,6 @@
 """How the compiled kernels are made, and how to watch them being compiled.
 
-All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set. A
-division by 0 gives what IEEE 754 says and raises nothing: code that tests every divisor takes longer to compile. What
-proves something is so written that NaN proves nothing.
+All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set.
 """
 
 import contextlib
@@ -17,8 +15,9 @@ __all__ = ["kernel", "part", "reached_from", "watched"]
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function that Python calls, on first use; kept in Numba's cache."""
-    shared: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
-    made: Any = njit(**shared | options)
+    # Divisions raise where the divisor is 0: what a proof rests on must not go on with an infinity.
+    given: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True} | options
+    made: Any = njit(**given)
     return made if function is None else made(function)
 
 

@@ -1,4 +1,4 @@
-"""The door to sweeps: validate, solve, hand back a Path."""
+"""`noap.path`: validate, sweep, hand back a Path."""
 
 import warnings
 from collections.abc import Callable, Sequence

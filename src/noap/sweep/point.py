@@ -8,7 +8,7 @@ import numpy as np
 
 from noap.errors import NoapWarning
 from noap.heuristics.batch import truncate
-from noap.heuristics.screened import live_climber
+from noap.heuristics.screened import screened_climber
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
 from noap.problem import Problem
@@ -23,7 +23,7 @@ __all__ = ["Task", "improved", "quietly"]
 _STEPS = 8
 # What a search from a neighbour's vector may take before a full set of starts is worth its price: a full set costs
 # as much as several hundred nodes.
-_WARM_NODES = 1024
+_NODES_FROM_NEIGHBOUR = 1024
 # Points are proved to this share of the gap where that is cheap: the rest is room for chords to prove their neighbours.
 _SHARE = 0.25
 
@@ -36,17 +36,17 @@ def improved(problem: Problem, vectors: FloatArray) -> FloatArray:
     vectors : array of shape (m, d)
         Each with at most k non-zero entries.
     """
-    climber, live = live_climber(problem)
-    batch = truncate(vectors[:, live], min(problem.k, len(live))).alive()
+    climber, kept = screened_climber(problem)
+    batch = truncate(vectors[:, kept], min(problem.k, len(kept))).alive()
     v: FloatArray = np.zeros(problem.n_features)
     # A single feature is the one start that is never cancelled while the optimum is positive.
     v[int(np.argmax(problem.column_norms))] = 1.0
     if len(batch):
         moved = climber.climb(climber.measured(batch), len(batch), _STEPS)
         if len(moved):
-            best = climber.settled(moved.best(1)).batch
+            best = climber.to_fixed_point(moved.best(1)).batch
             candidate = np.zeros(problem.n_features)
-            candidate[live] = best.first(len(live))
+            candidate[kept] = best.first(len(kept))
             v = _better(problem, v, unit(candidate))
     for given in vectors:
         v = _better(problem, v, given)
@@ -95,7 +95,8 @@ class Task:
         limits = checked_options(self.problem, "exact", self.options)
         v = self._ascended() if self.start is None else self.start
         if self.problem.adversary.gram_suffices:  # sample by sample, a node is not cheap enough to try it twice
-            few = replace(limits, nodes=_WARM_NODES if limits.nodes is None else min(_WARM_NODES, limits.nodes))
+            nodes = _NODES_FROM_NEIGHBOUR if limits.nodes is None else min(_NODES_FROM_NEIGHBOUR, limits.nodes)
+            few = replace(limits, nodes=nodes)
             first = self._proved(v, _SHARE * gap, few)
             # Whatever it proved counts, also if its own gap was not reached.
             if first.gap <= gap or first.limit is not Limit.NODES or few == limits:

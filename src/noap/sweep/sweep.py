@@ -12,7 +12,7 @@ from noap.result import Limit, Result, Status
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.point import Task, improved
-from noap.ties import settled
+from noap.ties import break_ties
 
 __all__ = ["Sweep"]
 
@@ -86,7 +86,7 @@ class Sweep:
         else:
             bound = max(bound, result.problem.value(v))
         messages = (*result.messages, _FROM_ELSEWHERE)
-        return settled(dataclasses.replace(result, v=v, bound=bound, messages=messages))[0]
+        return break_ties(dataclasses.replace(result, v=v, bound=bound, messages=messages))[0]
 
     def _limits(self, at: FloatArray) -> FloatArray:
         rhos = np.array(sorted(self.found))
@@ -117,7 +117,7 @@ class Sweep:
         for rho, result in zip(left, self._run([tasks[rho] for rho in left]), strict=True):
             if result.limit is Limit.INTERRUPTED:
                 raise KeyboardInterrupt
-            self.found[rho] = settled(result)[0]
+            self.found[rho] = break_ties(result)[0]
 
     def _task(self, rho: float) -> Task:
         problem, start = self.family.at(rho), None
@@ -142,7 +142,7 @@ class Sweep:
         if not limit <= value * (1 + gap):
             return None
         found = Result(task.problem, self.method, task.start, asked_gap=gap)
-        return settled(self._bounded(found, limit))[0]
+        return break_ties(self._bounded(found, limit))[0]
 
     def _run(self, tasks: list[Task]) -> Iterator[Result]:
         if self.n_jobs in (None, 1) or len(tasks) < 2:

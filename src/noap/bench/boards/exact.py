@@ -63,7 +63,7 @@ def _solvers(setting: Setting, matrix: Matrix, problem: Problem, solvers: list[s
                 setting.skipped.append(f"{solver}: its licence does not allow the program of {matrix.name}.")
                 continue
             value = score(problem, finding.v).resolved if finding.v.any() else 0.0
-            name = f"{_NAMES[solver]}, paper's MIP"
+            name = f"{_NAMES.get(solver, solver)}, paper's MIP"
             yield _row(matrix, problem.k, name, value, finding.bound, spent, finding.nodes, None, limit)
             setting.say(f"  {name}, {limit:g} s: gap {percent(relative_gap(value, finding.bound) if value else None)}")
 

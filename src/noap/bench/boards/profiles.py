@@ -23,7 +23,7 @@ _PARTS = {
     "noap.heuristics.gram_climber:GramClimber.starts": "starts",
     "noap.heuristics.gram_climber:GramClimber.climb": "climbs",
     "noap.heuristics.gram_climber:GramClimber.exchanges": "exchanges",
-    "noap.heuristics.gram_climber:GramClimber.settled": "last rounds",
+    "noap.heuristics.gram_climber:GramClimber.to_fixed_point": "last rounds",
     "noap.heuristics.measured": "ranking",
 }
 _EXACT_PARTS = {

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels.test import schur_test
 from noap.checker.feature_wise.kernels.tighten import tighten
 from noap.checker.feature_wise.node import GramNode
 from noap.checker.feature_wise.prover import GramProver, NoLength
-from noap.checker.limits import Limits
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.feature_wise import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
 from noap.runtime.compilation import compiling
@@ -26,7 +26,7 @@ class _Refused(Exception):
 
 
 def check_gram(
-    data: GramData, k: int, proof: GramProof, raised: FloatArray, lift: float, claims: FloatArray, limits: Limits
+    data: GramData, k: int, proof: GramProof, raised: FloatArray, lift: float, claims: FloatArray, allowance: Allowance
 ) -> tuple[float, str | None]:
     """Return the first of the claims that the proof shows no pair to exceed and None, or inf and the reason why not.
 
@@ -41,7 +41,7 @@ def check_gram(
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
-    walk = _Walk(data, k, proof, raised, lift, claims, limits)
+    walk = _Walk(data, k, proof, raised, lift, claims, allowance)
     try:
         with compiling((schur_test, tighten), "the checker"):
             walk.run()
@@ -61,9 +61,9 @@ class _Walk:
         raised: FloatArray,
         lift: float,
         claims: FloatArray,
-        limits: Limits,
+        allowance: Allowance,
     ) -> None:
-        self.data, self.proof, self.limits = data, proof, limits
+        self.data, self.proof, self.allowance = data, proof, allowance
         self.lift = lift
         self.raised: list[float] = raised.tolist()
         self.claims: list[float] = claims.tolist()
@@ -72,7 +72,7 @@ class _Walk:
         self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
         self.free = np.flatnonzero(data.norms > data.r_lo)
         self.k = min(k, len(self.free))
-        self.prover = GramProver(data, self.k, proof, limits)
+        self.prover = GramProver(data, self.k, proof, allowance)
         self.each = 0
 
     def run(self) -> None:
@@ -80,25 +80,25 @@ class _Walk:
         stack: list[GramNode | None] = [GramNode.root(self.free, self.data.norms[self.free])]
         held = 0
         for place in range(len(self.proof)):
-            self.limits.check()
+            self.allowance.check()
             node = stack.pop()
             held -= node.size if node else 0
-            children, most = [], min(_MOST_HELD, self.limits.room)
+            children, most = [], min(_MOST_HELD, self.allowance.room)
             for child in self._children(place, node):
                 children.append(child)
                 held += child.size if child else 0
                 # Within the loop: a node may list all features, each with a child that holds as many numbers.
                 if held > most or len(stack) + len(children) > _MOST_HELD / 64:
-                    self.limits.need(held)
+                    self.allowance.need(held)
                     raise _Refused("the tree is too deep.")
             stack += children[::-1]
 
     def _children(self, place: int, node: GramNode | None) -> Iterator[GramNode | None]:
         kind, feature = int(self.proof.kind[place]), int(self.proof.feature[place])
         cut = self.proof.cut.item(place) * self.unit
-        settled = False
+        alone_closed = False
         if node is not None and kind != ON:
-            node, settled = self.prover.narrowed(place, node, self._level(place, 0))
+            node, alone_closed = self.prover.narrowed(place, node, self._level(place, 0))
         if kind == CLOSED:
             if node is not None:
                 self._close(place, node, f"leaf {place} stays open: its bound exceeds the claim.")
@@ -106,9 +106,9 @@ class _Walk:
             listed = self.proof.each[self.each : self.each + feature].astype(np.int64)
             self.each += feature
             if node is not None:
-                self._cover(place, node, listed, settled)
+                self._cover(place, node, listed, alone_closed)
             for each in listed:
-                self.limits.spent(8.0 * node.size if node else 1.0)
+                self.allowance.spent(8.0 * node.size if node else 1.0)
                 yield None if node is None else node.including(int(each), self.data.r_lo, self.k)
         elif kind == AGAIN:
             yield node
@@ -131,7 +131,7 @@ class _Walk:
                 yield node.between(a, -np.inf, cut)
                 yield node.between(a, cut, np.inf)
 
-    def _cover(self, place: int, node: GramNode, listed: IntArray, settled: bool) -> None:
+    def _cover(self, place: int, node: GramNode, listed: IntArray, alone_closed: bool) -> None:
         """Show that an EACH node has no pair worth more but those with one of the listed features."""
         if len(np.unique(listed)) < len(listed):
             raise _Refused(f"node {place} lists a feature twice.")
@@ -140,7 +140,7 @@ class _Walk:
         rest = node.only(~np.isin(node.free, listed))
         if len(rest.free):
             self._close(place, rest, f"node {place} has more supports than the ones it lists.")
-        elif not settled:
+        elif not alone_closed:
             self._close(place, rest, f"node {place} lists what may be added, but leaves its own support open.")
 
     def _close(self, place: int, node: GramNode, reason: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from noap.checker.limits import Limits
+from noap.checker.allowance import Allowance
 from noap.checker.samples import block_entries, largest_entry, scaled_blocks
 from noap.linalg.outward import UNIT, definite_shift, down, exponent_of, gamma, gram_of_blocks, scaled_up, up
 from noap.linalg.types import FloatArray
@@ -46,25 +46,25 @@ class GramData:
     exponent: int
 
     @classmethod
-    def of(cls, problem: Problem, limits: Limits | None = None) -> "GramData":
-        """Take X or the covariance apart. Raises OutOfLimits if that takes too much."""
-        limits = limits or Limits()
+    def of(cls, problem: Problem, allowance: Allowance | None = None) -> "GramData":
+        """Take X or the covariance apart. Raises OutOfAllowance if that takes too much."""
+        allowance = allowance or Allowance()
         n, d, rho = problem.n_samples, problem.n_features, float(problem.adversary.rho)
         # The matrix, and what is needed on the way to it.
-        limits.need(4 * d * d)
+        allowance.need(4 * d * d)
         if problem.X is not None:
-            limits.need(4 * d * d + 3 * block_entries(problem.X))
+            allowance.need(4 * d * d + 3 * block_entries(problem.X))
             exponent = exponent_of(largest_entry(problem.X))
-            G, error = gram_of_blocks(scaled_blocks(problem.X, exponent), n, d, limits.spent)
+            G, error = gram_of_blocks(scaled_blocks(problem.X, exponent), n, d, allowance.spent)
             A: FloatArray = G / n
             eps, raised = up(error / n) + UNIT * float(np.abs(A).max(initial=0.0)) * 1.001, 0.0
         else:
             exponent = exponent_of(math.sqrt(float(np.abs(problem.covariance).max(initial=0.0))))
-            A, raised = _raised(np.ldexp(problem.covariance, -2 * exponent), limits)
+            A, raised = _raised(np.ldexp(problem.covariance, -2 * exponent), allowance)
             eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
-        limits.keep(d * d)
+        allowance.keep(d * d)
         # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of
         # the optimum is as good as none: the optimum is only raised.
         share = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
@@ -115,9 +115,9 @@ class GramData:
         return g, g_eps, w_eps
 
 
-def _raised(A: FloatArray, limits: Limits | None = None) -> tuple[FloatArray, float]:
+def _raised(A: FloatArray, allowance: Allowance | None = None) -> tuple[FloatArray, float]:
     """Add to the diagonal what a factorisation proves to make the matrix positive semidefinite; returns how much."""
-    shift = definite_shift(A, lambda: (limits or Limits()).spent(0.05 * len(A) ** 3))
+    shift = definite_shift(A, lambda: (allowance or Allowance()).spent(0.05 * len(A) ** 3))
     lifted = A.copy()
     lifted[np.diag_indices_from(lifted)] += shift
     return lifted, shift

@@ -4,22 +4,22 @@ import math
 
 import numpy as np
 
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels.semidefinite import MOST_FEATURES, definite
 from noap.checker.feature_wise.kernels.test import ALL, ALONE, NOTHING, UNDOMINATED, schur_test
 from noap.checker.feature_wise.kernels.tighten import chord, tighten
 from noap.checker.feature_wise.node import GramNode
-from noap.checker.limits import Limits
 from noap.linalg.types import FloatArray
 from noap.proofs.feature_wise import ATTACK, CHORDS, NO_TEST, GramProof
 
 __all__ = ["GramProver", "NoLength"]
 
-# Pieces into which a leaf that stays open may be cut, and cuts one within the other. Rounding leaves a leaf open by a
-# hair: a few cuts will do, and where they do not the claim is false or the proof is poor. All pieces together may have
-# so many entries of Schur complements before no more cuts are made: seconds on the largest problems. An entry counts
-# for more where the semidefinite test may be taken; and four steps of tightening, of which there are |I|^2 for each
-# feature, count for one.
+# Pieces into which a leaf that stays open may be cut, and cuts one within the other. Rounding leaves a leaf open by
+# little: a few cuts will do, and where they do not the claim is false or the proof is poor. All pieces together may
+# have so many entries of Schur complements before no more cuts are made: seconds on the largest problems. An entry
+# counts for more where the semidefinite test may be taken; and four steps of tightening, of which there are |I|^2 for
+# each feature, count for one.
 _MOST_PIECES, _DEEPEST, _MOST_ENTRIES, _SEMIDEFINITE_PRICE, _STEPS = 256, 16, 1e7, 75, 4
 # Responses kept at hand: neighbouring nodes share theirs.
 _RESPONSES = 8
@@ -32,8 +32,8 @@ class NoLength(Exception):
 class GramProver:
     """What closes the nodes of one proof; k is the number of features a support may have."""
 
-    def __init__(self, data: GramData, k: int, proof: GramProof, limits: Limits) -> None:
-        self.data, self.k, self.proof, self.limits = data, k, proof, limits
+    def __init__(self, data: GramData, k: int, proof: GramProof, allowance: Allowance) -> None:
+        self.data, self.k, self.proof, self.allowance = data, k, proof, allowance
         # Products with a power of two, which overflow to infinity: as good as any other number here.
         self._unit = math.ldexp(1.0, data.exponent)
         self._S = np.empty((0, 0))
@@ -47,11 +47,11 @@ class GramProver:
         Also returns whether the pairs whose S has only the included features are shown not to be worth more than T.
         """
         left = self._tightened(node, T)
-        settled = left is not None and len(left.inc) == 0
+        alone_closed = left is not None and len(left.inc) == 0
         if left is not None and self.proof.test[place] != NO_TEST:
             left, alone = self._tested(place, left, T, shrink=True)
-            settled = settled or alone
-        return left, settled
+            alone_closed = alone_closed or alone
+        return left, alone_closed
 
     def closes_in_pieces(self, place: int, node: GramNode, T: float) -> bool:
         """Whether every piece of a node that stayed open is closed, cut as far as that takes.
@@ -64,7 +64,7 @@ class GramProver:
         for _ in range(_MOST_PIECES):
             piece, cuts = pieces.pop()
             entries += self._entries(piece)
-            self.limits.check()
+            self.allowance.check()
             left = self._sharply(place, piece, T)
             if left is not None:
                 halves = left.halves(self.k, self.data.r_lo)
@@ -84,10 +84,12 @@ class GramProver:
     def _sharply(self, place: int, node: GramNode, T: float) -> GramNode | None:
         """Return what is left of a piece: chords are its own, and attacks are tried with either kind of column.
 
-        A leaf without a test was empty for the search. Where rounding leaves something of it, chords have a say.
+        A leaf without a test was empty for the search. Where rounding leaves one support of it and there is no budget,
+        chords decide, because then they are exact.
         """
         left, test = self._tightened(node, T), self.proof.test[place]
-        if left is not None and test in (CHORDS, NO_TEST):
+        alone = left is not None and self.data.r_hi == 0 and (len(left.free) == 0 or len(left.inc) == self.k)
+        if left is not None and (test == CHORDS or (test == NO_TEST and alone)):
             roots = np.array([chord(lo, hi, self.data.r_lo)[0] for lo, hi in zip(left.lo, left.hi, strict=True)])
             left, _ = self._schur(left, T, roots, None, 0.0, True)
         elif left is not None and test == ATTACK:
@@ -103,9 +105,9 @@ class GramProver:
         data = self.data
         closed, n_free = tighten(
             data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc),
-            node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.limits.clock,
+            node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.allowance.clock,
         )  # fmt: skip
-        self.limits.settle()
+        self.allowance.check_kernel()
         return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free])
 
     def _tested(self, place: int, node: GramNode, T: float, shrink: bool) -> tuple[GramNode | None, bool]:
@@ -130,11 +132,11 @@ class GramProver:
         """Run a test: of the attack in response to a vector or, without one, of chords with these roots.
 
         Returns the node with the free features that may still matter, None if closed; and whether the included features
-        alone are settled.
+        alone are shown to be worth no more than T.
         """
         data, m = self.data, len(node.free)
         if len(self._S) < m:
-            self.limits.keep(m * m - self._S.size)
+            self.allowance.keep(m * m - self._S.size)
             self._S = np.empty((m, m))
         fails = np.zeros(m, dtype=np.bool_)
         chords = response is None
@@ -142,12 +144,12 @@ class GramProver:
         shown = schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k, g, g_eps, w_eps,
             node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
-            chords, roots, nu, shrink, self._S, fails, self._scaling, self.limits.clock,
+            chords, roots, nu, shrink, self._S, fails, self._scaling, self.allowance.clock,
         )  # fmt: skip
-        self.limits.settle()
+        self.allowance.check_kernel()
         if shown == UNDOMINATED:
-            shown = ALL if definite(self._S, m, self.k - len(node.inc), self.limits.clock) else ALONE
-            self.limits.settle()
+            shown = ALL if definite(self._S, m, self.k - len(node.inc), self.allowance.clock) else ALONE
+            self.allowance.check_kernel()
         return None if shown == ALL else node.only(fails), shown != NOTHING
 
     def _roots(self, place: int, node: GramNode) -> FloatArray:
@@ -161,7 +163,7 @@ class GramProver:
         number, proof = int(self.proof.vector[place]), self.proof
         if number not in self._responses:
             entries = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
-            self.limits.need(2 * len(self.data.A) * (entries.stop - entries.start))
+            self.allowance.need(2 * len(self.data.A) * (entries.stop - entries.start))
             made = self.data.response(proof.places[entries], proof.weights[entries])
             if made is None:
                 raise NoLength(f"vector {number} of the proof has no length.")

@@ -2,7 +2,7 @@
 
 from numba import objmode
 
-from noap.checker.limits import GONE, MOMENT, SINCE, STRIDE, now
+from noap.checker.allowance import GONE, MOMENT, SINCE, STRIDE, now
 from noap.runtime.kernels import part
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.checker.limits import Limits
+from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.data import SampleData
 from noap.checker.sample_wise.kernels import attack as kernels
 from noap.checker.sample_wise.kernels.cones import DEEP, cones_hold
@@ -67,7 +67,7 @@ class _Node:
         return len(self.inc) + len(self.free) + 64
 
 
-def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, limits: Limits) -> str | None:
+def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, allowance: Allowance) -> str | None:
     """Return None if the proof shows that no direction has a sum above T, else the reason why not.
 
     T is in the units of `data`.
@@ -77,15 +77,15 @@ def check_samples(data: SampleData, k: int, proof: SampleProof, T: float, limits
         return reason
     try:
         with compiling((kernels.closes, kernels.confine), "the checker"):
-            _Walk(data, k, proof, T, limits).run()
+            _Walk(data, k, proof, T, allowance).run()
     except _Refused as refused:
         return str(refused)
     return None
 
 
 class _Walk:
-    def __init__(self, data: SampleData, k: int, proof: SampleProof, T: float, limits: Limits) -> None:
-        self.data, self.k, self.proof, self.T, self.limits = data, k, proof, T, limits
+    def __init__(self, data: SampleData, k: int, proof: SampleProof, T: float, allowance: Allowance) -> None:
+        self.data, self.k, self.proof, self.T, self.allowance = data, k, proof, T, allowance
         # Numbers that open nodes hold.
         self.held = 0
         self.row_of = np.full(data.n, -1)
@@ -98,7 +98,7 @@ class _Walk:
         held = 0
         users: Counter[_Attacked] = Counter()
         for place in range(len(self.proof)):
-            self.limits.check()
+            self.allowance.check()
             node = stack.pop()
             held -= self._count(users, node, -1)
             children = list(self._children(place, node))[::-1]
@@ -107,7 +107,7 @@ class _Walk:
             if held > _MOST_HELD or len(stack) > _MOST_HELD / 64:
                 raise _Refused("the tree is too deep.")
             self.held = held
-            self.limits.need(held)
+            self.allowance.need(held)
 
     @staticmethod
     def _count(users: "Counter[_Attacked]", node: _Node | None, step: int) -> int:
@@ -161,7 +161,7 @@ class _Walk:
     def _under_attack(self, node: _Node, number: int) -> _Attacked:
         """Bring an attack into force: entries that are not written down are 0, rows that are not are -y_i."""
         data, columns, size = self.data, self._columns(node), self.proof.size_of(number)
-        self.limits.need(self.held + 3 * len(data.Y) * len(columns) + 3 * size + 4 * len(columns) ** 2)
+        self.allowance.need(self.held + 3 * len(data.Y) * len(columns) + 3 * size + 4 * len(columns) ** 2)
         Y = np.ascontiguousarray(data.Y[:, columns])
         E = -Y
         rows, features, values = self.proof.matrix(number)
@@ -175,9 +175,9 @@ class _Walk:
         E[np.ix_(rows[rows >= 0], to[to >= 0])] = values[np.ix_(rows >= 0, to >= 0)]
         kernels.confine(Y, E, len(node.inc), self._places(node), data.r)
         # A pass over the samples, and the entries of the attack.
-        self.limits.spent(16.0 * Y.size + 8.0 * size)
+        self.allowance.spent(16.0 * Y.size + 8.0 * size)
         E += Y
-        M, error = gram_of_blocks([E], len(E), len(columns), self.limits.spent)
+        M, error = gram_of_blocks([E], len(E), len(columns), self.allowance.spent)
         # Y + E was rounded entry by entry: relatively by 2 ulps in each product.
         error += 3.0 * UNIT * float(M.diagonal().max(initial=0.0))
         return _Attacked(M, error, within)
@@ -188,17 +188,17 @@ class _Walk:
             raise _Refused(f"leaf {place} stays open: no attack is in force there.")
         free = attacked.position[node.free] if p else np.empty(0, dtype=np.int64)
         inc = attacked.position[node.inc]
-        self.limits.need(self.held + 4 * (len(inc) + len(free)) ** 2)
-        left = kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, _WORK, self.limits.clock)
-        self.limits.settle()
+        self.allowance.need(self.held + 4 * (len(inc) + len(free)) ** 2)
+        left = kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, _WORK, self.allowance.clock)
+        self.allowance.check_kernel()
         if left < 0:
             raise _Refused(f"leaf {place} stays open: its attack does not hold it below the claim.")
 
     def _crude(self, node: _Node) -> float:
         """Return at least the sum of (N(y_i) - rho)_+^2."""
         columns = self._columns(node)
-        self.limits.need(self.held + len(self.data.Y) * (len(columns) + 2))
-        self.limits.spent(8.0 * len(self.data.Y) * len(columns))
+        self.allowance.need(self.held + len(self.data.Y) * (len(columns) + 2))
+        self.allowance.spent(8.0 * len(self.data.Y) * len(columns))
         Y = np.ascontiguousarray(self.data.Y[:, columns])
         x = np.maximum(kernels.lengths_up(Y, len(node.inc), self._places(node)) - self.data.r, 0.0)
         return float(x @ x) * (1.0 + gamma(len(x) + 8))
@@ -212,18 +212,18 @@ class _Walk:
             raise _Refused(f"leaf {place} has more than {_MOST_FEATURES} features: too many for cones.")
         if size == 0:
             return
-        self.limits.need(self.held + len(self.data.Y) * (2 * size + 2))
+        self.allowance.need(self.held + len(self.data.Y) * (2 * size + 2))
         Y = np.ascontiguousarray(self.data.Y[:, columns])
         Y = Y[~(kernels.lengths_up(Y, size, 0) <= self.data.r)]
         most = min(_MOST_CONES, int(_CONE_WORK / (2 * Y.size + 1)))
         deepest = min(_DEEPEST, _MOST_SCORES // (len(Y) + 1))
         # A row of scores for every generator and for every cut, half of them twice while rows are added; the samples,
         # and those of an orthant.
-        rows = (self.limits.room - self.held) / (len(Y) + 1) - 4 * size - 2
+        rows = (self.allowance.room - self.held) / (len(Y) + 1) - 4 * size - 2
         allowed = deepest if rows >= 1.5 * (size + deepest) else max(int(rows / 1.5) - size, 0)
-        found = cones_hold(Y, self.data.r, self.T, most, allowed, self.limits.clock)
-        self.limits.settle()
+        found = cones_hold(Y, self.data.r, self.T, most, allowed, self.allowance.clock)
+        self.allowance.check_kernel()
         if found == DEEP and allowed < deepest:
-            self.limits.need(np.inf)
+            self.allowance.need(np.inf)
         if found < 0:
             raise _Refused(f"leaf {place} stays open: its cones do not fall below the claim.")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.checker.limits import Limits
+from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.kernels import attack as kernels
 from noap.checker.samples import block_entries, largest_entry, scaled_blocks
 from noap.linalg.outward import UNIT, exponent_of, scaled_up
@@ -52,39 +52,39 @@ class SampleData:
     unit: int
 
     @classmethod
-    def of(cls, problem: Problem, limits: Limits | None = None) -> "SampleData":
-        """Read and reduce the samples. Raises OutOfLimits if that takes too much."""
-        limits = limits or Limits()
+    def of(cls, problem: Problem, allowance: Allowance | None = None) -> "SampleData":
+        """Read and reduce the samples. Raises OutOfAllowance if that takes too much."""
+        allowance = allowance or Allowance()
         X, d = problem.samples("a sample-wise proof"), problem.n_features
         passing = 3 * block_entries(X)
-        limits.need(passing)
+        allowance.need(passing)
         exponent = exponent_of(largest_entry(X))
         rho = float(problem.adversary.rho)
         # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
         r = min(scaled_up(rho, -exponent), 1e300)
         r = r if r > 1e-290 else 0.0
-        squares, live, chosen = np.zeros(d), np.zeros(d, dtype=np.bool_), []
+        squares, used, chosen = np.zeros(d), np.zeros(d, dtype=np.bool_), []
         block: FloatArray = np.empty((0, d))
         for block in scaled_blocks(X, exponent):
-            limits.spent(16.0 * block.size)
+            allowance.spent(16.0 * block.size)
             squares += np.einsum("ij,ij->j", block, block)
             # Lengths are rounded up, those of 0 too: a sample of zeros is left out whatever the budget.
             lengths = kernels.lengths_up(np.ascontiguousarray(block), 0, min(problem.k, d))
             long = ~(lengths <= r) & block.any(axis=1)
-            live |= block[long].any(axis=0)
+            used |= block[long].any(axis=0)
             chosen.append(long)
         kept = chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
-        rows, columns = np.flatnonzero(kept), np.flatnonzero(live)
-        limits.keep(len(rows) * (len(columns) + 2.0) + problem.n_samples)
-        limits.need(passing)
+        rows, columns = np.flatnonzero(kept), np.flatnonzero(used)
+        allowance.keep(len(rows) * (len(columns) + 2.0) + problem.n_samples)
+        allowance.need(passing)
         if len(chosen) == 1:
             Y = np.ascontiguousarray(block[np.ix_(rows, columns)])
         else:
             # The rows are read again: there is no room for all of them beside those that are kept.
             Y, at = np.empty((len(rows), len(columns))), 0
             for block, long in zip(scaled_blocks(X, exponent), chosen, strict=True):
-                limits.spent(2.0 * block.size)
-                part = block[np.ix_(long, live)]
+                allowance.spent(2.0 * block.size)
+                part = block[np.ix_(long, used)]
                 Y[at : at + len(part)] = part
                 at += len(part)
         place_of = np.full(d, -1)

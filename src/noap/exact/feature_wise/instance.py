@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from noap.linalg.outward import scaled_up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
 from noap.result import rounding_allowance
@@ -29,11 +30,11 @@ class GramInstance:
 
     Attributes
     ----------
-    A : array of shape (m, m), the Gram matrix of the live features
+    A : array of shape (m, m), the Gram matrix of the kept features
     rho : float, the budget over sqrt(n)
     k : int, at most m
-    live : positions of the live features among all d
-    norms : the norms of the live columns
+    features : positions of the kept features among all d
+    norms : the norms of their columns
     scale : the largest squared norm, the unit of absolute tolerances
     slack : what was added to the diagonal of A, which is by how much the optimum may be raised
     offset : what certainly was added to the optimum and is taken off again; 0 where that is not known
@@ -43,7 +44,7 @@ class GramInstance:
     A: FloatArray
     rho: float
     k: int
-    live: IntArray
+    features: IntArray
     norms: FloatArray
     scale: float
     slack: float
@@ -52,12 +53,12 @@ class GramInstance:
 
     @classmethod
     def of(cls, problem: Problem) -> "GramInstance":
-        """Cut the live features out of the problem."""
-        live = np.flatnonzero(_live(problem))
+        """Cut the kept features out of the problem."""
+        features = np.flatnonzero(_kept_features(problem))
         top = float(problem.column_norms.max()) ** 2 / problem.n_samples
         # Products of four entries must stay within range. A power of four changes no digit, and neither does its root.
         unit = 4.0 ** round(math.log(top, 4.0)) if not 1e-60 < top < 1e60 else 1.0
-        A = problem.covariance[np.ix_(live, live)] / unit
+        A = problem.covariance[np.ix_(features, features)] / unit
         scale = float(np.diag(A).max()) + problem.lift / unit
         slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
         # Without a budget v'(S + cI)v is v'Sv + c, so what a covariance was raised by is known to an ulp of the sum.
@@ -69,28 +70,33 @@ class GramInstance:
         rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
         if rho < _NEGLIGIBLE * math.sqrt(scale):
             rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
-        return cls(A, rho, min(problem.k, len(live)), live, norms, scale, slack, offset, unit)
+        return cls(A, rho, min(problem.k, len(features)), features, norms, scale, slack, offset, unit)
+
+    def outward(self, value: float) -> float:
+        """Return a bound in the units of the problem, with room for the rounding of the last few operations."""
+        raised = max(value * (1 + 1e-14) - self.offset, 0.0)
+        return scaled_up(raised, math.frexp(self.unit)[1] - 1)
 
     def inside(self, v: FloatArray) -> FloatArray:
-        """Return what a direction of the problem is on the live features; the longest of them if it is nothing."""
-        cut = v[self.live].astype(np.float64)
+        """Return what a direction of the problem is on the kept features; the longest of them if it is nothing."""
+        cut = v[self.features].astype(np.float64)
         if not cut.any():
             cut[int(np.argmax(self.norms))] = 1.0
         return cut
 
 
-def _live(problem: Problem) -> BoolArray:
+def _kept_features(problem: Problem) -> BoolArray:
     """Mask of the features that can be non-zero in an optimum of the matrix that the search works on.
 
     A covariance is raised before the search, and so are the norms of its columns. A feature without a single entry does
     nothing for any direction.
     """
     if problem.X is not None:
-        return problem.live_features
+        return problem.kept_features
     squares = np.maximum(np.diag(problem.covariance) + problem.diagonal_shift, 0.0)
     norms = np.sqrt(problem.n_samples * squares) * (1 + 1e-15)
-    live: BoolArray = problem.adversary.live_features(norms) & problem.covariance.any(axis=0)
-    return live
+    features: BoolArray = problem.adversary.kept_features(norms) & problem.covariance.any(axis=0)
+    return features
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
@@ -109,7 +115,7 @@ def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
 
 @dataclass
 class Incumbent:
-    """The best vector so far, its distance and its loadings a_j'u, over the live features.
+    """The best vector so far, its distance and its loadings a_j'u, over the kept features.
 
     `value` is the distance squared, `worth` what is left of it without the instance's offset.
     """

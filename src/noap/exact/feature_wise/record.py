@@ -21,7 +21,7 @@ from noap.proofs.feature_wise import (
     GramProof,
 )
 
-__all__ = ["Record"]
+__all__ = ["GramRecord"]
 
 # The kernels number their tests 0 chords, 1 and 2 the attack in response to the incumbent (best nu, nu = 0), 3 and 4
 # the same in response to the node's own vector; -1 none.
@@ -29,7 +29,7 @@ _TEST_IN_PROOF = {-1: NO_TEST, 0: CHORDS, 1: ATTACK, 2: ATTACK, 3: ATTACK, 4: AT
 _CHORDS, _OWN = 0, 3
 
 
-class Record:
+class GramRecord:
     """A growing tree. Every node has a place; children stand next to each other.
 
     The tree is written as the search goes, in the order in which nodes are made; `proof` puts it in preorder.
@@ -62,7 +62,7 @@ class Record:
 
         Parameters
         ----------
-        incumbent : value and vector over the live features
+        incumbent : value and vector over the kept features
         own : places and weights: of the chords, or of the node's own vector
         """
         self.test[place], self.nu[place] = _TEST_IN_PROOF[test], nu
@@ -126,8 +126,8 @@ class Record:
         kinds = np.frombuffer(self.kind, dtype=np.uint8)[chosen]
         feature = np.array(self.feature, dtype=np.uint32)[chosen]
         named = (kinds == SPLIT) | (kinds == ON) | (kinds == SIGN) | (kinds == INTERVAL)
-        live = instance.live.astype(np.uint32)
-        feature[named] = live[feature[named]]
+        features = instance.features.astype(np.uint32)
+        feature[named] = features[feature[named]]
         return GramProof(
             kinds,
             np.frombuffer(self.test, dtype=np.uint8)[chosen],
@@ -137,8 +137,8 @@ class Record:
             np.array(self.nu)[chosen] / float(np.sqrt(instance.unit)),
             np.array(self.level, dtype=np.uint32)[chosen],
             np.maximum(np.array(self.levels) - instance.offset, 0.0) * instance.unit,
-            live[np.array(each, dtype=np.int64)],
+            features[np.array(each, dtype=np.int64)],
             np.array(self.starts, dtype=np.uint32),
-            live[np.array(self.places, dtype=np.int64)],
+            features[np.array(self.places, dtype=np.int64)],
             np.array(self.weights),
         )

@@ -10,7 +10,7 @@ from noap.exact.feature_wise.kernels import node as kernels
 from noap.exact.feature_wise.kernels.semidefinite import MOST, semidefinite
 from noap.exact.feature_wise.kernels.tighten import chord
 from noap.exact.feature_wise.node import Node
-from noap.exact.feature_wise.record import Record
+from noap.exact.feature_wise.record import GramRecord
 from noap.linalg.types import FloatArray
 from noap.proofs.feature_wise import AGAIN, INTERVAL, ON, SIGN, SPLIT
 
@@ -72,7 +72,7 @@ class Refutation:
         gap: float,
         workspace: "Workspace",
         manner: Manner,
-        record: Record | None,
+        record: GramRecord | None,
     ) -> None:
         self.instance = instance
         self.incumbent = incumbent
@@ -114,13 +114,13 @@ class Refutation:
         if self.record is not None:
             self.record.visit(node.place, self.target)
         if self.manner.cut == 0 and instance.rho > 0:
-            work.warm.fill(1.0)
+            work.scalings.fill(1.0)
         strong = self.manner.strong and instance.rho == 0
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
             instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
             node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
             work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
-            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.warm, strong,
+            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.scalings, strong,
         )  # fmt: skip
         if action == kernels.SEMIDEFINITE:
             action, argument, test = self._semidefinite(node, n_free)
@@ -150,7 +150,7 @@ class Refutation:
         work, weight = self.workspace, np.empty(n_free)
         if semidefinite(work.S(n_free), n_free, self.instance.k - len(node.inc), weight):
             return kernels.DONE, -1, _CHORDS
-        kernels.rank(node.free, node.ceil, n_free, int(np.argmax(weight)), work.warm[_CHORDS])
+        kernels.rank(node.free, node.ceil, n_free, int(np.argmax(weight)), work.scalings[_CHORDS])
         return kernels.BRANCH_FEATURE, 0, kernels.NO_TEST
 
     def _note(self, node: Node, test: int, nu: float, incumbent: tuple[float, FloatArray]) -> None:
@@ -258,7 +258,7 @@ class Workspace:
         self.W = np.empty((instance.k, m))
         self.fails = np.zeros(m, dtype=bool)
         # Scalings of the dominance test, one row for each test of the kernels: each node starts from the last one's.
-        self.warm = np.ones((5, m))
+        self.scalings = np.ones((5, m))
         self._S = np.empty((0, 0))
 
     @property

@@ -5,7 +5,6 @@ ladder of coarser gaps runs beside it, so that whatever stops the search, the la
 the whole problem.
 """
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,12 +12,14 @@ import numpy as np
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.kernels.semidefinite import MOST
 from noap.exact.feature_wise.ladder import Ladder
-from noap.exact.feature_wise.record import Record
+from noap.exact.feature_wise.record import GramRecord
 from noap.exact.feature_wise.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
-from noap.exact.outcome import Outcome, TracePoint
-from noap.linalg.outward import scaled_up
+from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.exact.relaxation.bound import is_clear_cut
+from noap.exact.relaxation.relaxation import MOST_FEATURES, Relaxation
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.result import Limit
 from noap.runtime.controls import Controls
@@ -32,6 +33,9 @@ _PLAIN, _PLAIN_WORK = 128, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
+# The relaxation gets this much of the work that the trees have had: it closes what no tree does, and where it does not,
+# it costs no more than that.
+_RELAXED = 1.0
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
 _PATIENCE = 12
 
@@ -42,7 +46,7 @@ def solve_gram(
     v: FloatArray,
     limits: Limits,
     report: Callable[[TracePoint, int], None] | None = None,
-) -> Outcome:
+) -> SearchOutcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow.
 
     Parameters
@@ -57,10 +61,10 @@ def solve_gram(
     report : callable, optional
         Told now and then where the search stands, and how many features it still considers.
     """
-    return Search(problem, controls, v, limits, report).run()
+    return GramSearch(problem, controls, v, limits, report).run()
 
 
-class Search:
+class GramSearch:
     """The race for the asked gap, the ladder beside it, and what is proved so far."""
 
     def __init__(
@@ -73,7 +77,7 @@ class Search:
     ) -> None:
         self.problem, self.controls, self.asked_gap = problem, controls, controls.gap
         self.limits, self.report = limits, report
-        self.record: Record | None = None  # of the refutation that proved the bound
+        self.prover: GramRecord | Relaxation | None = None  # what proved the bound
         self.instance = GramInstance.of(problem)
         self.incumbent = Incumbent(self.instance, self.instance.inside(v))
         self.workspace = Workspace(self.instance)
@@ -81,12 +85,12 @@ class Search:
         # What needs no search: the k largest f(|a_j|).
         worths = np.maximum(self.instance.norms - self.instance.rho, 0.0) ** 2
         self.bound = float(np.sort(worths)[-self.instance.k :].sum()) * (1 + 1e-13)
-        self.nodes = 0
+        self.nodes, self.work = 0, 0.0
         self.trace: list[TracePoint] = []
         self.racers: list[Refutation] = []  # for the asked gap
         self.ladder = Ladder(self)
 
-    def run(self) -> Outcome:
+    def run(self) -> SearchOutcome:
         """Prove as much as the limits allow."""
         try:
             self._note()
@@ -94,9 +98,9 @@ class Search:
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
         v = np.zeros(self.problem.n_features)
-        v[self.instance.live] = self.incumbent.v
+        v[self.instance.features] = self.incumbent.v
         self._note()
-        return Outcome(
+        return SearchOutcome(
             v / np.linalg.norm(v),
             self._reported_bound(),
             self.nodes,
@@ -105,12 +109,14 @@ class Search:
             self._proof(),
         )
 
-    def _proof(self) -> GramProof | None:
+    def _proof(self) -> Proof | None:
         if not self.limits.keep_proof:
             return None
-        if self.record is None:
+        if self.prover is None:
             return GramProof.trivial(self._reported_bound())
-        return self.record.proof(self.instance)
+        if isinstance(self.prover, Relaxation):
+            return self.prover.proof(self.instance.features, self.instance.unit)
+        return self.prover.proof(self.instance)
 
     def _prove(self) -> None:
         plain = self.refutation(self.asked_gap, PLAIN)
@@ -123,7 +129,10 @@ class Search:
             # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
             # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
             self.racers = [self.refutation(self.asked_gap, LOW)]
+        relaxation = self._relaxation()
         while not self.stopped():
+            if relaxation is not None and self._relaxed(relaxation):
+                return
             self._join()
             running = [one for one in self.racers if one.stack]
             racer = min(running, key=lambda one: one.work, default=None)
@@ -136,6 +145,29 @@ class Search:
                     continue
             if self.ladder.turn(self.racers[-1].manner, last_hope=racer is None):
                 return
+
+    def _relaxation(self) -> Relaxation | None:
+        """Return the relaxation in the l1 norm, None where it costs too much or cannot be handed over as a proof."""
+        instance = self.instance
+        m = len(instance.norms)
+        # At rho = 0 the search with the semidefinite test has the same relaxation at every node.
+        if instance.k < 2 or m > MOST_FEATURES or (instance.rho == 0 and m <= MOST):
+            return None
+        if not is_clear_cut(self.problem, instance):
+            return None
+        return Relaxation(instance.A, instance.rho, instance.k)
+
+    def _relaxed(self, relaxation: Relaxation) -> bool:
+        """Give the relaxation its share of the work; returns whether it proves the asked gap."""
+        share = _RELAXED * self.work
+        while relaxation.work <= share and not relaxation.done and not self.controls.expired():
+            relaxation.advance()
+            if relaxation.bound < self.bound:
+                self.bound, self.prover = relaxation.bound, relaxation
+                self._note()
+            if self.bound <= self.incumbent.target(self.asked_gap):
+                return True
+        return False
 
     def _join(self) -> None:
         """Let another manner race for the asked gap where it is, or may be, the better one."""
@@ -151,7 +183,7 @@ class Search:
 
     def refutation(self, gap: float, manner: Manner) -> Refutation:
         """Return a refutation of the gap that has not begun."""
-        record = Record() if self.limits.keep_proof else None
+        record = GramRecord() if self.limits.keep_proof else None
         return Refutation(self.instance, self.incumbent, gap, self.workspace, manner, record)
 
     def advance(self, refutation: Refutation, nodes: int, work: float = TURN_WORK) -> None:
@@ -160,8 +192,9 @@ class Search:
         for _ in range(nodes):
             if not refutation.stack or refutation.work >= goal or self.stopped():
                 break
-            before = self.incumbent.value
+            before, worked = self.incumbent.value, refutation.work
             self.nodes += refutation.advance()
+            self.work += refutation.work - worked
             if self.incumbent.value > before:
                 self._note()
         if self.limits.bytes is not None and self._bytes() > self.limits.bytes:
@@ -176,7 +209,7 @@ class Search:
     def proved(self, refutation: Refutation) -> None:
         """Take the target of a refutation that is done as the bound, if it is the best so far."""
         if refutation.target < self.bound:
-            self.bound, self.record = refutation.target, refutation.record
+            self.bound, self.prover = refutation.target, refutation.record
         self._note()
 
     @property
@@ -198,9 +231,7 @@ class Search:
         return self.controls.limit is not None
 
     def _reported_bound(self) -> float:
-        """Return the bound in the units of the problem, with room for the rounding of the last few operations."""
-        raised = max(self.bound * (1 + 1e-14) - self.instance.offset, 0.0)
-        return scaled_up(raised, math.frexp(self.instance.unit)[1] - 1)
+        return self.instance.outward(self.bound)
 
     def _point(self) -> TracePoint:
         value = self.incumbent.worth * self.instance.unit

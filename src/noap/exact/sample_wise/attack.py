@@ -220,7 +220,7 @@ class Attack:
         sets = [(supports[c, : sizes[c]] + self.n_inc, rest[c, : rest_sizes[c]] + self.n_inc) for c in range(count)]
         return Listing(verdict == COMPLETE, sets, verdict == INCLUDED)
 
-    def dead(self, M: FloatArray, t: float) -> IntArray:
+    def removable_columns(self, M: FloatArray, t: float) -> IntArray:
         """Positions of free columns that no support above t uses."""
         m = len(self.cols) - self.n_inc
         mask = np.zeros(m, dtype=np.bool_)

@@ -14,14 +14,14 @@ from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.problem import Problem
 from noap.runtime.controls import never
 
-__all__ = ["Reduced", "blocks_of", "crude", "crude_bound", "live_rows", "norm_room", "reduce", "sum_room"]
+__all__ = ["SampleInstance", "blocks_of", "crude", "crude_bound", "kept_rows", "norm_room", "sum_room"]
 
 # What a computed |top_k(x_i)| may have lost to squares that underflow: the root of k times the smallest float.
 _LOST = 1e-155
 
 
 @dataclass(frozen=True)
-class Reduced:
+class SampleInstance:
     """Samples that can exceed the budget and features that are not zero on them, divided by a power of two.
 
     Values count as the sum of (|y_i'v| - rho)_+^2; `outward` converts them to the problem's units.
@@ -35,6 +35,32 @@ class Reduced:
     n_features: int
     exponent: int
     n_samples: int
+
+    @classmethod
+    def of(cls, problem: Problem, check: Callable[[], None] = never) -> "SampleInstance | None":
+        """Screen samples and features; None if the adversary cancels every sample."""
+        X, rho = problem.samples("the sample-wise search"), float(problem.adversary.rho)
+        rows = kept_rows(problem)
+        if len(rows) == 0:
+            return None
+        used, top = np.zeros(problem.n_features, dtype=np.bool_), 0.0
+        for block in blocks_of(X, rows):
+            check()
+            used |= block.any(axis=0)
+            top = max(top, float(block.max()), -float(block.min()))
+        features = np.flatnonzero(used)
+        if len(features) == 0:
+            return None
+        # A power of two: no entry is rounded.
+        exponent = math.frexp(top)[1]
+        Y, at = np.empty((len(rows), len(features))), 0
+        for block in blocks_of(X, rows):
+            check()
+            Y[at : at + len(block)] = np.ldexp(block[:, features], -exponent)
+            at += len(block)
+        rho = math.ldexp(rho, -exponent)
+        k = min(problem.k, len(features))
+        return cls(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
 
     @property
     def d(self) -> int:
@@ -131,36 +157,10 @@ def crude_bound(problem: Problem) -> float:
     return scaled_up(up(crude(np.ldexp(norms, -exponent), problem.k, rho) / n), 2 * exponent)
 
 
-def live_rows(problem: Problem) -> IntArray:
+def kept_rows(problem: Problem) -> IntArray:
     """Return the samples that may exceed the budget: one is left out only if it certainly cannot."""
     highest = problem.row_top_k_norms * (1.0 + norm_room(problem.k)) + _LOST
     return np.flatnonzero(~(highest <= float(problem.adversary.rho)))  # so written that NaN stays
-
-
-def reduce(problem: Problem, check: Callable[[], None] = never) -> Reduced | None:
-    """Screen samples and features; None if the adversary cancels every sample."""
-    X, rho = problem.samples("the sample-wise search"), float(problem.adversary.rho)
-    rows = live_rows(problem)
-    if len(rows) == 0:
-        return None
-    used, top = np.zeros(problem.n_features, dtype=np.bool_), 0.0
-    for block in blocks_of(X, rows):
-        check()
-        used |= block.any(axis=0)
-        top = max(top, float(block.max()), -float(block.min()))
-    features = np.flatnonzero(used)
-    if len(features) == 0:
-        return None
-    # A power of two: no entry is rounded.
-    exponent = math.frexp(top)[1]
-    Y, at = np.empty((len(rows), len(features))), 0
-    for block in blocks_of(X, rows):
-        check()
-        Y[at : at + len(block)] = np.ldexp(block[:, features], -exponent)
-        at += len(block)
-    rho = math.ldexp(rho, -exponent)
-    k = min(problem.k, len(features))
-    return Reduced(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
 
 
 def blocks_of(X: Data, rows: IntArray) -> Iterator[FloatArray]:

@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from noap.exact.outcome import Outcome
+from noap.exact.outcome import SearchOutcome
 from noap.exact.sample_wise.attack import HALVINGS_OF_MANY, Attack, Mixture, towards_zero
 from noap.exact.sample_wise.certify import certify
-from noap.exact.sample_wise.instance import blocks_of, crude, live_rows
+from noap.exact.sample_wise.instance import blocks_of, crude, kept_rows
 from noap.exact.sample_wise.kernels.game import respond
 from noap.linalg.outward import exponent_of, scaled_up, up
 from noap.linalg.types import FloatArray
@@ -26,7 +26,7 @@ __all__ = ["response_outcome"]
 
 def response_outcome(
     problem: Problem, controls: Controls, v: FloatArray, most_bytes: float, certificate: bool
-) -> Outcome:
+) -> SearchOutcome:
     """Return the bound that the response to v proves, or raise Stopped if that does not fit either.
 
     Parameters
@@ -41,7 +41,7 @@ def response_outcome(
     certificate : bool
     """
     X, d, k = problem.samples("the sample-wise search"), problem.n_features, problem.k
-    rows, n = live_rows(problem), problem.n_samples
+    rows, n = kept_rows(problem), problem.n_samples
     if (4.0 * len(rows) * d if certificate else 0.0) + 16.0 * len(rows) > most_bytes:
         raise _short(controls)
     norms = problem.row_top_k_norms[rows]
@@ -64,14 +64,14 @@ def response_outcome(
     attack = Attack(none, np.arange(len(rows)), np.arange(d), 0, k, rho, none, Mixture.empty(k), 0)
     ceiling = crude(np.ldexp(norms, -exponent), k, rho)
     value = math.ldexp(problem.value(v) * n, -2 * exponent)
-    # A hair below the target: bisection starts a hair above what it is given.
+    # Slightly below the target: bisection starts slightly above what it is given.
     least = max(value, value * (1.0 + controls.gap) * (1.0 - 2e-6))
     bound = certify(attack, M, least, ceiling, lambda: False) if value > 0.0 else ceiling
     if not bound < ceiling:
         raise _short(controls)
     proof = None if values is None else _proof(problem, rows, values, exponent)
     proved = scaled_up(up(bound / n), 2 * exponent)
-    return Outcome(v, proved, 1, Limit.MEMORY, (), proof)
+    return SearchOutcome(v, proved, 1, Limit.MEMORY, (), proof)
 
 
 def _short(controls: Controls) -> Stopped:

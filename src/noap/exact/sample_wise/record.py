@@ -6,27 +6,27 @@ from typing import TypeAlias
 import numpy as np
 
 from noap.exact.sample_wise.attack import Attack
-from noap.exact.sample_wise.instance import Reduced
+from noap.exact.sample_wise.instance import SampleInstance
 from noap.linalg.outward import exponent_of
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
-__all__ = ["BY_CONES", "BY_LENGTHS", "MOST_BYTES", "How", "Kept", "Record"]
+__all__ = ["BY_CONES", "BY_LENGTHS", "MOST_BYTES", "How", "KeptAttack", "SampleRecord"]
 
 # A record that grows beyond this is given up, and the result has no certificate.
 MOST_BYTES = 1_000_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """An attack as the proof will show it: rows and columns of the live data, and the entries."""
+class KeptAttack:
+    """An attack as the proof will show it: rows and columns of the instance, and the entries."""
 
     rows: IntArray
     columns: IntArray
     values: FloatArray
 
     @classmethod
-    def of(cls, attack: Attack, coarse: bool) -> "Kept":
+    def of(cls, attack: Attack, coarse: bool) -> "KeptAttack":
         """Copy an attack; in single precision if its entries were rounded to that."""
         return cls(attack.rows, attack.cols, attack.E.astype(np.float32 if coarse else np.float64))
 
@@ -37,7 +37,7 @@ class Kept:
 
 
 BY_LENGTHS, BY_CONES = "lengths", "cones"
-How: TypeAlias = Kept | str
+How: TypeAlias = KeptAttack | str
 """What proves a node's bound: an attack, BY_LENGTHS or BY_CONES."""
 
 
@@ -54,7 +54,7 @@ class _Family:
 class _Branch:
     """Features dropped by an attack, then one to branch on (-1: none is left), with the places of both children."""
 
-    attack: Kept | None
+    attack: KeptAttack | None
     dropped: tuple[int, ...]
     feature: int
     children: tuple[int, int]
@@ -64,11 +64,11 @@ class _Branch:
 class _Listing:
     """All supports but those of the families are closed by the attack."""
 
-    attack: Kept
+    attack: KeptAttack
     families: tuple[_Family, ...]
 
 
-class Record:
+class SampleRecord:
     """A growing tree. Every node of the search has a place, and something that proves its bound until it is replaced.
 
     An interrupt between any two lines leaves a record of what was proved before.
@@ -79,7 +79,7 @@ class Record:
         self._below: dict[int, _Branch | _Listing] = {}
         self._count = 0
         self._replaced: list[int] = []
-        self._lasting: dict[int, Kept] = {}
+        self._lasting: dict[int, KeptAttack] = {}
         self.nbytes = 0
 
     def new(self, how: How) -> int:
@@ -95,7 +95,7 @@ class Record:
     def hold(self, place: int, how: How) -> None:
         """Note a better proof for a node."""
         self._how[place] = how
-        if isinstance(how, Kept):
+        if isinstance(how, KeptAttack):
             self._lasts(how)
 
     def prefer(self, place: int, how: How) -> None:
@@ -105,16 +105,21 @@ class Record:
     @property
     def held(self) -> int:
         """Memory of all attacks that are kept, for a while or to the end."""
-        kept = {id(how): how.nbytes for how in self._how.values() if isinstance(how, Kept)}
+        kept = {id(how): how.nbytes for how in self._how.values() if isinstance(how, KeptAttack)}
         return sum((kept | {key: one.nbytes for key, one in self._lasting.items()}).values())
 
     def branch(
-        self, place: int, attack: Kept | None, dropped: IntArray, feature: int = -1, children: tuple[int, int] = (0, 0)
+        self,
+        place: int,
+        attack: KeptAttack | None,
+        dropped: IntArray,
+        feature: int = -1,
+        children: tuple[int, int] = (0, 0),
     ) -> None:
         """Note that features were dropped and that the node was branched on another (-1: all of it is closed)."""
         self._replace(place, _Branch(attack, tuple(dropped.tolist()), feature, children))
 
-    def list_families(self, place: int, attack: Kept, sets: list[tuple[IntArray, IntArray, int]]) -> None:
+    def list_families(self, place: int, attack: KeptAttack, sets: list[tuple[IntArray, IntArray, int]]) -> None:
         """Note that the attack closes all but some families: features chosen, features that may join, child."""
         families = [_Family(tuple(chosen.tolist()), frozenset(rest.tolist()), child) for chosen, rest, child in sets]
         self._replace(place, _Listing(attack, tuple(families)))
@@ -130,27 +135,27 @@ class Record:
         self._below[place] = what
         self._replaced.append(place)
 
-    def _lasts(self, kept: Kept) -> None:
+    def _lasts(self, kept: KeptAttack) -> None:
         if id(kept) not in self._lasting:
             self._lasting[id(kept)] = kept
             self.nbytes += kept.nbytes
 
-    def proof(self, root: int, live: Reduced, rho: float, unfinished: int = 0) -> SampleProof:
+    def proof(self, root: int, instance: SampleInstance, rho: float, unfinished: int = 0) -> SampleProof:
         """Return the tree in preorder, with the features and samples of the problem.
 
         Parameters
         ----------
         root : int
             The place of the first node.
-        live : Reduced
+        instance : SampleInstance
         rho : float
             The budget in the problem's units.
         unfinished : int
             The node that was being examined when the search was interrupted: its bound counts, not its branch.
         """
         writer = _Writer(self._how, self._below, unfinished)
-        writer.write(root, frozenset(range(live.d)))
-        return writer.proof(live, rho)
+        writer.write(root, frozenset(range(instance.d)))
+        return writer.proof(instance, rho)
 
 
 # What is still to be written: a node by its place, or families of a node; the features that are free there, and the
@@ -165,7 +170,7 @@ class _Writer:
         self.how, self.below, self.unfinished = how, below, unfinished
         self.kind, self.attack, self.feature = bytearray(), list[int](), list[int]()
         self.numbers: dict[int, int] = {}
-        self.kept: list[Kept] = []
+        self.kept: list[KeptAttack] = []
 
     def write(self, root: int, free: frozenset[int]) -> None:
         # Last first.
@@ -190,7 +195,7 @@ class _Writer:
             attack = 0
         return attack
 
-    def _number(self, kept: Kept | None) -> int:
+    def _number(self, kept: KeptAttack | None) -> int:
         if kept is None:
             return 0
         if id(kept) not in self.numbers:
@@ -202,7 +207,7 @@ class _Writer:
         below = self.below.get(place)
         if below is None or place == self.unfinished:
             how = self.how[place]
-            if isinstance(how, Kept):
+            if isinstance(how, KeptAttack):
                 self._emit(CLOSED, self._number(how))
             else:
                 self._emit(CONES if how == BY_CONES else LENGTHS)
@@ -244,12 +249,12 @@ class _Writer:
         free = free - {feature}
         return [(tuple(outside), free, 0), (tuple(inside), free, 0)]
 
-    def proof(self, live: Reduced, rho: float) -> SampleProof:
-        # From units of the live data to the power of two next to rho.
-        shift = live.exponent - exponent_of(rho)
+    def proof(self, instance: SampleInstance, rho: float) -> SampleProof:
+        # From units of the instance to the power of two next to rho.
+        shift = instance.exponent - exponent_of(rho)
         kind = np.frombuffer(bytes(self.kind), dtype=np.uint8)
         feature = np.array(self.feature, dtype=np.int64)
-        feature = np.where(kind == SPLIT, live.features[feature], 0)
+        feature = np.where(kind == SPLIT, instance.features[feature], 0)
         # One copy, filled piece by piece: attacks on very many samples are large.
         kinds = [one.values.dtype for one in self.kept]
         values = np.empty(sum(one.values.size for one in self.kept), np.result_type(*kinds) if kinds else np.float32)
@@ -262,9 +267,9 @@ class _Writer:
             np.array(self.attack, dtype=np.uint32),
             feature.astype(np.uint32),
             _starts([len(one.rows) for one in self.kept]),
-            _joined([live.rows[one.rows] for one in self.kept]),
+            _joined([instance.rows[one.rows] for one in self.kept]),
             _starts([len(one.columns) for one in self.kept]),
-            _joined([live.features[one.columns] for one in self.kept]),
+            _joined([instance.features[one.columns] for one in self.kept]),
             values,
         )
 

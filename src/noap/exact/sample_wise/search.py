@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from noap.exact.outcome import Outcome, TracePoint
-from noap.exact.sample_wise.instance import crude_bound, live_rows, reduce
+from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.exact.sample_wise.instance import SampleInstance, crude_bound, kept_rows
 from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.tree import Tree, root_bytes
 from noap.linalg.types import FloatArray
@@ -13,19 +13,19 @@ from noap.result import Limit
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.limits import Limits
 
-__all__ = ["solve_sample_wise"]
+__all__ = ["solve_samples"]
 
 # Seconds between two entries of the trace.
 _BREATH = 0.5
 
 
-def solve_sample_wise(
+def solve_samples(
     problem: Problem,
     controls: Controls,
     v: FloatArray,
     limits: Limits,
     report: Callable[[TracePoint, int], None] | None = None,
-) -> Outcome:
+) -> SearchOutcome:
     """Search until no k-sparse direction can be better than the value by more than the gap, or a limit stops it.
 
     Parameters
@@ -42,7 +42,7 @@ def solve_sample_wise(
 
     Returns
     -------
-    Outcome
+    SearchOutcome
         Its bound holds for the whole problem, whatever stopped the search.
     """
     trace: list[TracePoint] = []
@@ -50,20 +50,20 @@ def solve_sample_wise(
     limit: Limit | None = None
 
     def record(tree: Tree) -> None:
-        live = tree.live
-        point = TracePoint(controls.seconds, live.outward(tree.value), live.outward(tree.bound), tree.nodes)
+        instance = tree.instance
+        point = TracePoint(controls.seconds, instance.outward(tree.value), instance.outward(tree.bound), tree.nodes)
         trace.append(point)
         if report is not None:
-            report(point, live.d)
+            report(point, instance.d)
 
     try:
         most = limits.bytes
-        if most is not None and root_bytes(len(live_rows(problem)), problem.n_features) > most:
+        if most is not None and root_bytes(len(kept_rows(problem)), problem.n_features) > most:
             return response_outcome(problem, controls, v, most, limits.keep_proof)
-        live = reduce(problem, controls.check)
-        if live is None:
-            return Outcome(v, 0.0, 0, None, (), SampleProof.trivial() if limits.keep_proof else None)
-        tree = Tree(live, controls, live.inside(v), limits.keep_proof, most)
+        instance = SampleInstance.of(problem, controls.check)
+        if instance is None:
+            return SearchOutcome(v, 0.0, 0, None, (), SampleProof.trivial() if limits.keep_proof else None)
+        tree = Tree(instance, controls, instance.inside(v), limits.keep_proof, most)
         spoken = controls.seconds
         while tree.open and limit is None:
             tree.step()
@@ -82,9 +82,11 @@ def solve_sample_wise(
     except KeyboardInterrupt:
         limit = Limit.INTERRUPTED
     if tree is None:
-        return Outcome(v, crude_bound(problem), 0, limit, (), SampleProof.trivial() if limits.keep_proof else None)
+        return SearchOutcome(
+            v, crude_bound(problem), 0, limit, (), SampleProof.trivial() if limits.keep_proof else None
+        )
     if not tree.open and tree.current is None:
         limit = None  # it finished, if late
     record(tree)
     proof = tree.proof(float(problem.adversary.rho))
-    return Outcome(tree.live.outside(tree.v), trace[-1].bound, tree.nodes, limit, tuple(trace), proof)
+    return SearchOutcome(tree.instance.outside(tree.v), trace[-1].bound, tree.nodes, limit, tuple(trace), proof)

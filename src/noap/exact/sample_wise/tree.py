@@ -16,11 +16,11 @@ import numpy as np
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.certify import certify
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
-from noap.exact.sample_wise.instance import Reduced
+from noap.exact.sample_wise.instance import SampleInstance
 from noap.exact.sample_wise.leaf import best_direction, hold_down
 from noap.exact.sample_wise.long_game import long_contest
 from noap.exact.sample_wise.portions import is_long
-from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, Kept, Record
+from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, KeptAttack, SampleRecord
 from noap.linalg.outward import UNIT
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.sample_wise import SampleProof
@@ -64,7 +64,7 @@ def _overhead(shape: tuple[int, ...]) -> float:
 
 @dataclass(order=True)
 class _Node:
-    """Included and free features (live numbering), an attack to start from, and a bound on every direction in it."""
+    """Included and free features of the instance, an attack to start from, and a bound on every direction in it."""
 
     key: tuple[float, int]
     bound: float = field(compare=False)
@@ -81,14 +81,17 @@ class Tree:
     """The open nodes, the incumbent, and what is proved."""
 
     def __init__(
-        self, live: Reduced, controls: Controls, v: FloatArray, certificate: bool, most_bytes: float | None = None
+        self,
+        instance: SampleInstance,
+        controls: Controls,
+        v: FloatArray,
+        certificate: bool,
+        most_bytes: float | None = None,
     ) -> None:
-        self.live = live
-        self.controls = controls
-        self.most_bytes = most_bytes
+        self.instance, self.controls, self.most_bytes = instance, controls, most_bytes
         self.v = v
-        self.value = live.value(v)
-        self.scale = live.scale
+        self.value = instance.value(v)
+        self.scale = instance.scale
         self.proved = 0.0  # the largest target at which anything was dropped
         self.given_up = 0.0  # the largest bound of a leaf that no further work can lower
         self.nodes = 0
@@ -97,13 +100,13 @@ class Tree:
         self.worked_on: Attack | None = None  # an attack that no node holds yet
         self._counter = itertools.count()
         # |Ev| moves by at most 2^-23 rho sqrt(n), its square relative to the target by this.
-        shift = 2.0**-22 * live.rho * math.sqrt(len(live.Y) / self.target)
+        shift = 2.0**-22 * instance.rho * math.sqrt(len(instance.Y) / self.target)
         self.coarse = shift <= _COARSE * controls.gap
-        self.record = Record() if certificate else None
+        self.record = SampleRecord() if certificate else None
         self.root = self.new_place(BY_LENGTHS)
-        self.reserve(3 * live.Y.nbytes)
-        root = Attack.at_root(live.Y, live.k, live.rho, v, controls.check)
-        self.push(live.crude_bound(), _NONE, np.arange(live.d), live.k, root, self.root)
+        self.reserve(3 * instance.Y.nbytes)
+        root = Attack.at_root(instance.Y, instance.k, instance.rho, v, controls.check)
+        self.push(instance.crude_bound(), _NONE, np.arange(instance.d), instance.k, root, self.root)
 
     @property
     def target(self) -> float:
@@ -112,7 +115,7 @@ class Tree:
             # It may be all that rounding left of a positive value. No gap can be met: a small bound is what is wanted.
             return _NEXT_TO_NOTHING * self.scale
         # The value is computed with this error where the budget takes nearly all of every score.
-        error = 4.0 * UNIT * (self.live.k + 8) * self.live.rho * math.sqrt(len(self.live.Y) * self.value)
+        error = 4.0 * UNIT * (self.instance.k + 8) * self.instance.rho * math.sqrt(len(self.instance.Y) * self.value)
         # A little less than asked, so that the reported bound meets the gap; never nearer than rounding.
         asked = 0.9999 * self.controls.gap * self.value - 2.0 * error
         return self.value + max(asked, 0.5 * rounding_allowance(self.value, self.scale), 4.0 * error)
@@ -131,12 +134,13 @@ class Tree:
         """Memory that the data, the nodes and the record hold; siblings share the attack of their parent."""
         nodes = self.open if self.current is None else [*self.open, self.current]
         attacks = {id(attack): attack for attack in (self.worked_on, *(node.attack for node in nodes)) if attack}
-        # The root's attack shares its samples with the reduced data.
-        own = sum(attack.nbytes - (attack.Y.nbytes if attack.Y is self.live.Y else 0) for attack in attacks.values())
+        # The root's attack shares its samples with the instance.
+        Y = self.instance.Y
+        own = sum(attack.nbytes - (attack.Y.nbytes if attack.Y is Y else 0) for attack in attacks.values())
         cones = sum(node.cones.pool.nbytes for node in nodes if node.cones)
         # The record is copied once when it is handed over.
         record = 2 * self.record.held if self.record else 0
-        return int(self.live.Y.nbytes + own + cones + record + _overhead(self.live.Y.shape))
+        return int(Y.nbytes + own + cones + record + _overhead(Y.shape))
 
     def reserve(self, more: float) -> None:
         """Stop here if so many bytes on top of what is held would exceed the limit on memory."""
@@ -148,18 +152,18 @@ class Tree:
         """Return a place in the record for a node whose bound is proved in this way."""
         return self.record.new(how) if self.record else 0
 
-    def kept(self, attack: Attack) -> Kept | None:
+    def kept(self, attack: Attack) -> KeptAttack | None:
         """Copy an attack for the record."""
         if self.record is None:
             return None
         self.reserve(attack.E.nbytes)  # a copy for the record, and one for the proof, in single precision mostly
-        return Kept.of(attack, self.coarse)
+        return KeptAttack.of(attack, self.coarse)
 
     def proof(self, rho: float) -> SampleProof | None:
         """Return the proof of the bound, if it is recorded."""
         if self.record is None:
             return None
-        return self.record.proof(self.root, self.live, rho, self.current.place if self.current else 0)
+        return self.record.proof(self.root, self.instance, rho, self.current.place if self.current else 0)
 
     def push(
         self,
@@ -199,7 +203,7 @@ class Tree:
         self.nodes += 1
         self.worked_on = None
         if node.p == len(node.free):
-            self.settle(node)
+            self.examine_support(node)
         else:
             self.examine(node)
         if self.current is not None:  # time ran out in the middle of it
@@ -221,7 +225,7 @@ class Tree:
                 attack.coarsen()
             if attack.is_long:
                 self.judge(node, attack, strongest)  # a limit may leave no time for what follows
-            self.ascend(attack.directions(4, self.live.d))
+            self.ascend(attack.directions(4, self.instance.d))
             M = attack.gram(self.controls.check)
             listing = attack.listing(M, self.target, _FEW)
             if listing.complete:
@@ -235,11 +239,11 @@ class Tree:
             if listing.sets:
                 attack.recruit(M, listing.sets)
             rounds, goal = _ROUNDS, 0.95 * strongest
-        dead, kept = attack.dead(M, self.target), self.kept(attack)
-        dropped = attack.cols[dead]
-        if len(dead):
+        removable, kept = attack.removable_columns(M, self.target), self.kept(attack)
+        dropped = attack.cols[removable]
+        if len(removable):
             self.proved = max(self.proved, self.target)
-            free = np.delete(attack.cols, np.concatenate([np.arange(attack.n_inc), dead]))
+            free = np.delete(attack.cols, np.concatenate([np.arange(attack.n_inc), removable]))
             if len(free) == 0:
                 # The included features alone are part of every support just refuted.
                 if self.record:
@@ -305,7 +309,7 @@ class Tree:
         return certify(attack, M, max(strongest, self.target), ceiling, self.controls.expired)
 
     def branch(
-        self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: Kept | None, dropped: IntArray
+        self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: KeptAttack | None, dropped: IntArray
     ) -> None:
         """Include or exclude the free feature that the mixture leans on most."""
         n_inc = attack.n_inc
@@ -323,7 +327,7 @@ class Tree:
             self.record.branch(node.place, kept if len(dropped) else None, dropped, feature, children)
         self.current = None
 
-    def settle(self, node: _Node) -> None:
+    def examine_support(self, node: _Node) -> None:
         """One support: an attack on it, then cones."""
         support = np.concatenate([node.inc, node.free])
         attack, cones, bound = node.attack, node.cones, node.bound
@@ -383,13 +387,13 @@ class Tree:
                 break
 
     def spread(self, v: FloatArray, support: IntArray) -> FloatArray:
-        """Return a direction of one support as a row over all live features."""
-        row = np.zeros((1, self.live.d))
+        """Return a direction of one support as a row over all features of the instance."""
+        row = np.zeros((1, self.instance.d))
         row[0, support] = v
         return row
 
     def ascend(self, V: FloatArray) -> None:
         """Alternate from the rows of V; a better direction becomes the incumbent."""
-        v, value = self.live.ascend(V, self.v, self.controls.check)
+        v, value = self.instance.ascend(V, self.v, self.controls.check)
         if value > self.value:
             self.v, self.value = v, value

@@ -1,4 +1,4 @@
-"""What the layer asks of a solver, and what a solver answers."""
+"""What noap asks of a solver, and what a solver answers."""
 
 import enum
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Protocol
 from noap.linalg.types import FloatArray
 from noap.mip.model import Model
 
-__all__ = ["Backend", "Capabilities", "Outcome", "Progress", "Settings", "Stop"]
+__all__ = ["Backend", "Capabilities", "Progress", "Settings", "SolverOutcome", "Stop"]
 
 
 class Stop(enum.Enum):
@@ -77,7 +77,7 @@ class Settings:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class SolverOutcome:
     """What a solver proved and found.
 
     Attributes
@@ -109,5 +109,5 @@ class Backend(Protocol):
     def reject(self, model: Model) -> str | None:
         """Return why this installation cannot take the model (a licence's size limit), None if it can."""
 
-    def solve(self, model: Model, settings: Settings) -> Outcome:
+    def solve(self, model: Model, settings: Settings) -> SolverOutcome:
         """Solve the model within the limits."""

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from noap.errors import BackendNotAvailable
-from noap.mip.backends.base import Capabilities, Outcome, Progress, Settings, Stop
+from noap.mip.backends.base import Capabilities, Progress, Settings, SolverOutcome, Stop
 from noap.mip.model import Model
 
 __all__ = ["Gurobi", "is_size_limited"]
@@ -34,7 +34,7 @@ class Gurobi:
             "or pieces, or use backend='scip'."
         )
 
-    def solve(self, model: Model, settings: Settings) -> Outcome:
+    def solve(self, model: Model, settings: Settings) -> SolverOutcome:
         """Solve the model; gurobipy stops at Ctrl-C by itself and keeps what it has."""
         import gurobipy
 
@@ -137,7 +137,7 @@ def _watcher(gurobipy: Any, settings: Settings) -> Any:
     return report
 
 
-def _read(gurobipy: Any, gurobi: Any, columns: list[Any], model: Model) -> Outcome:
+def _read(gurobipy: Any, gurobi: Any, columns: list[Any], model: Model) -> SolverOutcome:
     codes = gurobipy.GRB
     stop = {
         codes.OPTIMAL: Stop.OPTIMAL,
@@ -151,11 +151,11 @@ def _read(gurobipy: Any, gurobi: Any, columns: list[Any], model: Model) -> Outco
     }.get(gurobi.Status, Stop.FAILED)
     nodes = int(gurobi.NodeCount) if gurobi.IsMIP else 0
     if stop is Stop.INFEASIBLE:
-        return Outcome(stop, -np.inf, None, None, nodes)
+        return SolverOutcome(stop, -np.inf, None, None, nodes)
     x = np.array(gurobi.getAttr("X", columns)) if gurobi.SolCount else None
     if gurobi.IsMIP:
         bound = float(gurobi.ObjBound)
         bound = bound if abs(bound) < 1e99 else np.inf
     else:
         bound = float(gurobi.ObjVal) if stop is Stop.OPTIMAL else np.inf
-    return Outcome(stop, bound, x, None if x is None else model.value(x), nodes)
+    return SolverOutcome(stop, bound, x, None if x is None else model.value(x), nodes)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from noap.mip.backends.base import Capabilities, Outcome, Progress, Settings, Stop
+from noap.mip.backends.base import Capabilities, Progress, Settings, SolverOutcome, Stop
 from noap.mip.model import Model
 
 __all__ = ["Highs"]
@@ -21,7 +21,7 @@ class Highs:
         """Return None: HiGHS has no size limit."""
         return None
 
-    def solve(self, model: Model, settings: Settings) -> Outcome:
+    def solve(self, model: Model, settings: Settings) -> SolverOutcome:
         """Solve a linear model; highspy runs it on a thread of its own so that Ctrl-C can stop it."""
         import highspy
 
@@ -90,7 +90,7 @@ def _watch(highs: Any, settings: Settings) -> None:
     highs.cbMipInterrupt.subscribe(report)
 
 
-def _read(highspy: Any, highs: Any, model: Model, interrupted: bool) -> Outcome:
+def _read(highspy: Any, highs: Any, model: Model, interrupted: bool) -> SolverOutcome:
     status = highs.getModelStatus()
     kinds = highspy.HighsModelStatus
     stop = {
@@ -108,7 +108,7 @@ def _read(highspy: Any, highs: Any, model: Model, interrupted: bool) -> Outcome:
     info = highs.getInfo()
     nodes = max(int(info.mip_node_count), 0)
     if stop is Stop.INFEASIBLE:
-        return Outcome(stop, -np.inf, None, None, nodes)
+        return SolverOutcome(stop, -np.inf, None, None, nodes)
     whole = bool(model.integer.any())
     solution = highs.getSolution()
     x = np.array(solution.col_value) if solution.value_valid else None
@@ -118,4 +118,4 @@ def _read(highspy: Any, highs: Any, model: Model, interrupted: bool) -> Outcome:
         bound = bound if math.isfinite(bound) and abs(bound) < 1e100 else math.inf
     else:
         bound = objective if stop is Stop.OPTIMAL and objective is not None else math.inf
-    return Outcome(stop, bound, x, objective, nodes)
+    return SolverOutcome(stop, bound, x, objective, nodes)

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from noap.linalg.types import FloatArray
-from noap.mip.backends.base import Capabilities, Outcome, Progress, Settings, Stop
+from noap.mip.backends.base import Capabilities, Progress, Settings, SolverOutcome, Stop
 from noap.mip.model import Model
 
 __all__ = ["Scip"]
@@ -32,7 +32,7 @@ class Scip:
         """Return None: SCIP has no size limit."""
         return None
 
-    def solve(self, model: Model, settings: Settings) -> Outcome:
+    def solve(self, model: Model, settings: Settings) -> SolverOutcome:
         """Solve the model; Ctrl-C is caught by SCIP itself, which then returns what it has."""
         from pyscipopt import Model as ScipModel
 
@@ -122,15 +122,15 @@ def _watch(scip: Any, settings: Settings) -> None:
     scip.attachEventHandlerCallback(report, [SCIP_EVENTTYPE.NODESOLVED, SCIP_EVENTTYPE.BESTSOLFOUND], name="noap")
 
 
-def _read(scip: Any, columns: list[Any], model: Model) -> Outcome:
+def _read(scip: Any, columns: list[Any], model: Model) -> SolverOutcome:
     stop = _STOPS.get(scip.getStatus(), Stop.FAILED)
     nodes = int(scip.getNTotalNodes())
     if stop is Stop.INFEASIBLE:
-        return Outcome(stop, -np.inf, None, None, nodes)
+        return SolverOutcome(stop, -np.inf, None, None, nodes)
     bound = float(scip.getDualbound())
     bound = np.inf if scip.isInfinity(abs(bound)) else bound
     if not scip.getNSols():
-        return Outcome(stop, bound, None, None, nodes)
+        return SolverOutcome(stop, bound, None, None, nodes)
     solution = scip.getBestSol()
     x = np.array([scip.getSolVal(solution, column) for column in columns])
-    return Outcome(stop, bound, x, model.value(x), nodes)
+    return SolverOutcome(stop, bound, x, model.value(x), nodes)

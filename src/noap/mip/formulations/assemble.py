@@ -1,4 +1,4 @@
-"""Write the program of an instance: direction, spectrum, and the layer of its adversary."""
+"""Write the program of an instance: direction, spectrum, and the part of its adversary."""
 
 from collections.abc import Callable
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from noap.linalg.types import FloatArray
 from noap.mip.cuts import Cuts
+from noap.mip.formulations.adversary_part import AdversaryPart
 from noap.mip.formulations.base import Formulation
+from noap.mip.formulations.boxes import boxes_of
 from noap.mip.formulations.breakpoints import even, printed
 from noap.mip.formulations.direction import add_direction, add_norm_pieces
 from noap.mip.formulations.feature_wise import add_feature_wise
-from noap.mip.formulations.limits import limits_of
-from noap.mip.formulations.piecewise import Layer
 from noap.mip.formulations.sample_wise import add_sample_wise
 from noap.mip.formulations.spectrum import add_spectrum
 from noap.mip.formulations.vanilla import add_vanilla
 from noap.mip.instance import Instance
-from noap.mip.writing import Draft
+from noap.mip.writing import ModelWriter
 from noap.runtime.controls import never
 
 __all__ = ["default_points", "formulate"]
 
-_LAYERS: dict[str, Layer] = {"none": add_vanilla, "feature": add_feature_wise, "sample": add_sample_wise}
+_PARTS: dict[str, AdversaryPart] = {"none": add_vanilla, "feature": add_feature_wise, "sample": add_sample_wise}
 # A direction whose eigenvalue is below this share of the largest cannot move the bound by more than rounding.
 _NO_ENERGY = 1e-12
 
@@ -33,7 +33,7 @@ def default_points(instance: Instance, cuts: Cuts, pieces: int, rank: int | None
         return printed(pieces, count)
     if cuts.parseval:
         count = min(count, max(int(np.sum(instance.eigenvalues > _NO_ENERGY)), 1))
-    return even(limits_of(instance, cuts), pieces, count)
+    return even(boxes_of(instance, cuts), pieces, count)
 
 
 def formulate(
@@ -60,19 +60,19 @@ def formulate(
     check : callable, optional
         Called now and then; what it raises passes through.
     """
-    draft = Draft(check=check)
-    limits = limits_of(instance, cuts)
+    writer = ModelWriter(check=check)
+    boxes = boxes_of(instance, cuts)
     breakpoints = default_points(instance, cuts, pieces, rank) if points is None else points
-    direction = add_direction(draft, instance, limits, cuts)
-    spectrum = add_spectrum(draft, instance, direction.v, limits, cuts, breakpoints)
+    direction = add_direction(writer, instance, boxes, cuts)
+    spectrum = add_spectrum(writer, instance, direction.v, boxes, cuts, breakpoints)
     extra = 0.0
     if cuts.norm_pieces and rank is not None and spectrum.rest and instance.kind != "feature":
-        extra = instance.k * float(instance.eigenvalues[-1]) * add_norm_pieces(draft, direction, limits, pieces)
-    value_of = _LAYERS[instance.kind](draft, instance, direction, spectrum, limits, cuts)
-    model = draft.model()
+        extra = instance.k * float(instance.eigenvalues[-1]) * add_norm_pieces(writer, direction, boxes, pieces)
+    value_of = _PARTS[instance.kind](writer, instance, direction, spectrum, boxes, cuts)
+    model = writer.model()
     if cuts.start and instance.incumbent is not None:
-        model = model.with_start(draft.lift(_oriented(instance)))
-    return Formulation(instance, model, direction.v, spectrum, draft.lift, value_of, extra)
+        model = model.with_start(writer.lift(_oriented(instance)))
+    return Formulation(instance, model, direction.v, spectrum, writer.lift, value_of, extra)
 
 
 def _oriented(instance: Instance) -> FloatArray:

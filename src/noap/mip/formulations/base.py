@@ -1,4 +1,4 @@
-"""What a formulation hands to the rest of the layer."""
+"""What a formulation hands to those who solve it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

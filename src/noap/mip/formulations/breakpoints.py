@@ -3,7 +3,7 @@
 import numpy as np
 
 from noap.linalg.types import FloatArray
-from noap.mip.formulations.limits import Limits
+from noap.mip.formulations.boxes import Boxes
 
 __all__ = ["chord_error", "even", "interpolated", "printed", "weights_at"]
 
@@ -13,13 +13,13 @@ def printed(pieces: int, count: int) -> tuple[FloatArray, ...]:
     return tuple(np.arange(-pieces, pieces + 1) / pieces for _ in range(count))
 
 
-def even(limits: Limits, pieces: int, count: int) -> tuple[FloatArray, ...]:
+def even(boxes: Boxes, pieces: int, count: int) -> tuple[FloatArray, ...]:
     """Return N even pieces on each side of 0 within the ranges, for the first `count` directions.
 
     A range that symmetry has cut to one side of 0 gets its N pieces all the same.
     """
     points = []
-    for low, high in zip(limits.low[:count], limits.high[:count], strict=True):
+    for low, high in zip(boxes.low[:count], boxes.high[:count], strict=True):
         steps = 2 * pieces if low < 0 < high else pieces
         points.append(np.linspace(low, high, steps + 1) if high > low else np.array([low, low + 1e-9]))
     return tuple(points)

@@ -8,18 +8,18 @@ from numpy.typing import ArrayLike
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, norms
 from noap.mip.cuts import Cuts
+from noap.mip.formulations.adversary_part import add_cutoff
+from noap.mip.formulations.boxes import Boxes
 from noap.mip.formulations.direction import Direction
-from noap.mip.formulations.limits import Limits
-from noap.mip.formulations.piecewise import add_cutoff
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
-from noap.mip.writing import Draft
+from noap.mip.writing import ModelWriter
 
 __all__ = ["add_sample_wise"]
 
 
 def add_sample_wise(
-    draft: Draft, instance: Instance, direction: Direction, spectrum: Spectrum, limits: Limits, cuts: Cuts
+    writer: ModelWriter, instance: Instance, direction: Direction, spectrum: Spectrum, boxes: Boxes, cuts: Cuts
 ) -> Callable[[float], float]:
     r"""Add max energy + (1/n) sum phi_i with :math:`\phi_i \le \phi_\rho(x_i^\top v)`.
 
@@ -32,13 +32,13 @@ def add_sample_wise(
     m = len(X)
     reach = norms(keep_top_k(X, instance.k)) * (1.0 + 1e-9) if cuts.ranges else norms(X)
     beyond = np.maximum(reach - rho, 0.0)
-    a = draft.block("a", m, -np.minimum(rho, reach), np.minimum(rho, reach), lambda v: np.clip(X @ v, -rho, rho))
-    b = draft.block("b", m, 0.0, beyond, lambda v: np.abs(X @ v - np.clip(X @ v, -rho, rho)))
+    a = writer.block("a", m, -np.minimum(rho, reach), np.minimum(rho, reach), lambda v: np.clip(X @ v, -rho, rho))
+    b = writer.block("b", m, 0.0, beyond, lambda v: np.abs(X @ v - np.clip(X @ v, -rho, rho)))
     for i in range(m):
         used = np.flatnonzero(X[i])
         score: list[tuple[ArrayLike, ArrayLike]] = [(direction.v[used], X[i, used])]
-        draft.row(f"b[{i}] >= score", [(b[i], 1.0), (a[i], 1.0), (direction.v[used], -X[i, used])], lower=0.0)
-        draft.row(f"b[{i}] >= -score", [(b[i], 1.0), (a[i], -1.0), *score], lower=0.0)
+        writer.row(f"b[{i}] >= score", [(b[i], 1.0), (a[i], 1.0), (direction.v[used], -X[i, used])], lower=0.0)
+        writer.row(f"b[{i}] >= -score", [(b[i], 1.0), (a[i], -1.0), *score], lower=0.0)
 
     def phi(v: FloatArray) -> FloatArray:
         clipped = np.clip(X @ v, -rho, rho)
@@ -47,18 +47,18 @@ def add_sample_wise(
 
     if not cuts.parseval:
         low = -(np.minimum(rho, reach) ** 2) - 2.0 * rho * beyond
-        loss = draft.block("phi", m, low, 0.0, phi)
+        loss = writer.block("phi", m, low, 0.0, phi)
         for i in range(m):
-            draft.square(f"phi[{i}]", a[i], 1.0, [(b[i], 2.0 * rho), (loss[i], 1.0)], 0.0)
-        draft.maximise([*spectrum.energy, (loss, 1.0 / n)])
+            writer.square(f"phi[{i}]", a[i], 1.0, [(b[i], 2.0 * rho), (loss[i], 1.0)], 0.0)
+        writer.maximise([*spectrum.energy, (loss, 1.0 / n)])
     else:
         most = float(np.sum(np.minimum(rho, reach) ** 2)) / n
-        inner = draft.block("inner", 1, 0.0, most, lambda v: float(np.sum(np.clip(X @ v, -rho, rho) ** 2)) / n)
-        draft.square("clipped energy", a, 1.0 / n, [(inner, -1.0)], 0.0)
-        draft.maximise([*spectrum.energy, (inner, -1.0), (b, -2.0 * rho / n)])
+        inner = writer.block("inner", 1, 0.0, most, lambda v: float(np.sum(np.clip(X @ v, -rho, rho) ** 2)) / n)
+        writer.square("clipped energy", a, 1.0 / n, [(inner, -1.0)], 0.0)
+        writer.maximise([*spectrum.energy, (inner, -1.0), (b, -2.0 * rho / n)])
         if cuts.clipping:
             # Ties the loss to h, which sums to 1, where the rows above tie it to v, which the relaxation may shorten.
-            share = [(columns, -limits.clipped * np.asarray(weights)) for columns, weights in spectrum.energy]
-            draft.row("clipping", [(inner, 1.0), (b, 2.0 * rho / n), *share], lower=0.0)
-    add_cutoff(draft, instance, cuts)
+            share = [(columns, -boxes.clipped * np.asarray(weights)) for columns, weights in spectrum.energy]
+            writer.row("clipping", [(inner, 1.0), (b, 2.0 * rho / n), *share], lower=0.0)
+    add_cutoff(writer, instance, cuts)
     return lambda objective: instance.unit * objective

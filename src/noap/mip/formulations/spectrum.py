@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.cuts import Cuts
+from noap.mip.formulations.boxes import Boxes
 from noap.mip.formulations.breakpoints import chord_error, interpolated, weights_at
-from noap.mip.formulations.limits import Limits
 from noap.mip.instance import Instance
-from noap.mip.writing import Draft
+from noap.mip.writing import ModelWriter
 
 __all__ = ["Spectrum", "add_spectrum"]
 
@@ -48,10 +48,10 @@ class Spectrum:
 
 
 def add_spectrum(
-    draft: Draft,
+    writer: ModelWriter,
     instance: Instance,
     v: IntArray,
-    limits: Limits,
+    boxes: Boxes,
     cuts: Cuts,
     points: tuple[FloatArray, ...],
 ) -> Spectrum:
@@ -59,61 +59,61 @@ def add_spectrum(
     d, r = instance.d, len(points)
     lam, Q = instance.eigenvalues, instance.eigenvectors
     shown = d if cuts.parseval else r
-    g = draft.block("g", shown, limits.low[:shown], limits.high[:shown], lambda v: Q[:, :shown].T @ v)
+    g = writer.block("g", shown, boxes.low[:shown], boxes.high[:shown], lambda v: Q[:, :shown].T @ v)
     for j in range(shown):
-        draft.row(f"g[{j}] = <q, v>", [(g[j], 1.0), (v, -Q[:, j])], lower=0.0, upper=0.0)
-    xi = np.array([_add_chords(draft, instance, g[j], j, points[j]) for j in range(r)], dtype=np.intp)
+        writer.row(f"g[{j}] = <q, v>", [(g[j], 1.0), (v, -Q[:, j])], lower=0.0, upper=0.0)
+    xi = np.array([_add_chords(writer, instance, g[j], j, points[j]) for j in range(r)], dtype=np.intp)
     error = float(sum(lam[j] * chord_error(points[j]) for j in range(r)))
     following = float(lam[r]) if r < d else 0.0
     # Without a row that keeps v at unit length, v = 0 with gamma = 1 is feasible and lambda_d is not earned back.
     unit_length = cuts.l1 if instance.kind == "feature" else cuts.norm_pieces
     rest_cost = following - (float(lam[-1]) if unit_length else 0.0)
     if cuts.parseval:
-        h = _add_parseval(draft, instance, g, xi, limits)
+        h = _add_parseval(writer, instance, g, xi, boxes)
         rest = ((h[r:], 1.0),) if r < d else ()
         return Spectrum([(h, lam)], g, points, error, rest, rest_cost)
     energy: list[tuple[ArrayLike, ArrayLike]] = [(xi, lam[:r])]
     total: list[tuple[ArrayLike, ArrayLike]] = [(xi, 1.0)]
     rest = ()
     if r < d:
-        gamma = draft.block("gamma", 1, 0.0, 1.0, lambda v: max(1.0 - float(np.sum((Q[:, :r].T @ v) ** 2)), 0.0))
-        draft.square("gamma", g, 1.0, [(gamma, 1.0)], 1.0)
+        gamma = writer.block("gamma", 1, 0.0, 1.0, lambda v: max(1.0 - float(np.sum((Q[:, :r].T @ v) ** 2)), 0.0))
+        writer.square("gamma", g, 1.0, [(gamma, 1.0)], 1.0)
         energy.append((gamma, following))
         total.append((gamma, 1.0))
         rest = ((gamma, 1.0),)
     if cuts.xi_sum:
         # sum g_j^2 (+ gamma) <= 1, and each chord adds at most its error.
-        draft.row("sum of xi", total, upper=1.0 + sum(chord_error(part) for part in points))
+        writer.row("sum of xi", total, upper=1.0 + sum(chord_error(part) for part in points))
     return Spectrum(energy, g, points, error, rest, rest_cost)
 
 
-def _add_chords(draft: Draft, instance: Instance, g: int, j: int, points: FloatArray) -> int:
+def _add_chords(writer: ModelWriter, instance: Instance, g: int, j: int, points: FloatArray) -> int:
     q = instance.eigenvectors[:, j]
-    xi = draft.block(f"xi[{j}]", 1, 0.0, float((points**2).max()), lambda v: interpolated(points, float(q @ v)))
-    eta = draft.block(f"eta[{j}]", len(points), 0.0, 1.0, lambda v: weights_at(points, float(q @ v)))
-    draft.row(f"weights[{j}]", [(eta, 1.0)], lower=1.0, upper=1.0)
-    draft.row(f"place[{j}]", [(eta, points), (g, -1.0)], lower=0.0, upper=0.0)
-    draft.row(f"chord[{j}]", [(eta, points**2), (xi, -1.0)], lower=0.0, upper=0.0)
+    xi = writer.block(f"xi[{j}]", 1, 0.0, float((points**2).max()), lambda v: interpolated(points, float(q @ v)))
+    eta = writer.block(f"eta[{j}]", len(points), 0.0, 1.0, lambda v: weights_at(points, float(q @ v)))
+    writer.row(f"weights[{j}]", [(eta, 1.0)], lower=1.0, upper=1.0)
+    writer.row(f"place[{j}]", [(eta, points), (g, -1.0)], lower=0.0, upper=0.0)
+    writer.row(f"chord[{j}]", [(eta, points**2), (xi, -1.0)], lower=0.0, upper=0.0)
     if len(points) > 2:
-        draft.sos2(f"pieces[{j}]", eta, points)
+        writer.sos2(f"pieces[{j}]", eta, points)
     return int(xi[0])
 
 
-def _add_parseval(draft: Draft, instance: Instance, g: IntArray, xi: IntArray, limits: Limits) -> IntArray:
+def _add_parseval(writer: ModelWriter, instance: Instance, g: IntArray, xi: IntArray, boxes: Boxes) -> IntArray:
     r"""Add h with :math:`g_j^2 \le h_j \le` chord and :math:`\sum_j h_j = 1`.
 
     An optimum has length 1, so h = g^2 is feasible. Eliminating h gives, for every shift s,
     :math:`v^\top S v \le s + \sum_j (\lambda_j - s)_+ \xi_j - \sum_j (s - \lambda_j)_+ g_j^2`: the noise directions,
     whose eigenvalues differ little, cost almost no chord error, and those past r need no pieces at all.
     """
-    low, high = limits.low, limits.high
-    h = draft.block("h", instance.d, 0.0, np.maximum(low**2, high**2), lambda v: (instance.eigenvectors.T @ v) ** 2)
+    low, high = boxes.low, boxes.high
+    h = writer.block("h", instance.d, 0.0, np.maximum(low**2, high**2), lambda v: (instance.eigenvectors.T @ v) ** 2)
     for j in range(instance.d):
-        draft.square(f"h[{j}] >= g^2", g[j], 1.0, [(h[j], -1.0)], 0.0)
+        writer.square(f"h[{j}] >= g^2", g[j], 1.0, [(h[j], -1.0)], 0.0)
         if j < len(xi):
-            draft.row(f"h[{j}] <= xi", [(h[j], 1.0), (xi[j], -1.0)], upper=0.0)
+            writer.row(f"h[{j}] <= xi", [(h[j], 1.0), (xi[j], -1.0)], upper=0.0)
         else:
             chord = low[j] + high[j]
-            draft.row(f"h[{j}] <= chord", [(h[j], 1.0), (g[j], -chord)], upper=-low[j] * high[j])
-    draft.row("Parseval", [(h, 1.0)], lower=1.0, upper=1.0)
+            writer.row(f"h[{j}] <= chord", [(h[j], 1.0), (g[j], -chord)], upper=-low[j] * high[j])
+    writer.row("Parseval", [(h, 1.0)], lower=1.0, upper=1.0)
     return h

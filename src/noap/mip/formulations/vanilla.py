@@ -3,20 +3,20 @@
 from collections.abc import Callable
 
 from noap.mip.cuts import Cuts
+from noap.mip.formulations.adversary_part import add_cutoff
+from noap.mip.formulations.boxes import Boxes
 from noap.mip.formulations.direction import Direction
-from noap.mip.formulations.limits import Limits
-from noap.mip.formulations.piecewise import add_cutoff
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
-from noap.mip.writing import Draft
+from noap.mip.writing import ModelWriter
 
 __all__ = ["add_vanilla"]
 
 
 def add_vanilla(
-    draft: Draft, instance: Instance, direction: Direction, spectrum: Spectrum, limits: Limits, cuts: Cuts
+    writer: ModelWriter, instance: Instance, direction: Direction, spectrum: Spectrum, boxes: Boxes, cuts: Cuts
 ) -> Callable[[float], float]:
     """Maximise the energy alone."""
-    draft.maximise(spectrum.energy)
-    add_cutoff(draft, instance, cuts)
+    writer.maximise(spectrum.energy)
+    add_cutoff(writer, instance, cuts)
     return lambda objective: instance.unit * objective

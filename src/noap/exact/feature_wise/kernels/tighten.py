@@ -176,7 +176,7 @@ def chord(lo, hi, rho):
     return alpha, at_lo - alpha * lo * lo
 
 
-@part
+@kernel
 def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 

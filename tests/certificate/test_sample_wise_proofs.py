@@ -117,7 +117,9 @@ def test_whatever_stops_the_search_the_bound_is_proved(hard):
     assert None not in seen
 
 
-@pytest.mark.parametrize("method", ["play", "certify", "branch", "settle", "close", "push", "narrow", "hold", "ascend"])
+@pytest.mark.parametrize(
+    "method", ["play", "certify", "branch", "examine_support", "close", "push", "narrow", "hold", "ascend"]
+)
 def test_an_interrupt_anywhere_leaves_a_proved_bound(hard, monkeypatch, method):
     from noap.exact.sample_wise import tree as module
 

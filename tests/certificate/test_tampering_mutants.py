@@ -1,11 +1,11 @@
-"""The liar's suite, by the thousand: mutants and random trees, and what they may cost."""
+"""Tampering by the thousand: mutants and random trees, and what they may cost."""
 
 import dataclasses
 import tracemalloc
 
 import numpy as np
 import pytest
-from liar import NODES, Honest, claiming, put, replaced, tree
+from tampering import NODES, Honest, claiming, put, replaced, tree
 
 import noap
 from noap.proofs.feature_wise import (

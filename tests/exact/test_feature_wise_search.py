@@ -2,6 +2,7 @@
 
 import warnings
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -214,7 +215,8 @@ def test_compiling_is_said_and_not_counted(tmp_path):
         "r = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), time_limit=5.0)\n"
         "print(r.status.value, len(said), r.seconds < 5)\n"
     )
-    environment = {"PATH": "", "NUMBA_CACHE_DIR": str(tmp_path)}
+    sources = str(Path(noap.__file__).parent.parent)
+    environment = {"PATH": "", "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": sources}
     for said in (2, 0):  # ascent's kernels and the search's
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False

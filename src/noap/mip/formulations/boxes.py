@@ -13,16 +13,16 @@ from noap.linalg.vectors import keep_top_k, norms
 from noap.mip.cuts import Cuts
 from noap.mip.instance import Instance
 
-__all__ = ["Limits", "limits_of"]
+__all__ = ["Boxes", "boxes_of"]
 
-# The incumbent's value and the eigenvectors carry rounding errors of this size at most; limits are widened by it.
+# The incumbent's value and the eigenvectors carry rounding errors of this size at most; boxes are widened by it.
 _ROUNDING = 1e-9
 # Directions below this share of the leading eigenvalue carry no energy to speak of.
 _NO_ENERGY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Limits:
+class Boxes:
     r"""Boxes that contain an optimum.
 
     Attributes
@@ -45,7 +45,7 @@ class Limits:
     clipped: float
 
 
-def limits_of(instance: Instance, cuts: Cuts) -> Limits:
+def boxes_of(instance: Instance, cuts: Cuts) -> Boxes:
     """Return the boxes that the switched-on cuts allow."""
     root = math.sqrt(max(instance.value, 0.0)) * (1.0 - _ROUNDING)
     cap: FloatArray = _caps(instance, root) if cuts.caps and root > 0 else np.ones(instance.d)
@@ -73,7 +73,7 @@ def limits_of(instance: Instance, cuts: Cuts) -> Limits:
         l1_high = max(min(l1_high, (farthest - root) / instance.rho), l1_low)
     widen = 1.0 + _ROUNDING
     low = np.where(low > 0, low / widen, low * widen)
-    return Limits(cap, low, high * widen, l1_low / widen, l1_high * widen, clipped)
+    return Boxes(cap, low, high * widen, l1_low / widen, l1_high * widen, clipped)
 
 
 def _caps(instance: Instance, root: float) -> FloatArray:

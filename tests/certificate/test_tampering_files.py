@@ -1,4 +1,4 @@
-"""The liar's suite, files: damaged, hostile and arbitrary bytes are refused in one sentence."""
+"""Tampered files: damaged, hostile and arbitrary bytes are refused in one sentence."""
 
 import dataclasses
 import hashlib
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from liar import claiming, edited, sentence
+from tampering import claiming, edited, sentence
 
 from noap.errors import InvalidProblem
 from noap.proofs import container

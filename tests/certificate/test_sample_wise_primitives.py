@@ -7,12 +7,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from noap.checker.limits import Limits
+from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.kernels import attack as kernels
 from noap.checker.sample_wise.kernels import cones as cone_kernels
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
-NEVER = Limits().clock
+NEVER = Allowance().clock
 
 
 def exact_ball_square(e, n_inc, p):

@@ -9,13 +9,13 @@ from awkward import nasty
 from rational import U, dot, float_above, float_below, known, root_below
 
 import noap
+from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.kernels import test as test_kernels
 from noap.checker.feature_wise.kernels import tighten as kernels
 from noap.checker.feature_wise.kernels.semidefinite import definite
-from noap.checker.limits import Limits
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
-NEVER = Limits().clock
+NEVER = Allowance().clock
 
 
 def worth_of(s, rho):

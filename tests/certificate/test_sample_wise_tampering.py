@@ -1,4 +1,4 @@
-"""Liars about sample-wise problems are caught, with a reason."""
+"""Tampering with certificates of sample-wise problems is caught, with a reason."""
 
 import dataclasses
 import math
@@ -6,8 +6,8 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from liar import claiming, edited, put
 from sample_cases import noise, solved, with_proof
+from tampering import claiming, edited, put
 
 import judge
 import noap
@@ -92,7 +92,7 @@ LIES = {
     "two dimensions": lambda c: edited(c, values=c.proof.values[None, :]),
     "entries of another type": lambda c: edited(c, values=c.proof.values.astype(np.complex128)),
     "a bound below the value": lambda c: lower_claim(c, 0.99),
-    "a bound lower by the gap and a hair": lambda c: claiming(c, bound=c.value * (1 - 1e-6)),
+    "a bound lower by the gap and a little": lambda c: claiming(c, bound=c.value * (1 - 1e-6)),
     "a value too good": lambda c: claiming(c, value=c.value * (1 + 1e-6)),
     "another rho": lambda c: claiming(c, rho=1.01),
     "another k": lambda c: claiming(c, k=2),

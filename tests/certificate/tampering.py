@@ -1,4 +1,4 @@
-"""What liars need: an honest certificate, and ways to change it."""
+"""An honest certificate, and ways to change it."""
 
 import dataclasses
 import math

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-__all__ = ["GONE", "MOMENT", "SINCE", "STRIDE", "Limits", "OutOfLimits", "now"]
+__all__ = ["GONE", "MOMENT", "SINCE", "STRIDE", "Allowance", "OutOfAllowance", "now"]
 
 # Places in the clock that the kernels share: the moment after which time is up; elementary operations since it was last
 # looked at, and how many of them there may be before the next look; whether it was found to be late.
@@ -14,7 +14,7 @@ MOMENT, SINCE, STRIDE, GONE = range(4)
 _STRIDE = 2e7
 
 
-class OutOfLimits(Exception):
+class OutOfAllowance(Exception):
     """The check needs more time or memory than it was given."""
 
 
@@ -23,7 +23,7 @@ def now() -> float:
     return time.perf_counter()
 
 
-class Limits:
+class Allowance:
     """So many seconds from now and so many megabytes; None for as many as it takes.
 
     Attributes
@@ -33,13 +33,13 @@ class Limits:
 
     Examples
     --------
-    >>> Limits().check()
-    >>> Limits(1e-9).check()
+    >>> Allowance().check()
+    >>> Allowance(1e-9).check()
     Traceback (most recent call last):
-    noap.checker.limits.OutOfLimits: it could not be proved within 1e-09 seconds
-    >>> Limits(megabytes=1).need(130_000)
+    noap.checker.allowance.OutOfAllowance: it could not be proved within 1e-09 seconds
+    >>> Allowance(megabytes=1).need(130_000)
     Traceback (most recent call last):
-    noap.checker.limits.OutOfLimits: it cannot be checked within 1 megabytes; allow more with memory_limit
+    noap.checker.allowance.OutOfAllowance: it cannot be checked within 1 megabytes; allow more with memory_limit
     """
 
     def __init__(self, seconds: float | None = None, megabytes: float | None = None) -> None:
@@ -50,9 +50,9 @@ class Limits:
         self._kept = 0.0
 
     def check(self) -> None:
-        """Raise OutOfLimits if the time is up."""
+        """Raise OutOfAllowance if the time is up."""
         if self.seconds is not None and (self.clock[GONE] or now() > self.clock[MOMENT]):
-            raise OutOfLimits(f"it could not be proved within {self.seconds:g} seconds")
+            raise OutOfAllowance(f"it could not be proved within {self.seconds:g} seconds")
 
     def spent(self, operations: float) -> None:
         """Note so many elementary operations, and look at the clock when there were enough of them."""
@@ -63,8 +63,8 @@ class Limits:
             self.clock[SINCE] = 0.0
             self.check()
 
-    def settle(self) -> None:
-        """Raise OutOfLimits if a kernel that has just returned gave up."""
+    def check_kernel(self) -> None:
+        """Raise OutOfAllowance if a kernel that has just returned gave up."""
         if self.seconds is not None and self.clock[GONE]:
             self.check()
 
@@ -74,9 +74,11 @@ class Limits:
         return math.inf if self.megabytes is None else 1.25e5 * self.megabytes - self._kept
 
     def need(self, numbers: float) -> None:
-        """Raise OutOfLimits if so many numbers of eight bytes are too many beside those that are kept."""
+        """Raise OutOfAllowance if so many numbers of eight bytes are too many beside those that are kept."""
         if self.megabytes is not None and numbers > self.room:
-            raise OutOfLimits(f"it cannot be checked within {self.megabytes:g} megabytes; allow more with memory_limit")
+            raise OutOfAllowance(
+                f"it cannot be checked within {self.megabytes:g} megabytes; allow more with memory_limit"
+            )
 
     def keep(self, numbers: float) -> None:
         """Note that so many numbers stay until the end."""

@@ -1,4 +1,4 @@
-"""The liar's suite, proofs and claims: whatever is done to a certificate, no unsupported claim passes."""
+"""Tampered proofs and claims: whatever is done to a certificate, no unsupported claim passes."""
 
 import dataclasses
 import math
@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from liar import (
+from tampering import (
     Honest,
     claiming,
     closed_at,

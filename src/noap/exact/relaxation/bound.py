@@ -1,0 +1,74 @@
+"""The relaxation as a method of its own: a bound in polynomial time, and the vector that it points to."""
+
+import numpy as np
+
+from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.outcome import SearchOutcome
+from noap.exact.relaxation.relaxation import Relaxation
+from noap.linalg.types import FloatArray
+from noap.linalg.vectors import keep_top_k, soft, unit
+from noap.problem import Problem
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limit
+
+__all__ = ["is_clear_cut", "relax"]
+
+# Half-steps from the vector that the relaxation points to.
+_ROUNDS = 30
+
+
+def is_clear_cut(problem: Problem, instance: GramInstance) -> bool:
+    """Whether no feature is so near to rho that rounding upwards would bring it back.
+
+    The checker knows squares of norms to some ulps of the largest one.
+    """
+    others = np.ones(problem.n_features, dtype=np.bool_)
+    others[instance.features] = False
+    longest, rho = float(problem.column_norms.max()), float(problem.adversary.rho)
+    # Relative to the longest column, so that no square leaves the range of floats.
+    squares = (problem.column_norms[others] / longest) ** 2
+    return not (squares * (1 + 1e-9) + 1e-12 > (rho / longest) ** 2).any()
+
+
+def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool) -> SearchOutcome:
+    """Bound the optimum by the relaxation, until it meets the gap, more work does not help, or the time is up.
+
+    Parameters
+    ----------
+    problem : Problem
+        With an adversary that leaves (|Xv| - rho |v|_1)_+, and a positive optimum.
+    controls : Controls
+    v : array of shape (d,)
+        A good k-sparse unit vector, no worse than the best single feature.
+    keep_proof : bool
+    """
+    instance = GramInstance.of(problem)
+    incumbent = Incumbent(instance, instance.inside(v))
+    relaxation = Relaxation(instance.A, instance.rho, instance.k)
+    try:
+        while not (relaxation.done or relaxation.bound <= incumbent.target(controls.gap) or controls.expired()):
+            relaxation.advance()
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+    _follow(instance, incumbent, relaxation.W)
+    found = np.zeros(problem.n_features)
+    found[instance.features] = incumbent.v
+    proof = (
+        relaxation.proof(instance.features, instance.unit) if keep_proof and is_clear_cut(problem, instance) else None
+    )
+    return SearchOutcome(unit(found), instance.outward(relaxation.bound), len(relaxation), controls.limit, (), proof)
+
+
+def _follow(instance: GramInstance, incumbent: Incumbent, W: FloatArray | None) -> None:
+    """Offer the vectors that the half-steps reach from the leading direction of W."""
+    if W is None:
+        return
+    v = unit(keep_top_k(np.linalg.eigh(W)[1][:, -1][None, :], instance.k))[0]
+    for _ in range(_ROUNDS):
+        pulled = instance.A @ v
+        energy = float(np.sqrt(max(v @ pulled, 0.0)))
+        moved = keep_top_k(soft(pulled / energy, instance.rho)[None, :], instance.k)[0] if energy > 0 else v * 0.0
+        if not moved.any():
+            return
+        v = unit(moved)
+        incumbent.offer(v)
