@@ -1,8 +1,6 @@
 """How the compiled kernels are made, and how to watch them being compiled.
 
-All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set. A
-division by 0 gives what IEEE 754 says and raises nothing: code that tests every divisor takes longer to compile. What
-proves something is so written that NaN proves nothing.
+All of them share their options: Numba compiles what kernels have in common (NumPy's functions) once for each set.
 """
 
 import contextlib
