@@ -36,6 +36,8 @@ TURN, TURN_WORK = 128, 1e8
 # The relaxation gets this much of the work that the trees have had: it closes what no tree does, and where it does not,
 # it costs no more than that.
 _RELAXED = 1.0
+# Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
+_PATIENCE_FOR_TREES = 512
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
 _PATIENCE = 12
 
@@ -159,7 +161,7 @@ class GramSearch:
 
     def _relaxed(self, relaxation: Relaxation) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
-        share = _RELAXED * self.work
+        share = _RELAXED * (self.work - _PATIENCE_FOR_TREES * self.root_price)
         while relaxation.work <= share and not relaxation.done and not self.controls.expired():
             relaxation.advance()
             if relaxation.bound < self.bound:
