@@ -206,10 +206,15 @@ def test_a_node_never_loses_a_better_pair():
             if g is None:
                 continue
             action, argument, n_free, distance, _, _, _, _ = node.examine(
-                pair.A, pair.rho, pair.k, T, pair.scale, g, inc, sign, lo, hi, len(inc), free, ceil, len(free),
-                np.zeros(d), np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)), np.zeros(d, dtype=bool),
-                np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64), np.zeros(d), np.zeros((d, pair.k)),
-                np.ones((5, d)), False,
+                node.Data(pair.A, pair.rho, pair.k, pair.scale), T, g, node.Pairs(inc, sign, lo, hi, free, ceil),
+                node.Work(
+                    np.zeros(d), np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)),
+                    np.zeros(d, dtype=bool), np.ones((5, d)),
+                ),
+                node.Leaves(
+                    np.zeros(d, dtype=np.int64), np.zeros(d, dtype=np.int64), np.zeros(d), np.zeros((d, pair.k))
+                ),
+                False,
             )  # fmt: skip
             if action == node.DONE and argument == node.AGAIN:
                 assert distance**2 > T

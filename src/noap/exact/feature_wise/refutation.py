@@ -117,10 +117,9 @@ class Refutation:
             work.scalings.fill(1.0)
         strong = self.manner.strong and instance.rho == 0
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
-            instance.A, instance.rho, instance.k, self.target, instance.scale, self.incumbent.g,
-            node.inc, node.sign, node.lo, node.hi, len(node.inc), node.free, node.ceil, len(node.free),
-            work.v, work.best_v, work.g, work.S(len(node.free)), work.W, work.fails,
-            work.leaf_features, work.leaf_tests, work.leaf_nus, work.leaf_weights, work.scalings, strong,
+            work.data, self.target, self.incumbent.g,
+            kernels.Pairs(node.inc, node.sign, node.lo, node.hi, node.free, node.ceil),
+            work.arrays(len(node.free)), work.leaves, strong,
         )  # fmt: skip
         if action == kernels.SEMIDEFINITE:
             action, argument, test = self._semidefinite(node, n_free)
@@ -260,11 +259,21 @@ class Workspace:
         # Scalings of the dominance test, one row for each test of the kernels: each node starts from the last one's.
         self.scalings = np.ones((5, m))
         self._S = np.empty((0, 0))
+        self._arrays: kernels.Work | None = None
+        self.data = kernels.Data(instance.A, instance.rho, instance.k, instance.scale)
+        self.leaves = kernels.Leaves(self.leaf_features, self.leaf_tests, self.leaf_nus, self.leaf_weights)
 
     @property
     def bytes(self) -> int:
         """Memory of the work space."""
         return self._S.nbytes + self.W.nbytes + self.leaf_weights.nbytes
+
+    def arrays(self, size: int) -> kernels.Work:
+        """Return what a node with so many free features is examined with."""
+        if self._arrays is None or len(self._S) < size:
+            S = self.S(size)
+            self._arrays = kernels.Work(self.v, self.best_v, self.g, S, self.W, self.fails, self.scalings)
+        return self._arrays
 
     def S(self, size: int) -> np.ndarray:  # noqa: N802 - the Schur complement's name
         """Return a square array of at least this size; grown when a node needs more."""

@@ -7,6 +7,7 @@ worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS
 from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import MOST
 from noap.exact.feature_wise.kernels.tighten import chord, eigen_slab, tighten, worth
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
 DONE, BRANCH_FEATURE, BRANCH_SIGN, BRANCH_INTERVAL, BRANCH_EACH = 0, 1, 2, 3, 4
@@ -31,55 +32,74 @@ NO_TEST = -1
 NOWHERE = np.int64(-1)
 
 
+class Data(NamedTuple):
+    """The instance: the Gram matrix A of its columns a_j, the budget, the size of a support, the scale of rounding."""
+
+    A: Any
+    rho: Any
+    k: Any
+    scale: Any
+
+
+class Pairs(NamedTuple):
+    """The arrays of a node: features, signs and intervals of the included, features and ceilings of the free."""
+
+    inc: Any
+    sign: Any
+    lo: Any
+    hi: Any
+    free: Any
+    ceil: Any
+
+
+class Work(NamedTuple):
+    """What is written to: the node's own vector, the best one met, loadings, and the arrays of the Schur test."""
+
+    v: Any
+    best_v: Any
+    g: Any
+    S: Any
+    W: Any
+    fails: Any
+    scalings: Any
+
+
+class Leaves(NamedTuple):
+    """What is told of the leaves that closed: feature, test, nu, and weights on the features of inc and their own."""
+
+    features: Any
+    tests: Any
+    nus: Any
+    weights: Any
+
+
 @kernel
-def examine(
-    A,
-    rho,
-    k,
-    T,
-    scale,
-    g_best,
-    inc,
-    sign,
-    lo,
-    hi,
-    n_inc,
-    free,
-    ceil,
-    n_free,
-    v,
-    best_v,
-    g,
-    S,
-    W,
-    fails,
-    leaf_features,
-    leaf_tests,
-    leaf_nus,
-    leaf_weights,
-    warm,
-    strong,
-):
+def examine(data, T, g_best, pairs, work, leaves, strong):
     """Tighten and test one node, its arrays narrowed in place, and, where one feature is missing, look at its leaves.
 
     With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
-    looked at here; only the ones that stay open are left in `free`. For the proof, the leaves that closed are told in
-    leaf_features, leaf_tests, leaf_nus and leaf_weights: on the features of inc and then the leaf's own, the roots of
-    the slopes of the chords, or the leaf's own vector.
+    looked at here; only the ones that stay open are left in `free`. For the proof, `leaves` tells of those that closed;
+    a leaf's weights are the roots of the slopes of the chords, or the leaf's own vector.
 
     Returns (action, argument, n_free, distance, nodes, test, nu, closed): what to do, on which feature (position in inc
     or free), how many free features are left, the distance of best_v, the best vector met (v is the node's own), how
     many nodes were looked at, the test that closed the node or dropped features from it, with its nu, and how many
     leaves closed. For BRANCH_EACH, the first n_free entries of free are the ones to try; for BRANCH_FEATURE with p >= 3
-    the argument is 0 and the first WAYS of them are the ones to branch on, best first. warm has a row of scalings for
-    each test, for the dominance tests to start from and to leave behind. With `strong`, at rho = 0, the action is
-    SEMIDEFINITE where dominance fails, and S is left scaled for that test.
+    the argument is 0 and the first WAYS of them are the ones to branch on, best first. There is a row of
+    scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, at rho = 0, the
+    action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
+
+    The steps are those of docs/exact.md: 1 to 3 in `tighten` and `eigen_slab`, 4 and 5 in `schur` on the columns of
+    `chord_columns` and `respond`, 6 in what is returned.
 
     One function, which calls itself for the leaves: Numba makes the code of all that a kernel calls anew in each of its
     callers, and a function on top of this one would have all of it compiled twice.
     """
+    A, rho, k, scale = data
+    inc, sign, lo, hi, free, ceil = pairs
+    v, best_v, g, S, W, fails, scalings = work
+    n, n_inc, n_free = A.shape[0], inc.shape[0], free.shape[0]
     p = k - n_inc
-    n = A.shape[0]
     w = np.empty(n)
     tau = 0.0
     for _ in range(3):
@@ -152,7 +172,7 @@ def examine(
             # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
             room = ulps * (threshold + (1.0 + rho * nu) * scale)
         verdict, worst, measure = schur(
-            A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails, warm[test], glance,
+            A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails, scalings[test], glance,
             strong and test == 0 and n_free <= MOST,
         )  # fmt: skip
         if verdict == SCALED:
@@ -181,7 +201,7 @@ def examine(
                     kept += 1
             n_free = kept
         if p > 2:
-            rank(free, ceil, n_free, best_worst, warm[best_test])
+            rank(free, ceil, n_free, best_worst, scalings[best_test])
             best_worst, best_test = 0, NO_TEST  # it dropped nothing
         if p > 1:
             return BRANCH_FEATURE, best_worst, n_free, distance, 1, best_test, best_nu, 0
@@ -192,7 +212,7 @@ def examine(
         leaf_v = np.empty(n)
         nothing = np.empty(0, dtype=np.int64)
         no_ceiling = np.empty(0)
-        none = len(nothing)
+        leaf = Pairs(leaf_inc, leaf_sign, leaf_lo, leaf_hi, nothing, no_ceiling)
         kept, closed = 0, 0
         for f in range(n_free):
             for a in range(n_inc):
@@ -200,9 +220,8 @@ def examine(
             leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
             leaf_sign[n_inc] = 1 if n_inc == 0 else 0
             verdict, again, _, found, _, leaf_test, leaf_nu, _ = examine(
-                A, rho, k, T, scale, g_best, leaf_inc, leaf_sign, leaf_lo, leaf_hi, k, nothing, no_ceiling, none,
-                leaf_v, leaf_v, g, S, W, fails, leaf_features, leaf_tests, leaf_nus, leaf_weights, warm, strong,
-            )  # fmt: skip
+                data, T, g_best, leaf, Work(leaf_v, leaf_v, g, S, W, fails, scalings), leaves, strong
+            )
             if found > distance:
                 distance = found
                 for i in range(n):
@@ -211,14 +230,20 @@ def examine(
                 free[kept], ceil[kept] = free[f], ceil[f]
                 kept += 1
             else:
-                leaf_features[closed], leaf_tests[closed], leaf_nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
+                leaves.features[closed], leaves.tests[closed], leaves.nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
                 for a in range(k):
                     if leaf_test == 0:
-                        leaf_weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
+                        leaves.weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
                     else:
-                        leaf_weights[closed, a] = leaf_v[leaf_inc[a]]
+                        leaves.weights[closed, a] = leaf_v[leaf_inc[a]]
                 closed += 1
         return (BRANCH_EACH if kept else DONE), best_worst, kept, distance, 1 + n_free, best_test, best_nu, closed
+    return BRANCH_INTERVAL, interval_to_split(rho, g, inc, lo, hi, n_inc), n_free, distance, 1, NO_TEST, 0.0, 0
+
+
+@part
+def interval_to_split(rho, g, inc, lo, hi, n_inc):
+    """Return the included feature whose chord loses most, -1 if there is none: which one is chosen proves nothing."""
     split, widest = -1, 0.0
     for a in range(n_inc):
         if hi[a] - lo[a] <= 1e-8 * hi[a]:
@@ -234,7 +259,7 @@ def examine(
         for a in range(n_inc):
             if hi[a] - lo[a] > widest:
                 split, widest = a, hi[a] - lo[a]
-    return BRANCH_INTERVAL, split, n_free, distance, 1, NO_TEST, 0.0, 0
+    return split
 
 
 @kernel
