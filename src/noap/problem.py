@@ -26,6 +26,8 @@ __all__ = ["Problem"]
 # The adversaries whose optimum a covariance determines, and those whose screening is a theorem.
 FROM_COVARIANCE_SERVES = ENERGY_LESS_L1
 ZERO_SERVES = (FeatureWise, SampleWise, NoAdversary)
+# A quotient that no rounding of two products explains, and numbers whose products are rounded relatively.
+_CLEARLY, _NORMAL = 1.0 + 1e-12, 1e-290
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -143,7 +145,9 @@ class Problem:
                 raise InvalidProblem(
                     "S must be positive semidefinite for an adversary with a budget; build the problem from S with it."
                 )
-        return self._changed(adversary=_checked(adversary))
+        changed = self._changed(adversary=_checked(adversary))
+        changed.__dict__.pop("kept_features", None)  # the one property that depends on the adversary
+        return changed
 
     def with_sparsity(self, k: int) -> "Problem":
         """Return the same data and adversary with another k; what is known of the data is shared.
@@ -287,20 +291,23 @@ class Problem:
         self.check_unchanged()
         return row_top_k_norms
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The largest variance of a single feature, max_j |a_j|^2/n, plus `lift`: the unit of absolute tolerances."""
         return float(self.column_norms.max()) ** 2 / self.n_samples
 
-    @property
+    @cached_property
     def kept_features(self) -> BoolArray:
         """Mask of the features that can be non-zero in an optimum of positive value; no rounding decides it."""
         floor = self.adversary.feature_floor
         if self.X is not None:
-            return longer_columns(self.X, self.column_norms, floor)
-        kept = self.column_norms > floor
-        near = unsure(self.column_norms, floor, 1)
-        kept[near] = covariance_exceeds(np.diag(self.covariance)[near], self.n_samples, floor)
+            kept = longer_columns(self.X, self.column_norms, floor)
+        else:
+            kept = self.column_norms > floor
+            near = unsure(self.column_norms, floor, 1)
+            if near.any():
+                kept[near] = covariance_exceeds(np.diag(self.covariance)[near], self.n_samples, floor)
+        kept.flags.writeable = False
         return kept
 
     @property
@@ -318,6 +325,9 @@ class Problem:
         if not serves(ZERO_SERVES, self.adversary):
             return False
         if self.X is None:
+            floor, largest = self.adversary.feature_floor, self.n_samples * float(np.diag(self.covariance).max())
+            if largest > max(_CLEARLY * floor * floor, _NORMAL):
+                return False  # one feature is enough; no need to look at every entry
             return not covariance_exceeds(self._largest_entry, self.n_samples, self.adversary.feature_floor)[0]
         if not self.kept_features.any():
             return True

@@ -30,11 +30,11 @@ _ALL_THAT_DOUBLES_PROVE = (
 
 @dataclass(frozen=True)
 class _SearchEntry:
-    """A search, its kernels (the main one first), and a tiny problem that makes Numba compile all it needs."""
+    """A search, its kernels (the main one first), and the adversary of a tiny problem that compiles all it needs."""
 
     solve: Callable[..., SearchOutcome]
     kernels: tuple[Any, ...]
-    trial: Problem
+    adversary: Adversary
 
 
 def require_provable(problem: Problem) -> None:
@@ -75,7 +75,6 @@ def proved_result(
 
 def _search_for(problem: Problem) -> _SearchEntry:
     # Each search brings its own kernels: they are loaded only when needed.
-    tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
     require_provable(problem)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
     idle = serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.rho == 0
@@ -83,13 +82,12 @@ def _search_for(problem: Problem) -> _SearchEntry:
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
-        return _SearchEntry(solve_gram, (examine,), Problem(tiny, k=2, adversary=FeatureWise(0.5)))
+        return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports
     from noap.exact.sample_wise.search import solve_samples
 
-    kernels = (contest, respond, list_supports)
-    return _SearchEntry(solve_samples, kernels, Problem(tiny, k=2, adversary=SampleWise(0.5)))
+    return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5))
 
 
 def _compile(search: _SearchEntry, controls: Controls) -> None:
@@ -97,7 +95,8 @@ def _compile(search: _SearchEntry, controls: Controls) -> None:
 
     def trial() -> None:
         tried = Controls.checked(1e-2, None, 0, False)
-        search.solve(search.trial, tried, np.array([1.0, 0.0, 0.0]), Limits())
+        tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
+        search.solve(Problem(tiny, k=2, adversary=search.adversary), tried, np.array([1.0, 0.0, 0.0]), Limits())
         if tried.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
 

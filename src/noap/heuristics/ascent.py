@@ -62,10 +62,13 @@ def ascent(
     """
     climber, kept = screened_climber(problem, check)
     for best in _stages(climber, min(problem.k, len(kept)), rng, funnel or Funnel()):
-        if not best.batch.weights[0].any():
+        v = best.batch.first(len(kept))
+        if not v.any():
             continue  # all that is left can be cancelled: the vector seen before is as good
-        v = np.zeros(problem.n_features)
-        v[kept] = best.batch.first(len(kept))
+        if len(kept) < problem.n_features:
+            whole = np.zeros(problem.n_features)
+            whole[kept] = v
+            v = whole
         yield v
 
 

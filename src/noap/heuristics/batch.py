@@ -42,11 +42,12 @@ class Batch:
         return rows
 
     def first(self, d: int) -> FloatArray:
-        """Return the first vector, of length 1 in double precision whatever the batch was computed in."""
-        v = np.zeros(d)
-        v[self.indices[0]] = self.weights[0]
+        """Return the first vector, of length 1 in double precision whatever the batch was computed in; 0 if it is 0."""
+        v, weights = np.zeros(d), self.weights[0]
+        v[self.indices[0]] = weights
         # Single precision leaves it some 1e-8 off; what is of length 1 keeps its digits.
-        return v if abs(float(v @ v) - 1.0) <= 1e-12 else unit(v)
+        exact = weights.dtype == np.float64 and abs(float(weights @ weights) - 1.0) <= 1e-12
+        return v if exact else unit(v)
 
     def keys(self) -> "np.ndarray[tuple[int], np.dtype[np.uint64]]":
         """Return a number per vector that is the same for the same support, and else differs but for a rare accident.

@@ -77,6 +77,9 @@ def covariance_exceeds(diagonal: FloatArray, n: int, threshold: float) -> BoolAr
     >>> covariance_exceeds(np.array([12.5, 12.500000000000002]), 2, 5.0)
     array([False,  True])
     """
+    if threshold == 0.0:
+        positive: BoolArray = diagonal > 0.0
+        return positive
     square = Fraction(threshold) ** 2
     return np.array([n * Fraction(float(entry)) > square for entry in diagonal], dtype=bool)
 

@@ -35,6 +35,8 @@ _BLOCK = 512
 _WIDTH, _PRICE = 2048, 0.1
 # From here on LAPACK is called without the copies of NumPy's way to it, which cost as much as the factorisation.
 _LARGE = 512
+# Entries below two to this, and above its inverse, are far from overflow and underflow in a factorisation.
+_MODERATE = 100
 
 
 def gamma(n: float) -> float:
@@ -154,8 +156,7 @@ def definite_shift(S: FloatArray, before: Callable[[], object] = lambda: None) -
     top = float(np.abs(S).max(initial=0.0))
     if top == 0.0:
         return 0.0
-    exponent = math.frexp(top)[1]
-    A = np.ldexp(S, -exponent)  # so that no product leaves the range of floats
+    A, exponent = _in_range(S, top)
     trace = _trace(A)
     least = 2.0 * _room(trace, len(A))
 
@@ -194,16 +195,21 @@ def is_definite(S: FloatArray, shift: float) -> bool:
     top = max(float(np.abs(S).max(initial=0.0)), shift)
     if top == 0.0:
         return True
-    exponent = math.frexp(top)[1]
-    A = np.ldexp(S, -exponent)
+    A, exponent = _in_range(S, top)
     return _definite(A, _trace(A), math.ldexp(shift, -exponent))
+
+
+def _in_range(S: FloatArray, top: float) -> tuple[FloatArray, int]:
+    """Return S, divided by two to some exponent where products of its entries, the largest of them top, need it."""
+    exponent = math.frexp(top)[1]
+    return (S, 0) if abs(exponent) < _MODERATE else (np.ldexp(S, -exponent), exponent)
 
 
 def _definite(A: FloatArray, trace: float, shift: float) -> bool:
     """Return whether a factorisation proves A + shift I to be positive semidefinite."""
     lifted = A.copy()
     # The additions, too, are within the room: they change each diagonal entry by an ulp.
-    lifted[np.diag_indices_from(lifted)] += shift - _room(trace + len(A) * shift, len(A))
+    lifted.flat[:: len(A) + 1] += shift - _room(trace + len(A) * shift, len(A))
     if len(A) > _LARGE:
         from scipy.linalg.lapack import dpotrf  # takes the time of `import noap` to load
 

@@ -52,8 +52,10 @@ def tell(sentence: str) -> None:
 
 def is_compiled(kernel: Any) -> bool:
     """Return whether a kernel is in memory or in Numba's cache on disk."""
+    if kernel.overloads:  # in memory; its `signatures` would be built anew at each call
+        return True
     name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
-    return bool(kernel.signatures) or any(Path(str(kernel.stats.cache_path)).glob(name))
+    return any(Path(str(kernel.stats.cache_path)).glob(name))
 
 
 class _Line:

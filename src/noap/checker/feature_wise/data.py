@@ -119,5 +119,5 @@ def _raised(A: FloatArray, allowance: Allowance | None = None) -> tuple[FloatArr
     """Add to the diagonal what a factorisation proves to make the matrix positive semidefinite; returns how much."""
     shift = definite_shift(A, lambda: (allowance or Allowance()).spent(0.05 * len(A) ** 3))
     lifted = A.copy()
-    lifted[np.diag_indices_from(lifted)] += shift
+    lifted.flat[:: len(A) + 1] += shift
     return lifted, shift
