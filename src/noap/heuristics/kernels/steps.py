@@ -6,6 +6,7 @@ features by Sv/e, and the best v for that pull keeps its k largest entries, shri
 
 import math
 
+from noap.heuristics.kernels.largest import ZERO, keep_name
 from noap.runtime.kernels import part
 
 # Nothing here proves anything, so sums may be taken in any order.
@@ -15,17 +16,11 @@ ANY_ORDER = {"reassoc", "contract"}
 @part
 def largest(x, count, taken, positions, magnitudes):
     """Fill `positions` with those of the `count` entries of largest magnitude that are not taken, largest first."""
-    found = 0
+    seen = ZERO
     for j in range(x.shape[0]):
-        size = abs(x[j])
-        if (found == count and size <= magnitudes[count - 1]) or taken[j]:
-            continue
-        found = min(found + 1, count)
-        i = found - 1
-        while i > 0 and magnitudes[i - 1] < size:
-            magnitudes[i], positions[i] = magnitudes[i - 1], positions[i - 1]
-            i -= 1
-        magnitudes[i], positions[i] = size, j
+        if not taken[j]:
+            keep_name(abs(x[j]), j, magnitudes, positions, ZERO, seen, count)
+            seen += 1
 
 
 @part

@@ -11,6 +11,7 @@ import numpy as np
 
 from noap.checker.feature_wise.kernels.tighten import U, gamma, offset, worth_up
 from noap.checker.kernels.clock import late
+from noap.checker.kernels.largest import insert
 from noap.runtime.kernels import kernel, part
 
 # What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is. UNDOMINATED is
@@ -24,8 +25,8 @@ _OVER = 1e-5
 # How far |a_j'w| may stay below rho, relatively, for a feature that is counted as leaning towards w. Any may be, and
 # where a_j'w = rho the search and the checker would otherwise decide by their last digits, and not alike.
 _TIED = 1e-12
-# Roundings of a share of a column, and of an entry of M. To Numba a Python integer is a type of its own.
-_SHARE, _ENTRY = np.int64(20), np.int64(24)
+# Roundings of a share of a column, and of an entry of M; nothing. To Numba a Python integer is a type of its own.
+_SHARE, _ENTRY, _ZERO = np.int64(20), np.int64(24), np.int64(0)
 
 
 @kernel
@@ -300,22 +301,10 @@ def dominates(S, m, p, d, clock):
         for e in range(m):
             reach[e] = root[e] * d[e]
         for f in range(m):
-            held = 0
+            held = _ZERO
             for e in range(m):
-                if e == f:
-                    continue
-                value = abs(S[f, e]) * reach[e]
-                if held < p - 1:
-                    place = held
-                    held += 1
-                elif value > best[p - 2]:
-                    place = p - 2
-                else:
-                    continue
-                while place > 0 and best[place - 1] < value:
-                    best[place] = best[place - 1]
-                    place -= 1
-                best[place] = value
+                if e != f:
+                    held = insert(abs(S[f, e]) * reach[e], best, held, p - 1)
             total = 0.0
             for c in range(held):
                 total += best[c]

@@ -13,6 +13,7 @@ import math
 import numpy as np
 
 from noap.checker.kernels.clock import late
+from noap.checker.kernels.largest import insert
 from noap.runtime.kernels import kernel, part
 
 U = 2.0**-53
@@ -20,7 +21,7 @@ U = 2.0**-53
 # Rounds of tightening; sweeps of the multipliers, for included and for free features.
 _ROUNDS = 3
 # To Numba a Python integer is a type of its own, for which it would compile the callee once more.
-_SWEEPS, _FREE_SWEEPS = np.int64(4), np.int64(2)
+_ZERO, _SWEEPS, _FREE_SWEEPS = np.int64(0), np.int64(4), np.int64(2)
 # A cosine this near to 1 has no angle to speak of: the multiplier 0 is taken instead.
 _BLUNT = 1.0 - 1e-14
 
@@ -365,19 +366,13 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
 def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
     best = np.zeros(max(p, 1))
-    kept = 0
+    kept, held = 0, _ZERO
     for f in range(n_free):
         if not ceil[f] > r_lo:
             continue  # worth nothing
         free[kept], ceil[kept] = free[f], ceil[f]
         kept += 1
-        value = worth_up(ceil[f], r_lo)
-        if p > 0 and value > best[p - 1]:
-            place = p - 1
-            while place > 0 and best[place - 1] < value:
-                best[place] = best[place - 1]
-                place -= 1
-            best[place] = value
+        held = insert(worth_up(ceil[f], r_lo), best, held, p)
     n_free = kept
     if p == 0:
         n_free = 0

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from noap.checker.kernels.clock import late
+from noap.checker.kernels.largest import insert
 from noap.runtime.kernels import kernel, part
 
 U = 2.0**-53
@@ -33,22 +34,12 @@ def ball_square(e, n_inc, p, top):
 
     Relatively it is off by at most gamma(n_inc + p + 1), and by _TINY for underflow.
     """
-    held = 0
+    held = _ZERO
     for j in range(n_inc, len(e)):
         x = abs(e[j])
         if x != x:
             return x  # the largest entries might overlook it
-        if held < p:
-            place = held
-            held += 1
-        elif p > 0 and x > top[p - 1]:
-            place = p - 1
-        else:
-            continue
-        while place > 0 and top[place - 1] < x:
-            top[place] = top[place - 1]
-            place -= 1
-        top[place] = x
+        held = insert(x, top, held, p)
     total = 0.0
     for j in range(n_inc):
         total += e[j] * e[j]
@@ -110,22 +101,10 @@ def violating(C, m, q, rows, clock):
     for _ in range(_TURNS):
         count, biggest = 0, 0.0
         for f in range(m):
-            held, least = 0, -1.0
+            held = _ZERO
             for e in range(m):
-                x = C[f, e] * d[e]
-                if x <= least or e == f:
-                    continue
-                if held < q - 1:
-                    place = held
-                    held += 1
-                else:
-                    place = q - 2
-                while place > 0 and top[place - 1] < x:
-                    top[place] = top[place - 1]
-                    place -= 1
-                top[place] = x
-                if held == q - 1:
-                    least = top[q - 2]
+                if e != f:
+                    held = insert(C[f, e] * d[e], top, held, q - 1)
             total = 0.0
             for c in range(held):
                 total += top[c]

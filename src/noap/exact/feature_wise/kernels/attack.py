@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.tighten import chord, worth
+from noap.heuristics.kernels.largest import ZERO, keep_name
 from noap.runtime.kernels import kernel, part
 
 
@@ -15,31 +16,20 @@ def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     g holds a_i'u on entry and on return; v is a vector over all features.
     """
     n = A.shape[0]
-    chosen = np.empty(k, dtype=np.int64)
+    chosen, pulls = np.empty(k, dtype=np.int64), np.empty(k)
     best = -1.0
     for _ in range(steps):
         p = k - n_inc
         for a in range(n_inc):
             chosen[a] = inc[a]
-        # The p free features that pull hardest, by insertion.
-        held = 0
+        # The p free features that pull hardest.
+        seen = ZERO
         for f in range(n_free):
-            i = free[f]
-            pull = abs(g[i])
-            if pull <= rho:
-                continue
-            if held < p:
-                place = held
-                held += 1
-            elif p > 0 and pull > abs(g[chosen[n_inc + p - 1]]):
-                place = p - 1
-            else:
-                continue
-            while place > 0 and abs(g[chosen[n_inc + place - 1]]) < pull:
-                chosen[n_inc + place] = chosen[n_inc + place - 1]
-                place -= 1
-            chosen[n_inc + place] = i
-        count = n_inc + held
+            pull = abs(g[free[f]])
+            if pull > rho:
+                keep_name(pull, free[f], pulls, chosen, n_inc, seen, p)
+                seen += 1
+        count = n_inc + min(seen, p)
         norm = 0.0
         for i in range(n):
             v[i] = 0.0

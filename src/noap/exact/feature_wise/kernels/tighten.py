@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.caps import cap
+from noap.heuristics.kernels.largest import keep
 from noap.runtime.kernels import kernel, part
 
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
@@ -127,13 +128,7 @@ def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
     top = np.zeros(max(p, 1))
     if p > 0:
         for f in range(n_free):
-            value = worth(ceil[f], rho)
-            if value > top[p - 1]:
-                place = p - 1
-                while place > 0 and top[place - 1] < value:
-                    top[place] = top[place - 1]
-                    place -= 1
-                top[place] = value
+            keep(worth(ceil[f], rho), top, f, p)
     U = 0.0
     for a in range(n_inc):
         U += worth(hi[a], rho)

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from noap.heuristics.kernels.largest import keep
 from noap.runtime.kernels import kernel, part
 
 
@@ -29,23 +30,11 @@ def shrink(terms):
 @part
 def largest(e, n_inc, p, top):
     """Fill `top` with the p largest magnitudes among e[n_inc:], in falling order; returns how many there are."""
-    held = 0
     if p == 0:
         return 0
     for j in range(n_inc, len(e)):
-        x = abs(e[j])
-        if held < p:
-            place = held
-            held += 1
-        elif x > top[p - 1]:
-            place = p - 1
-        else:
-            continue
-        while place > 0 and top[place - 1] < x:
-            top[place] = top[place - 1]
-            place -= 1
-        top[place] = x
-    return held
+        keep(abs(e[j]), top, j - n_inc, p)
+    return min(len(e) - n_inc, p)
 
 
 @kernel

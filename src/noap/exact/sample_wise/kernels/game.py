@@ -12,6 +12,7 @@ import math
 import numpy as np
 
 from noap.exact.sample_wise.kernels.ball import project, project_rows, squared_norm
+from noap.heuristics.kernels.largest import ZERO, keep_name
 from noap.runtime.kernels import kernel, part
 
 # Directions that join in one round at most, and the share of all weight that they start with.
@@ -28,21 +29,10 @@ def truncate(g, n_inc, p, place, value):
     total = 0.0
     for j in range(n_inc):
         place[j] = j
-    held = 0
     for j in range(n_inc, len(g)):
-        x = abs(g[j])
-        if held < p:
-            at = held
-            held += 1
-        elif p > 0 and x > abs(g[place[n_inc + p - 1]]):
-            at = p - 1
-        else:
-            continue
-        while at > 0 and abs(g[place[n_inc + at - 1]]) < x:
-            place[n_inc + at] = place[n_inc + at - 1]
-            at -= 1
-        place[n_inc + at] = j
-    size = n_inc + held
+        # `value` is free to hold magnitudes until the size is known.
+        keep_name(abs(g[j]), j, value, place, n_inc, j - n_inc, p)
+    size = n_inc + min(len(g) - n_inc, p)
     for c in range(size):
         total += g[place[c]] * g[place[c]]
     total = math.sqrt(total)
@@ -94,19 +84,6 @@ def same(place, size, places, sizes, m):
     return -1
 
 
-@part
-def smallest(x, count, places):
-    """Fill `places` with those of the `count` smallest entries, in rising order; of equal ones the first is first."""
-    for j in range(len(x)):
-        place = min(j, count)
-        while place > 0 and x[places[place - 1]] > x[j]:
-            if place < count:
-                places[place] = places[place - 1]
-            place -= 1
-        if place < count:
-            places[place] = j
-
-
 @kernel
 def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     """Add a few directions above `floor`, found by climbing from the attackers and the largest diagonals.
@@ -124,12 +101,10 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     found = np.empty(m + starts)
     place = np.empty(width, dtype=np.int64)
     value = np.empty(width)
-    diagonal = np.empty(cols - n_inc)
-    for j in range(n_inc, cols):
-        diagonal[j - n_inc] = -M[j, j]
-    order, ranked = np.empty(starts, dtype=np.int64), np.empty(m + starts, dtype=np.int64)
+    anchors, ranked, top = np.empty(starts, dtype=np.int64), np.empty(m + starts, dtype=np.int64), np.empty(m + starts)
     if p > 0:
-        smallest(diagonal, starts, order)
+        for j in range(n_inc, cols):
+            keep_name(M[j, j], j, top, anchors, ZERO, j - n_inc, starts)
     best = 0.0
     for s in range(m + starts):
         if s < m:
@@ -141,25 +116,25 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
             for j in range(cols):
                 g[j] = 0.0
             if p > 0:
-                anchor = n_inc + order[s - m]
                 for j in range(cols):
-                    g[j] = M[anchor, j]
+                    g[j] = M[anchors[s - m], j]
             else:
                 for j in range(cols):
                     for i in range(cols):
                         g[j] += M[i, j]
             size, _ = truncate(g, n_inc, p, place, value)
         size, energy = climb(M, n_inc, p, place, value, size, g)
-        found[s] = -energy
+        found[s] = energy
         found_size[s] = size
         for c in range(size):
             found_place[s, c] = place[c]
             found_value[s, c] = value[c]
         best = max(best, energy)
     added = 0
-    smallest(found, m + starts, ranked)
+    for s in range(m + starts):
+        keep_name(found[s], s, top, ranked, ZERO, s, m + starts)
     for s in ranked:
-        if -found[s] < floor or added == MOST_NEW:
+        if found[s] < floor or added == MOST_NEW:
             break
         twin = same(found_place[s], found_size[s], places, sizes, m)
         if twin >= 0:
@@ -173,13 +148,13 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
                 for c in range(found_size[s]):
                     places[twin, c] = found_place[s, c]
                     values[twin, c] = found_value[s, c]
-                energies[twin] = -found[s]
+                energies[twin] = found[s]
                 continue
         at = m
         if m == room:
             at = -1
             for a in range(m):
-                if energies[a] < -found[s] and (at < 0 or weights[a] < weights[at]):
+                if energies[a] < found[s] and (at < 0 or weights[a] < weights[at]):
                     at = a
             if at < 0:
                 break
@@ -190,7 +165,7 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
             places[at, c] = found_place[s, c]
             values[at, c] = found_value[s, c]
         weights[at] = 0.0
-        energies[at] = -found[s]
+        energies[at] = found[s]
         added += 1
     if added > 0:
         total = 0.0

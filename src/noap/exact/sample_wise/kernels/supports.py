@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from noap.heuristics.kernels.largest import ZERO, keep
 from noap.runtime.kernels import kernel, part
 
 # Room in comparisons of ratios near 1: the sums of at most 1000 products behind them are off by less than 3e-13.
@@ -23,8 +24,6 @@ MARGIN = 1e-12
 # features by at most q times that in norm: the diagonal gives up twice as much, times q + 1.
 ELIMINATION = 4e-15
 # Every comparison that closes something is so written that a number that is none leaves it open.
-# Zero, which as a Python integer would be to Numba a type of its own, and compile the callee once more.
-ZERO = np.int64(0)
 # COMPLETE: every support that is not listed stays at or below t. INCLUDED: the included part alone exceeds it.
 # TOO_MANY, TOO_LONG: the list or the work overflowed, and nothing is proved.
 COMPLETE, INCLUDED, TOO_MANY, TOO_LONG = 0, 1, 2, 3
@@ -54,24 +53,11 @@ def violating_rows(C, cand, m, p, d, sums, top, rows):
         biggest = 0.0
         for f in range(m):
             row = C[f]
-            held = 0
             for e in range(m):
-                if e == f:
-                    continue
-                value = abs(row[e]) * d[e]
-                if held < p - 1:
-                    place = held
-                    held += 1
-                elif value > top[p - 2]:
-                    place = p - 2
-                else:
-                    continue
-                while place > 0 and top[place - 1] < value:
-                    top[place] = top[place - 1]
-                    place -= 1
-                top[place] = value
+                if e != f:
+                    keep(abs(row[e]) * d[e], top, e if e < f else e - 1, p - 1)
             total = 0.0
-            for c in range(held):
+            for c in range(min(m, p) - 1):
                 total += top[c]
             sums[f] = total
             biggest = max(biggest, total)
