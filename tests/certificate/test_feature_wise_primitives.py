@@ -13,6 +13,8 @@ from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.kernels import test as test_kernels
 from noap.checker.feature_wise.kernels import tighten as kernels
 from noap.checker.feature_wise.kernels.semidefinite import definite
+from noap.checker.feature_wise.kernels.wedge import wedge_of
+from noap.checker.feature_wise.kernels.worth import chord, offset, worth_down, worth_up
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Allowance().clock
@@ -144,7 +146,7 @@ def test_wedges_hold_every_pair_that_is_worth_more():
         sign = np.array([1 if pair.along[j] > 0 else -1 for j in inc])
         _, _, rest = kernels.propagate(data.r_lo, pair.T, pair.k - len(inc), lo, hi, len(inc), free, ceil, len(free))
         wedge = np.empty(len(inc))
-        tau = kernels.wedge_of(
+        tau = wedge_of(
             data.A, data.eps, data.top, data.r_lo, pair.T, inc, sign, lo, hi, len(inc), rest, wedge, NEVER
         )  # fmt: skip
         if tau > 0:
@@ -161,16 +163,16 @@ def test_chords_lie_above_and_worths_are_rounded_outwards():
         rho = float(rng.choice([0.0, rng.uniform()])) * scale
         lo = rho + float(rng.choice([0.0, rng.uniform(), 1e-16])) * scale
         hi = lo + float(rng.choice([0.0, 1e-16, 1e-8, rng.uniform()])) * scale
-        root, beta = kernels.chord(lo, hi, rho)
+        root, beta = chord(lo, hi, rho)
         if trial % 3 == 0:
             root = float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.integers(-10, 10))
-            beta = kernels.offset(lo, hi, rho, root)
+            beta = offset(lo, hi, rho, root)
         for t in (Fraction(0), Fraction(1), Fraction(1, 2), Fraction(int(rng.integers(1000)), 1000)):
             s = Fraction(lo) + t * (Fraction(hi) - Fraction(lo))
             above = (Fraction(float(root)) * s) ** 2 + Fraction(float(beta))
             assert worth_of(s, Fraction(rho)) <= above + Fraction(10) ** -300 * (trial % 3 == 0)
         exactly = worth_of(Fraction(hi), Fraction(rho))
-        assert Fraction(kernels.worth_down(hi, rho)) <= exactly <= Fraction(kernels.worth_up(hi, rho))
+        assert Fraction(worth_down(hi, rho)) <= exactly <= Fraction(worth_up(hi, rho))
 
 
 def nus(rng, pair, lo, hi, ceil):
@@ -192,7 +194,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
             alone = sum((worth_of(pair.s[j], pair.rho) for j in inc), Fraction(0)) > Fraction(pair.T)
             S, fails = np.empty((len(free), len(free))), np.zeros(len(free), dtype=np.bool_)
             scaling = np.exp(rng.standard_normal(pair.d))
-            chords = np.array([kernels.chord(x, y, data.r_lo)[0] for x, y in zip(lo, hi, strict=True)])
+            chords = np.array([chord(x, y, data.r_lo)[0] for x, y in zip(lo, hi, strict=True)])
             tests = [(True, roots, (np.zeros(0), 0.0, 0.0), 0.0) for roots in (chords, 1.01 * chords, -1e3 * chords)]
             tests += [(False, np.empty(0), w, nu) for w in (own, other) if w for nu in nus(rng, pair, lo, hi, ceil)]
             for number, (is_chords, roots, (g, g_eps, w_eps), nu) in enumerate(tests):

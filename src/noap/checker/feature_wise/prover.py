@@ -8,7 +8,8 @@ from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels.semidefinite import MOST_FEATURES, definite
 from noap.checker.feature_wise.kernels.test import ALL, ALONE, NOTHING, UNDOMINATED, schur_test
-from noap.checker.feature_wise.kernels.tighten import chord, tighten
+from noap.checker.feature_wise.kernels.tighten import tighten
+from noap.checker.feature_wise.kernels.worth import chord
 from noap.checker.feature_wise.node import GramNode
 from noap.linalg.types import FloatArray
 from noap.proofs.feature_wise import ATTACK, CHORDS, NO_TEST, GramProof

@@ -9,7 +9,7 @@ import numpy as np
 
 from noap.runtime.kernels import part
 
-# Where counting begins: to Numba a Python integer is a type of its own, for which it would compile the callee once more.
+# Where counting begins. To Numba a Python integer is a type of its own: it would compile the callee once more.
 ZERO = np.int64(0)
 
 

@@ -13,8 +13,8 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.tighten import U, gamma
 from noap.checker.kernels.clock import late
+from noap.checker.kernels.rounding import U, gamma
 from noap.runtime.kernels import kernel, part
 
 # Turns of the search for P, and the largest matrix it is made for.

@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.tighten import U, gamma, offset, worth_up
+from noap.checker.feature_wise.kernels.worth import offset, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
+from noap.checker.kernels.rounding import U, gamma
 from noap.runtime.kernels import kernel, part
 
 # What a test shows: nothing; that no pair with S = I alone is worth more than T; that no pair at all is. UNDOMINATED is

@@ -11,21 +11,15 @@ import numpy as np
 
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
+from noap.checker.kernels.rounding import U, gamma
 from noap.runtime.kernels import kernel, part
 
-U = 2.0**-53
 # Turns of the dominance scaling.
 _TURNS = 8
 # A square below this may have lost digits to underflow.
 _TINY = 1e-290
 # Zero, which as a Python integer would be to Numba a type of its own, and compile the callee once more.
 _ZERO = np.int64(0)
-
-
-@part
-def gamma(n):
-    """Return the bound on the relative error of a sum of n products, in any order."""
-    return n * U / (1.0 - n * U)
 
 
 @part

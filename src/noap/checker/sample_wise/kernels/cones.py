@@ -14,19 +14,13 @@ import math
 import numpy as np
 
 from noap.checker.kernels.clock import late
+from noap.checker.kernels.rounding import U, gamma
 from noap.runtime.kernels import kernel, part
 
-U = 2.0**-53
 # Why cones do not hold: one stays open; one does after as many cuts as may be made.
 OPEN, DEEP = -1, -2
 # Cuts for whose scores there is room from the start.
 _CUTS = 16
-
-
-@part
-def gamma(n):
-    """Return the bound on the relative error of a sum of n products, in any order."""
-    return n * U / (1.0 - n * U)
 
 
 @part
