@@ -50,6 +50,7 @@ class GramInstance:
     slack: float
     offset: float
     unit: float
+    below: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def of(cls, problem: Problem) -> "GramInstance":

@@ -260,7 +260,7 @@ class Workspace:
         self.scalings = np.ones((5, m))
         self._S = np.empty((0, 0))
         self._arrays: kernels.Work | None = None
-        self.data = kernels.Data(instance.A, instance.rho, instance.k, instance.scale)
+        self.data = kernels.Data(instance.A, instance.rho, instance.k, instance.scale, instance.below)
         self.leaves = kernels.Leaves(self.leaf_features, self.leaf_tests, self.leaf_nus, self.leaf_weights)
 
     @property

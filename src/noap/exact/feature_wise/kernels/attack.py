@@ -157,10 +157,11 @@ def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, 
 
 
 @kernel
-def chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt):
+def chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 
-    Returns the sum of the offsets beta.
+    With a floor, p free features lie in S, each between the floor and its ceiling, and these have chords, too: of one
+    offset beta, because any p of them may be the ones. Returns the sum of the offsets.
     """
     betas = 0.0
     for a in range(n_inc):
@@ -168,8 +169,20 @@ def chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt):
         kap[a] = math.sqrt(alpha)
         dlt[a] = 0.0
         betas += beta
+    common, at_floor = 0.0, worth(floor, rho)
+    if floor > rho:
+        highest = 0.0
+        for f in range(n_free):
+            highest = max(highest, ceil[f])
+        if highest > floor:
+            common = min(chord(floor, highest, rho)[1], 0.0)
+            betas += p * common
     for f in range(n_free):
-        kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
+        if common < 0.0:
+            steep = max((at_floor - common) / (floor * floor), (worth(ceil[f], rho) - common) / (ceil[f] * ceil[f]))
+            kap[n_inc + f] = math.sqrt(steep) * (1.0 + 1e-15)
+        else:
+            kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
         dlt[n_inc + f] = 0.0
         alt[f] = -1.0
     return betas

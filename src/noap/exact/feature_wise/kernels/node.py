@@ -33,12 +33,16 @@ NOWHERE = np.int64(-1)
 
 
 class Data(NamedTuple):
-    """The instance: the Gram matrix A of its columns a_j, the budget, the size of a support, the scale of rounding."""
+    """The instance: the Gram matrix A of its columns a_j, the budget, the size of a support, the scale of rounding.
+
+    `below` has proved bounds on the optima of 0, 1, ..., k - 1 features; it is empty where there are none.
+    """
 
     A: Any
     rho: Any
     k: Any
     scale: Any
+    below: Any
 
 
 class Pairs(NamedTuple):
@@ -95,15 +99,15 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
     One function, which calls itself for the leaves: Numba makes the code of all that a kernel calls anew in each of its
     callers, and a function on top of this one would have all of it compiled twice.
     """
-    A, rho, k, scale = data
+    A, rho, k, scale, below = data
     inc, sign, lo, hi, free, ceil = pairs
     v, best_v, g, S, W, fails, scalings = work
     n, n_inc, n_free = A.shape[0], inc.shape[0], free.shape[0]
     p = k - n_inc
     w = np.empty(n)
-    tau = 0.0
+    tau, floor = 0.0, rho
     for _ in range(3):
-        closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
+        closed, n_free, U, floor = tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
         if closed:
             return DONE, -1, n_free, -1.0, 1, NO_TEST, 0.0, 0
         signed = n_inc >= 2
@@ -164,7 +168,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             continue  # the adversary cancels this node's own vector, or it is the incumbent again
         lean = g_best if test < 3 else g
         if test == 0:
-            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt), 0.0
+            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt), 0.0
             room = ulps * (threshold + scale)
         else:
             D, nu = respond(A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt)

@@ -72,8 +72,13 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
 
 
 @kernel
-def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
+def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U, floor of the free)."""
+    if len(below) > 1:
+        # Lower levels give floors to all of S before any slab is looked at.
+        closed, n_free, U, floor = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        if closed:
+            return True, n_free, U, rho
     size = n_inc + 2
     B = np.empty((size, size))
     low = np.empty(size)
@@ -98,7 +103,7 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
         up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
         if sign[a] == 0:
             if up < lo[a] and down < lo[a]:
-                return True, n_free, 0.0
+                return True, n_free, 0.0, rho
             if up < lo[a]:
                 sign[a] = -1
             elif down < lo[a]:
@@ -111,13 +116,17 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
         hi[a] = min(hi[a], up)
         lo[a] = max(lo[a], -down)
         if lo[a] > hi[a]:
-            return True, n_free, 0.0
-    return propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free)
+            return True, n_free, 0.0, rho
+    return propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
 
 
 @kernel
-def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what the ceilings alone imply. Returns (closed, n_free, U)."""
+def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
+
+    Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S has
+    exactly k features.
+    """
     kept = 0
     for f in range(n_free):
         if ceil[f] > rho:
@@ -136,16 +145,18 @@ def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
         added = 0.0
         for c in range(p):
             added += top[c]
-        U += added
+        U += min(added, below[p]) if p < len(below) else added
     U *= 1.0 + 1e-14 * (n_inc + p + 2)
     if U <= T:
-        return True, n_free, U
+        return True, n_free, U, rho
+    if len(below) > 1:
+        return owe(rho, T, p, below, top, U, lo, hi, n_inc, free, ceil, n_free)
     for a in range(n_inc):
         spare = T - (U - worth(hi[a], rho))
         if spare > 0.0:
             lo[a] = max(lo[a], (rho + math.sqrt(spare)) * (1.0 - 1e-14))
             if lo[a] > hi[a]:
-                return True, n_free, U
+                return True, n_free, U, rho
     if p > 0:
         kept = 0
         last = top[p - 1]
@@ -155,7 +166,66 @@ def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
                 ceil[kept] = ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, U
+    return False, n_free, U, rho
+
+
+@part
+def owe(rho, T, p, below, top, U, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what lower levels imply: any q features of S carry more than T - below[k - q] together.
+
+    Let z be the largest worths that S may have, in rising order: f(hi) of the included, and the p largest f(ceil). The
+    q smallest must exceed what q features owe. And one feature of S owes what q owe less what the q - 1 weakest of the
+    others can give, which is at most below[q - 1].
+    """
+    k = len(below)
+    grow = 1.0 + 1e-14 * (k + 2)
+    z = np.empty(k)
+    for c in range(k):
+        value = worth(hi[c], rho) if c < n_inc else top[c - n_inc]
+        place = c
+        while place > 0 and z[place - 1] > value:
+            z[place] = z[place - 1]
+            place -= 1
+        z[place] = value
+    due = np.empty(k + 1)  # due[q]: what q features of S carry at least
+    weakest = np.zeros(k + 1)  # the q smallest of z, summed
+    for q in range(1, k + 1):
+        due[q] = (T - below[k - q]) - 4e-16 * T
+        weakest[q] = weakest[q - 1] + z[q - 1]
+        if weakest[q] * grow <= due[q]:
+            return True, n_free, U, rho
+    for a in range(n_inc):
+        own = worth(hi[a], rho)
+        owed = least(due, weakest, below, z, own, k, grow)
+        if owed > 0.0:
+            lo[a] = max(lo[a], (rho + math.sqrt(owed)) * (1.0 - 1e-14))
+            if lo[a] > hi[a]:
+                return True, n_free, U, rho
+    floor = rho
+    if p > 0:
+        owed = least(due, weakest, below, z, top[p - 1], k, grow)
+        kept = 0
+        for f in range(n_free):
+            if worth(ceil[f], rho) > owed:
+                free[kept] = free[f]
+                ceil[kept] = ceil[f]
+                kept += 1
+        n_free = kept
+        if owed > 0.0:
+            floor = (rho + math.sqrt(owed)) * (1.0 - 1e-14)
+    return False, n_free, U, floor
+
+
+@part
+def least(due, weakest, below, z, own, k, grow):
+    """Return what a feature carries at least, where the others can carry z without one entry `own`."""
+    owed = 0.0
+    for q in range(1, k + 1):
+        others = weakest[q - 1]
+        if q > 1 and z[q - 2] >= own:
+            others = max(weakest[q] - own, 0.0)  # its own entry is among the q - 1 smallest: the next one takes its place
+        owed = max(owed, due[q] - min(others + (grow - 1.0) * weakest[q], below[q - 1]))
+    return owed
 
 
 @kernel
