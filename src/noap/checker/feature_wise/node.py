@@ -23,6 +23,7 @@ class GramNode:
     lo, hi : s_j = |a_j'u| lies between these
     free : features that may lie in S
     ceil : if feature j does, s_j is at most this
+    floor : and at least this, and where it is positive S has all of its k features; 0 if that is not known
     """
 
     inc: IntArray
@@ -31,6 +32,7 @@ class GramNode:
     hi: FloatArray
     free: IntArray
     ceil: FloatArray
+    floor: float = 0.0
 
     @classmethod
     def root(cls, free: IntArray, ceil: FloatArray) -> "GramNode":

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.worth import offset, worth_up
+from noap.checker.feature_wise.kernels.worth import chord, offset, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
@@ -54,8 +54,9 @@ def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
 
 @kernel
 def columns(
-    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, kap, dlt, alt
-):
+    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, chords, roots, nu,
+    kap, dlt, alt,
+):  # fmt: skip
     """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
 
     w has |w| <= 1 and g_j = a_j'w to within g_eps. A free feature may take the column alt_j a_j instead (alt_j < 0:
@@ -68,11 +69,15 @@ def columns(
             beta = offset(lo[a], hi[a], r_lo, roots[a])
             threshold -= beta
             bulk += abs(beta)
+        beta = common_chords(r_lo, floor, ceil, n_free, kap[n_inc:])
+        threshold -= p * beta
+        bulk += p * abs(beta)
         for f in range(n_free):
-            kap[n_inc + f] = shrunk(ceil[f], r_lo)
+            if beta == 0.0:
+                kap[n_inc + f] = shrunk(ceil[f], r_lo)
             dlt[n_inc + f] = 0.0
             alt[f] = -1.0
-        return threshold - gamma(n_inc + 2) * bulk, 0.0
+        return threshold - gamma(n_inc + 4) * bulk, 0.0
     edge = r_lo * (1.0 - _TIED)
     leans = np.empty(n_inc, dtype=np.bool_)
     for a in range(n_inc):
@@ -120,6 +125,29 @@ def columns(
 
 
 @part
+def common_chords(r_lo, floor, ceil, n_free, kap):
+    """Fill kap with roots of slopes such that f(s) <= (kap_j s)^2 + beta between floor and ceil_j; returns beta <= 0.
+
+    One beta for all of them, because any p of the free features may be the ones of S. 0, and nothing filled, without a
+    floor: then fewer than p may lie in S.
+    """
+    highest = 0.0
+    for f in range(n_free):
+        highest = max(highest, ceil[f])
+    if not highest > floor > r_lo:
+        return 0.0
+    wanted = chord(floor, highest, r_lo)[1]
+    if not wanted < 0.0:
+        return 0.0
+    beta = wanted
+    for f in range(n_free):
+        low, high = worth_up(floor, r_lo) - wanted, worth_up(ceil[f], r_lo) - wanted
+        kap[f] = math.sqrt(max(low / (floor * floor), high / (ceil[f] * ceil[f]))) * (1.0 + 8.0 * U)
+        beta = max(beta, offset(floor, max(ceil[f], floor), r_lo, kap[f]))
+    return beta if beta < 0.0 else 0.0
+
+
+@part
 def shrunk(ceil, r_lo):
     """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
     return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
@@ -127,8 +155,8 @@ def shrunk(ceil, r_lo):
 
 @kernel
 def schur_test(
-    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
-    S, fails, scaling, clock,
+    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, chords, roots, nu,
+    shrink, S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 
@@ -142,7 +170,7 @@ def schur_test(
     for f in range(n_free):
         fails[f] = True
     t, tilt = columns(
-        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu,
+        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, chords, roots, nu,
         kap, dlt, alt,
     )  # fmt: skip
     if not t > 0.0:

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from noap.exact.feature_wise.kernels.tighten import chord, worth
+from noap.exact.feature_wise.kernels.tighten import chord
+from noap.exact.feature_wise.kernels.worth import worth
 from noap.heuristics.kernels.largest import ZERO, keep_name
 from noap.runtime.kernels import kernel, part
 

@@ -15,7 +15,8 @@ from noap.exact.feature_wise.kernels.attack import chord_columns, climb, respond
 from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS
 from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import MOST
-from noap.exact.feature_wise.kernels.tighten import chord, eigen_slab, tighten, worth
+from noap.exact.feature_wise.kernels.tighten import chord, eigen_slab, tighten
+from noap.exact.feature_wise.kernels.worth import worth
 from noap.runtime.kernels import kernel, part
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.

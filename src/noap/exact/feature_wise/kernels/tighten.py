@@ -5,19 +5,14 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.caps import cap
+from noap.exact.feature_wise.kernels.owed import owe
+from noap.exact.feature_wise.kernels.worth import worth
 from noap.heuristics.kernels.largest import keep
 from noap.runtime.kernels import kernel, part
 
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
 # which it would compile the callee once more.
 SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
-
-
-@kernel
-def worth(s, rho):
-    """Return f(s) = (s - rho)_+^2."""
-    x = s - rho
-    return x * x if x > 0.0 else 0.0
 
 
 @part
@@ -73,10 +68,10 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
 
 @kernel
 def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U, floor of the free)."""
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor)."""
     if len(below) > 1:
         # Lower levels give floors to all of S before any slab is looked at.
-        closed, n_free, U, floor = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, U, _ = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
         if closed:
             return True, n_free, U, rho
     size = n_inc + 2
@@ -124,8 +119,8 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
 def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
 
-    Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S has
-    exactly k features.
+    Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S
+    has exactly k features.
     """
     kept = 0
     for f in range(n_free):
@@ -150,7 +145,8 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     if U <= T:
         return True, n_free, U, rho
     if len(below) > 1:
-        return owe(rho, T, p, below, top, U, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, floor = owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, U, floor
     for a in range(n_inc):
         spare = T - (U - worth(hi[a], rho))
         if spare > 0.0:
@@ -167,65 +163,6 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
                 kept += 1
         n_free = kept
     return False, n_free, U, rho
-
-
-@part
-def owe(rho, T, p, below, top, U, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what lower levels imply: any q features of S carry more than T - below[k - q] together.
-
-    Let z be the largest worths that S may have, in rising order: f(hi) of the included, and the p largest f(ceil). The
-    q smallest must exceed what q features owe. And one feature of S owes what q owe less what the q - 1 weakest of the
-    others can give, which is at most below[q - 1].
-    """
-    k = len(below)
-    grow = 1.0 + 1e-14 * (k + 2)
-    z = np.empty(k)
-    for c in range(k):
-        value = worth(hi[c], rho) if c < n_inc else top[c - n_inc]
-        place = c
-        while place > 0 and z[place - 1] > value:
-            z[place] = z[place - 1]
-            place -= 1
-        z[place] = value
-    due = np.empty(k + 1)  # due[q]: what q features of S carry at least
-    weakest = np.zeros(k + 1)  # the q smallest of z, summed
-    for q in range(1, k + 1):
-        due[q] = (T - below[k - q]) - 4e-16 * T
-        weakest[q] = weakest[q - 1] + z[q - 1]
-        if weakest[q] * grow <= due[q]:
-            return True, n_free, U, rho
-    for a in range(n_inc):
-        own = worth(hi[a], rho)
-        owed = least(due, weakest, below, z, own, k, grow)
-        if owed > 0.0:
-            lo[a] = max(lo[a], (rho + math.sqrt(owed)) * (1.0 - 1e-14))
-            if lo[a] > hi[a]:
-                return True, n_free, U, rho
-    floor = rho
-    if p > 0:
-        owed = least(due, weakest, below, z, top[p - 1], k, grow)
-        kept = 0
-        for f in range(n_free):
-            if worth(ceil[f], rho) > owed:
-                free[kept] = free[f]
-                ceil[kept] = ceil[f]
-                kept += 1
-        n_free = kept
-        if owed > 0.0:
-            floor = (rho + math.sqrt(owed)) * (1.0 - 1e-14)
-    return False, n_free, U, floor
-
-
-@part
-def least(due, weakest, below, z, own, k, grow):
-    """Return what a feature carries at least, where the others can carry z without one entry `own`."""
-    owed = 0.0
-    for q in range(1, k + 1):
-        others = weakest[q - 1]
-        if q > 1 and z[q - 2] >= own:
-            others = max(weakest[q] - own, 0.0)  # its own entry is among the q - 1 smallest: the next one takes its place
-        owed = max(owed, due[q] - min(others + (grow - 1.0) * weakest[q], below[q - 1]))
-    return owed
 
 
 @kernel

@@ -1,0 +1,71 @@
+r"""What the features of a good support owe each other: "Step 2b. Levels" of docs/exact.md.
+
+Let below[q] >= opt_q be proved for every q < k. A pair (u, S) worth more than T leaves at most below[k - q] when q of
+its features are taken out, so any q of them carry more than T - below[k - q] together. Where S has fewer than k
+features, places without one count as features that carry nothing.
+"""
+
+import math
+
+import numpy as np
+
+from noap.exact.feature_wise.kernels.worth import worth
+from noap.runtime.kernels import kernel, part
+
+
+@kernel
+def owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what follows for a node, in place: raise lo, drop free features, or close it.
+
+    Let z be the largest worths that S may have, in rising order: f(hi) of the included features and the p largest
+    f(ceil), which `top` holds. The q smallest must exceed what q features owe. And one feature of S owes what q owe
+    less what the q - 1 weakest of the others can carry.
+
+    Returns (closed, n_free, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S has
+    exactly k features.
+    """
+    k = len(below)
+    z = np.empty(k)
+    for c in range(k):
+        value = worth(hi[c], rho) if c < n_inc else top[c - n_inc]
+        place = c
+        while place > 0 and z[place - 1] > value:
+            z[place] = z[place - 1]
+            place -= 1
+        z[place] = value
+    due = np.empty(k + 1)  # what q features of S carry at least
+    weakest = np.zeros(k + 1)  # the q smallest of z, summed
+    for q in range(1, k + 1):
+        due[q] = (T - below[k - q]) - 4e-16 * T
+        weakest[q] = weakest[q - 1] + z[q - 1]
+        if weakest[q] * (1.0 + 1e-14 * (k + 2)) <= due[q]:
+            return True, n_free, rho
+    for a in range(n_inc):
+        owed = least(due, weakest, below, z, worth(hi[a], rho))
+        if owed > 0.0:
+            lo[a] = max(lo[a], (rho + math.sqrt(owed)) * (1.0 - 1e-14))
+            if lo[a] > hi[a]:
+                return True, n_free, rho
+    if p == 0:
+        return False, n_free, rho
+    owed = least(due, weakest, below, z, top[p - 1])
+    kept = 0
+    for f in range(n_free):
+        if worth(ceil[f], rho) > owed:
+            free[kept], ceil[kept] = free[f], ceil[f]
+            kept += 1
+    return False, kept, (rho + math.sqrt(owed)) * (1.0 - 1e-14) if owed > 0.0 else rho
+
+
+@part
+def least(due, weakest, below, z, own):
+    """Return what a feature owes where the others can carry all of z but one entry, `own`."""
+    owed, k = 0.0, len(below)
+    for q in range(1, k + 1):
+        others = weakest[q - 1]
+        if q > 1 and z[q - 2] >= own:
+            # Its own entry is among the q - 1 smallest: the next one takes its place.
+            others = max(weakest[q] - own, 0.0)
+        others += 1e-14 * (k + 2) * weakest[q]
+        owed = max(owed, due[q] - min(others, below[q - 1]))
+    return owed
