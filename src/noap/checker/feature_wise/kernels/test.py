@@ -2,7 +2,8 @@ r"""The Schur test of a Gram proof: every support :math:`S = I + Q`, :math:`|Q| 
 
 Columns :math:`y_j` with :math:`f(s_j) \le (y_j^\top u)^2 + \beta_j` make a pair worth at most
 :math:`\sum \beta_j + \lambda_{\max}(M_{SS})`, M their Gram matrix. Whatever enters (slopes, a vector w, nu) may be
-chosen freely; A, eps, top and r_lo are as in the file beside this one, and rho <= r_hi.
+chosen freely; A, eps, top and r_lo are as in `tighten.py` beside this file, and rho <= r_hi. What is proved again is
+Step 4, The Schur test, of docs/exact.md, and in `gain` Step 5, What the attack gains at right angles, of docs/exact.md.
 """
 
 import math

@@ -5,7 +5,8 @@ The real problem has columns :math:`a_j`; the matrix A given here satisfies :mat
 docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
 
 Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
-enter is then evaluated with an allowance for every rounding error. U is the unit roundoff.
+enter is then evaluated with an allowance for every rounding error. U is the unit roundoff. What is proved again is
+Step 1, Caps, of docs/exact.md, and in `propagate` Step 2, Propagation, of docs/exact.md.
 """
 
 import math

@@ -1,6 +1,7 @@
 """One more slab that every pair worth more than T obeys, from the chords of the included features.
 
-A, eps, top and r_lo are as in the file `tighten.py` beside this one.
+A, eps, top and r_lo are as in the file `tighten.py` beside this one. What is proved again is Step 3, The eigenvector
+slab, of docs/exact.md.
 """
 
 import math

@@ -1,6 +1,7 @@
 """Bounds on what a feature is worth, f(s) = (s - rho)_+^2, and chords that lie above it as a function of s^2.
 
-``r_lo <= rho``; U is the unit roundoff.
+``r_lo <= rho``; U is the unit roundoff. The worth is that of "The problem in u" of docs/exact.md, the chords are those
+of Step 3, The eigenvector slab, of docs/exact.md.
 """
 
 import math

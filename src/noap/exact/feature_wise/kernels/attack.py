@@ -14,7 +14,9 @@ from noap.runtime.kernels import kernel, part
 def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
 
-    g holds a_i'u on entry and on return; v is a vector over all features.
+    g holds a_i'u on entry and on return; v is a vector over all features. It proves nothing: what is found may be
+    responded to in Step 4, The Schur test, of docs/exact.md, and says where to cut in Step 6, Branching, of
+    docs/exact.md.
     """
     n = A.shape[0]
     chosen, pulls = np.empty(k, dtype=np.int64), np.empty(k)
@@ -80,7 +82,8 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
         D = rho [nu (T - sum_{I \ R} f(hi)) + sum_{I, R} min(a - nu a^2, b - nu b^2)],   a = lo - rho, b = hi - rho,
 
     counting a free feature as outside R if nu (ceil - rho) > 1. Returns (D, nu) for nu = 0, or for the nu that makes D
-    largest; `top` is the largest ceiling of a free feature with |a_j'w| >= rho.
+    largest; `top` is the largest ceiling of a free feature with |a_j'w| >= rho. This is Step 5, What the attack gains
+    at right angles, of docs/exact.md.
     """
     outside, floor = 0.0, 0.0
     for a in range(n_inc):
@@ -117,7 +120,8 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
 
     Inside R the attack takes rho off along w. Outside it takes a_j'w off entirely and spends the rest of the budget on
     shrinking what is at right angles to w. alt shrinks a_j as a whole, which is right as long as s_j <= ceil_j. Free
-    columns outside R are longer by sqrt(1 + rho nu), to pay for the last sum of `gain`.
+    columns outside R are longer by sqrt(1 + rho nu), to pay for the last sum of `gain`. These are the attacks of Step
+    4, The Schur test, of docs/exact.md.
     """
     grow = math.sqrt(1.0 + rho * nu)
     for c in range(n_inc + n_free):
@@ -145,7 +149,10 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
 
 @kernel
 def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt):
-    """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu."""
+    """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu.
+
+    Step 4, The Schur test, of docs/exact.md, with Step 5, What the attack gains at right angles, of docs/exact.md.
+    """
     top = 0.0
     for f in range(n_free):
         if abs(g[free[f]]) >= rho:
@@ -162,7 +169,8 @@ def chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 
     With a floor, p free features lie in S, each between the floor and its ceiling, and these have chords, too: of one
-    offset beta, because any p of them may be the ones. Returns the sum of the offsets.
+    offset beta, because any p of them may be the ones. Returns the sum of the offsets. These are the chords of Step 4, The
+    Schur test, of docs/exact.md.
     """
     betas = 0.0
     for a in range(n_inc):

@@ -6,7 +6,7 @@ The direction u lies in the unit ball and satisfies :math:`l_j \le b_j^\top u \l
 
 because :math:`c^\top u = (c + \sum \mu_j b_j)^\top u - \sum \mu_j b_j^\top u`. Whatever mu is, the right
 side is a bound: mu is its own certificate. Coordinate descent finds a good one in closed form. Everything is done on
-inner products.
+inner products. This is Step 1, Caps, of docs/exact.md.
 """
 
 import math

@@ -1,6 +1,7 @@
 r"""Scaled diagonal dominance: whether every principal p x p block of a Schur complement is positive definite (p >= 3).
 
-Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 largest terms of every row.
+Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 largest terms of every row: part of Step 4,
+The Schur test, of docs/exact.md.
 """
 
 import math

@@ -94,8 +94,9 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
     scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, at rho = 0, the
     action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
 
-    The steps are those of docs/exact.md: 1 to 3 in `tighten` and `eigen_slab`, 4 and 5 in `schur` on the columns of
-    `chord_columns` and `respond`, 6 in what is returned.
+    First Step 1, Caps, of docs/exact.md to Step 3, The eigenvector slab, of docs/exact.md in `tighten` and
+    `eigen_slab`; then Step 4, The Schur test, of docs/exact.md in `schur`, on the columns of `chord_columns` and
+    `respond`; and what is returned is Step 6, Branching, of docs/exact.md.
 
     One function, which calls itself for the leaves: Numba makes the code of all that a kernel calls anew in each of its
     callers, and a function on top of this one would have all of it compiled twice.
@@ -248,7 +249,10 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
 
 @part
 def interval_to_split(rho, g, inc, lo, hi, n_inc):
-    """Return the included feature whose chord loses most, -1 if there is none: which one is chosen proves nothing."""
+    """Return the included feature whose chord loses most, -1 if there is none: which one is chosen proves nothing.
+
+    Step 6, Branching, of docs/exact.md.
+    """
     split, widest = -1, 0.0
     for a in range(n_inc):
         if hi[a] - lo[a] <= 1e-8 * hi[a]:
@@ -269,7 +273,10 @@ def interval_to_split(rho, g, inc, lo, hi, n_inc):
 
 @kernel
 def rank(free, ceil, n_free, first, weight):
-    """Put free feature number `first` in front, and behind it those with the largest weights."""
+    """Put free feature number `first` in front, and behind it those with the largest weights.
+
+    Step 6, Branching, of docs/exact.md.
+    """
     for place in range(min(WAYS, n_free)):
         top = place
         if place == 0:

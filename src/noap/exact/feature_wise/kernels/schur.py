@@ -7,7 +7,8 @@ With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every
 
 on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2
 its 2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the
-p - 1 largest terms. Where that fails, and if so asked, S is left for the semidefinite test.
+p - 1 largest terms. Where that fails, and if so asked, S is left for the semidefinite test. This is Step 4, The Schur
+test, of docs/exact.md.
 """
 
 import math

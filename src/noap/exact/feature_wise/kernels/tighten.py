@@ -17,7 +17,10 @@ SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
 
 @part
 def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
-    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0."""
+    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0.
+
+    Step 1, Caps, of docs/exact.md.
+    """
     m = 0
     for a in range(n_inc):
         if sign[a] != 0 and a != skip:
@@ -47,7 +50,8 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
 def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
     """Return upper bounds on a_i'u and on -a_i'u over the slabs.
 
-    The second is left out (0) where the first is not below `enough`, unless that is negative.
+    The second is left out (0) where the first is not below `enough`, unless that is negative. Step 1, Caps, of
+    docs/exact.md.
     """
     up, down = 0.0, 0.0
     for side in range(2):
@@ -68,7 +72,10 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
 
 @kernel
 def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor)."""
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor).
+
+    Step 1, Caps, of docs/exact.md, and then Step 2, Propagation, of docs/exact.md.
+    """
     if len(below) > 1:
         # Lower levels give floors to all of S before any slab is looked at.
         closed, n_free, U, _ = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
@@ -119,7 +126,7 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
 def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
 
-    Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S
+    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S
     has exactly k features.
     """
     kept = 0
@@ -167,7 +174,10 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
 
 @kernel
 def chord(lo, hi, rho):
-    """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2."""
+    """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2.
+
+    Step 3, The eigenvector slab, of docs/exact.md, and the chords of Step 4, The Schur test, of docs/exact.md.
+    """
     if hi * hi - lo * lo <= 1e-9 * hi * hi:
         # On a short interval the secant is all rounding: take the slope at hi, raised to cover lo.
         alpha = (hi - rho) / hi if hi > 0.0 else 1.0
@@ -183,7 +193,7 @@ def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 
     Returns tau, 0 where nothing follows; fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of
-    the largest, many times the error of the eigensolver.
+    the largest, many times the error of the eigensolver. Step 3, The eigenvector slab, of docs/exact.md.
     """
     M = np.empty((n_inc, n_inc))
     root = np.empty(n_inc)

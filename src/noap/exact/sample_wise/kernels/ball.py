@@ -6,7 +6,8 @@ those v only,
 
 .. math:: N(e)^2 = \|e_I\|^2 + \|\mathrm{top}_p(e_F)\|^2 \le \rho^2 .
 
-Columns are ordered: the included features first.
+Columns are ordered: the included features first. This is Section 2, The attack and its ball, of
+docs/exact-sample-wise.md.
 """
 
 import math

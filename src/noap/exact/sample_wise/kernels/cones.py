@@ -3,7 +3,7 @@ r"""Simplicial cones: the last word on one support, where duality leaves a gap.
 On the cone of unit generators p_1..p_k every unit v is :math:`\sum t_m p_m` with t >= 0. If a unit vector c has
 :math:`c^\top p_m \ge \gamma > 0` for all m, then :math:`1 \ge c^\top v \ge \gamma \sum t_m`, so :math:`\sum t_m \le
 \tau = 1/\gamma`. The value :math:`g(v) = \sum_i (|y_i^\top v| - \rho)_+^2` is convex with g(0) = 0, hence :math:`g(v)
-\le \max_m g(\tau p_m)` on the cone.
+\le \max_m g(\tau p_m)` on the cone. This is Lemma 5 in Section 5, Leaves, of docs/exact-sample-wise.md.
 """
 
 import math
