@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from noap.data.validation import as_share
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
@@ -97,17 +98,19 @@ class KPath:
     @cached_property
     def ks(self) -> IntArray:
         """How many features a vector may use, rising."""
-        return _frozen(np.array([result.problem.k for result in self.results], dtype=np.int64))
+        ks: IntArray = np.array([result.problem.k for result in self.results], dtype=np.int64)
+        ks.flags.writeable = False
+        return ks
 
     @cached_property
     def values(self) -> FloatArray:
         """Robust variance of the vector found for each k; never falls."""
-        return _frozen(np.array([result.value for result in self.results]))
+        return _frozen([result.value for result in self.results])
 
     @cached_property
     def bounds(self) -> FloatArray:
         """Proved upper bound on the optimum for each k."""
-        return _frozen(np.array([result.bound for result in self.results]))
+        return _frozen([result.bound for result in self.results])
 
     @cached_property
     def implied_bounds(self) -> FloatArray:
@@ -121,7 +124,7 @@ class KPath:
     @cached_property
     def vectors(self) -> FloatArray:
         """The vectors found, one per row."""
-        return _frozen(np.array([result.v for result in self.results]))
+        return _frozen([result.v for result in self.results])
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:
@@ -165,7 +168,7 @@ class KPath:
         >>> path.choose(0.9), path.choose(0.5)
         (2, 1)
         """
-        wanted = checked_share("share", share)
+        wanted = as_share("share", share)
         enough = np.flatnonzero(self.shares >= wanted)
         if enough.size:
             return int(self.ks[enough[0]])
@@ -254,23 +257,13 @@ class KPath:
         return importlib.import_module("noap.figures").draw_k_path(self, share)
 
 
-def checked_share(name: str, given: Any) -> float:
-    """Return a share as a float above 0 and at most 1, or raise InvalidProblem naming the argument."""
-    try:
-        share = float("nan") if isinstance(given, (bool, str)) else float(given)
-    except (TypeError, ValueError):
-        share = float("nan")
-    if not 0 < share <= 1:
-        raise InvalidProblem(f"{name} must be a number above 0 and at most 1, got {given!r}.")
-    return share
-
-
 def _listed(ks: IntArray) -> str:
     if len(ks) > 2 and ks[-1] - ks[0] == len(ks) - 1:
         return f"{ks[0]} to {ks[-1]}"
     return ", ".join(map(str, ks.tolist()))
 
 
-def _frozen(array: Any) -> Any:
+def _frozen(entries: Any) -> FloatArray:
+    array = np.array(entries, dtype=np.float64)
     array.flags.writeable = False
     return array
