@@ -1,5 +1,7 @@
 """Pictures of results. The only module that draws."""
 
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from noap import sweep as _path
+from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.result import Result
 from noap.sweep.barcode import barcode as barcode_of
@@ -136,8 +139,12 @@ def draw_k_path(path: "_path.KPath", share: float | None = None) -> Figure:
     Figure
         Two panels over one axis of k. Whiskers on the bars are what the bounds leave open about a step.
     """
-    marked = path.elbow() if share is None else path.choose(share)
-    reason = "elbow" if share is None else f"keeps {100 * share:g} %"
+    with warnings.catch_warnings():
+        # Where no k keeps the share, the label says what is kept instead.
+        warnings.simplefilter("ignore", NoapWarning)
+        marked = path.elbow() if share is None else path.choose(share)
+    kept = math.floor(1000 * path.shares[path.ks.tolist().index(marked)]) / 10
+    reason = "elbow" if share is None else f"proved to keep {kept:g} %"
     figure = Figure(figsize=(8, 5.6), layout="constrained")
     variance, steps = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1])
     ks = path.ks

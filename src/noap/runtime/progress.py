@@ -52,6 +52,7 @@ class SearchLine:
         self._live.update(
             Text(
                 f"{self._label}{point.seconds:7.1f} s  {point.nodes:>8} nodes  "
-                f"value {point.value:.6g}  bound {point.bound:.6g}  gap {gap(point.value, point.bound):.2%}  {features_left} features left"
+                f"value {point.value:.6g}  bound {point.bound:.6g}  "
+                f"gap {gap(point.value, point.bound):.2%}  {features_left} features left"
             )
         )

@@ -9,14 +9,14 @@ import math
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, SampleWise, serves
+from noap.adversaries import ENERGY_LESS_L1, Adversary, SampleWise, serves
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
 __all__ = ["RATIO_SERVES", "implied_bounds"]
 
 # The adversaries for which one of the two inequalities is proved.
-RATIO_SERVES = (*ENERGY_LESS_L1, SampleWise)
+RATIO_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
 
 # A handful of operations on numbers of one sign, each off by an ulp at most, and one difference.
 _OUTWARD = 4e-15
