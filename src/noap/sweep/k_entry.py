@@ -78,7 +78,9 @@ def k_path(
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     sparsities = _sparsities(problem, ks)
     # One seed for all levels, each of which then begins as `solve` does.
-    seed = int(random_state.integers(2**32)) if isinstance(random_state, np.random.Generator) else random_state
+    seed = 0 if random_state is None else random_state
+    if isinstance(seed, np.random.Generator):
+        seed = int(seed.integers(2**32))
     controls = Controls.checked(gap, time_limit, seed, progress)
     limits = checked_options(problem, "exact", options)
     problem.check_unchanged()

@@ -1,7 +1,6 @@
 """The levels of a k-path, one after the other: each from what the one below found, within its share of the time."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ __all__ = ["solved_levels"]
 
 
 def solved_levels(
-    problem: Problem, ks: Sequence[int], controls: Controls, limits: Limits, seed: Any, known: Mapping[int, Result]
+    problem: Problem, ks: Sequence[int], controls: Controls, limits: Limits, seed: int, known: Mapping[int, Result]
 ) -> Iterator[tuple[int, Result]]:
     """Solve the problem with each number of features, in rising order.
 
@@ -32,7 +31,7 @@ def solved_levels(
         the levels to come, so that an open level costs the others nothing and a quick one leaves them more.
     limits : Limits
         Of every level.
-    seed : int or None
+    seed : int
         Of the random starts of every level, as in `solve`.
     known : mapping from k to Result
         What earlier rounds found: more vectors to start from.
@@ -56,7 +55,7 @@ def solved_levels(
 
 
 def _level(
-    problem: Problem, controls: Controls, limits: Limits, seed: Any, starts: list[FloatArray], left: int
+    problem: Problem, controls: Controls, limits: Limits, seed: int, starts: list[FloatArray], left: int
 ) -> Result:
     if problem.optimum_is_zero:
         return zero_result(problem, "exact", controls.gap)
