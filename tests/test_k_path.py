@@ -1,5 +1,6 @@
 """Paths over k: every level against brute force, certified, within its limits."""
 
+import dataclasses
 import itertools
 import json
 import subprocess
@@ -24,7 +25,7 @@ from noap.exact.feature_wise.refutation import Refutation
 from noap.linalg import products
 from noap.runtime import controls as clockwork
 from noap.runtime.controls import Controls
-from noap.sweep import KPath, levels
+from noap.sweep import KPath, k_entry, levels
 from noap.sweep.implied import implied_bounds
 
 
@@ -196,6 +197,26 @@ def test_a_level_starts_from_the_one_below(monkeypatch):
     path = noap.k_path(noap.Problem(X, k=5, adversary=noap.FeatureWise(0.5)), node_limit=1)
     assert path.values == pytest.approx(whole.values, rel=0.05)
     assert path.values[-1] > 1.5 * path.values[0]
+
+
+def test_values_never_fall_whatever_the_engine_finds(monkeypatch):
+    problem, found = noap.Problem(data(2), k=4, adversary=noap.FeatureWise(0.5)), {}
+
+    def forgetful(problem, ks, *_):
+        for k in ks:
+            result = noap.solve(problem.with_sparsity(k))
+            if k == 3:
+                weak = np.eye(problem.n_features)[np.argmin(problem.column_norms)]
+                result = dataclasses.replace(result, v=weak)
+            found[k] = result
+            yield k, result
+
+    monkeypatch.setattr(k_entry, "solved_levels", forgetful)
+    path = noap.k_path(problem)
+    assert found[3].value < found[2].value
+    assert path.values[2] == path.values[1]
+    assert path.bounds[2] == found[3].bound
+    assert noap.verify(path[2].problem, path[2].certificate).ok
 
 
 def test_given_ks_are_sorted_and_cut_at_the_features():
