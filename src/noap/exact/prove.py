@@ -46,7 +46,7 @@ def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -
     """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
     search = _search_for(problem)
     _compile(search, controls)
-    with SearchLine(controls.progress) as line:
+    with SearchLine(controls.progress, controls.label) as line:
         return search.solve(problem, controls, v, limits, line.report)
 
 
