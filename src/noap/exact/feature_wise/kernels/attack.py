@@ -169,8 +169,8 @@ def chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 
     With a floor, p free features lie in S, each between the floor and its ceiling, and these have chords, too: of one
-    offset beta, because any p of them may be the ones. Returns the sum of the offsets. These are the chords of Step 4, The
-    Schur test, of docs/exact.md.
+    offset beta, because any p of them may be the ones. Returns the sum of the offsets. These are the chords of Step 4,
+    The Schur test, of docs/exact.md.
     """
     betas = 0.0
     for a in range(n_inc):

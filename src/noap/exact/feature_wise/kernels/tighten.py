@@ -126,8 +126,8 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
 def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
 
-    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >= floor, and if that is more than rho, S
-    has exactly k features.
+    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >=
+    floor, and if that is more than rho, S has exactly k features.
     """
     kept = 0
     for f in range(n_free):
