@@ -23,7 +23,7 @@ class GramNode:
     lo, hi : s_j = |a_j'u| lies between these
     free : features that may lie in S
     ceil : if feature j does, s_j is at most this
-    floor : and at least this, and where it is positive S has all of its k features; 0 if that is not known
+    floor, n_high : at least n_high free features lie in S with s_j at least floor; 0 where nothing is known
     """
 
     inc: IntArray
@@ -33,6 +33,7 @@ class GramNode:
     free: IntArray
     ceil: FloatArray
     floor: float = 0.0
+    n_high: int = 0
 
     @classmethod
     def root(cls, free: IntArray, ceil: FloatArray) -> "GramNode":

@@ -107,12 +107,12 @@ class GramProver:
         sign, lo, hi = node.sign.copy(), node.lo.copy(), node.hi.copy()
         free, ceil = node.free.copy(), node.ceil.copy()
         data = self.data
-        closed, n_free, floor = tighten(
+        closed, n_free, floor, n_high = tighten(
             data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc), self.below,
             node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()
-        return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free], floor)
+        return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free], floor, n_high)
 
     def _tested(self, place: int, node: GramNode, T: float, shrink: bool) -> tuple[GramNode | None, bool]:
         """Run the test of the record at `place`.
@@ -147,7 +147,7 @@ class GramProver:
         g, g_eps, w_eps = response or (np.zeros(0), 0.0, 0.0)
         shown = schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k, g, g_eps, w_eps,
-            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, node.floor,
+            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, node.floor, node.n_high,
             chords, roots, nu, shrink, self._S, fails, self._scaling, self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()

@@ -8,7 +8,7 @@ import numpy as np
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.kernels import node as kernels
 from noap.exact.feature_wise.kernels.semidefinite import MOST, semidefinite
-from noap.exact.feature_wise.kernels.tighten import chord
+from noap.exact.feature_wise.kernels.worth import chord
 from noap.exact.feature_wise.node import Node
 from noap.exact.feature_wise.record import GramRecord
 from noap.linalg.types import FloatArray

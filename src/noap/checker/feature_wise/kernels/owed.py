@@ -8,17 +8,17 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.worth import worth_up
+from noap.checker.feature_wise.kernels.worth import chord, worth_up
 from noap.checker.kernels.rounding import U
 from noap.runtime.kernels import kernel, part
 
 
 @kernel
 def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what follows for a node, in place. Returns (closed, n_free, floor).
+    """Draw what follows for a node, in place. Returns (closed, n_free, floor, n_high).
 
-    `best` has the p largest worths of the free features. One of them that lies in S has s_j >= floor, and where that is
-    more than r_lo, S has exactly k features.
+    `best` has the p largest worths of the free features. Where floor > r_lo, at least n_high free features lie in S with
+    s_j >= floor.
     """
     k = len(below)
     z = np.empty(k)  # the largest worths that S may have, in rising order
@@ -35,22 +35,66 @@ def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
         due[q] = (T - below[k - q]) - 4.0 * U * (T + below[k - q])
         weakest[q] = (weakest[q - 1] + z[q - 1]) * (1.0 + 4.0 * U)
         if weakest[q] <= due[q]:
-            return True, n_free, r_lo
+            return True, n_free, r_lo, 0
     for a in range(n_inc):
         owed = least(due, weakest, below, z, worth_up(hi[a], r_lo))
         if owed > 0.0:
             lo[a] = max(lo[a], floor_of(owed, r_lo))
             if lo[a] > hi[a]:
-                return True, n_free, r_lo
+                return True, n_free, r_lo, 0
     if p == 0:
-        return False, n_free, r_lo
+        return False, n_free, r_lo, 0
     owed = least(due, weakest, below, z, best[p - 1])
     kept = 0
     for f in range(n_free):
         if worth_up(ceil[f], r_lo) > owed:
             free[kept], ceil[kept] = free[f], ceil[f]
             kept += 1
-    return False, kept, floor_of(owed, r_lo) if owed > 0.0 else r_lo
+    floor, n_high = higher(r_lo, T, p, below, due, owed, hi, n_inc, ceil, kept)
+    return False, kept, floor, n_high
+
+
+@part
+def higher(r_lo, T, p, below, due, owed, hi, n_inc, ceil, n_free):
+    """Choose a floor for all free features of S but e of them; `owed` is what each of them carries at least.
+
+    Any q = r + e + 1 features carry more than due[q]; with r included ones, the others carry more than due[q] - sum_r
+    f(hi), so at most e free features of S carry no more than that over e + 1. Any of these floors may be taken.
+    """
+    k, highest = len(below), r_lo
+    for f in range(n_free):
+        highest = max(highest, ceil[f])
+    weak = np.empty(n_inc)
+    for c in range(n_inc):
+        value = worth_up(hi[c], r_lo)
+        place = c
+        while place > 0 and weak[place - 1] > value:
+            weak[place] = weak[place - 1]
+            place -= 1
+        weak[place] = value
+    likely = r_lo + math.sqrt(T / k)
+    best, best_floor, best_high = np.inf, r_lo, p
+    for e in range(p):
+        carried = owed if e == 0 else 0.0
+        total = 0.0
+        for r in range(n_inc + 1):
+            others = min(total, below[r])
+            share = (due[e + r + 1] - others) - 4.0 * U * (abs(due[e + r + 1]) + others)
+            share = share / (e + 1) * (1.0 - 4.0 * U)
+            if share > carried:
+                carried = share
+            if r < n_inc:
+                total = (total + weak[r]) * (1.0 + 4.0 * U)
+        if not carried > 0.0:
+            continue
+        floor = floor_of(carried, r_lo)
+        if not floor < highest:
+            continue
+        root, beta = chord(floor, highest, r_lo)
+        says = p * (root * likely) ** 2 + (p - e) * beta
+        if says < best:
+            best, best_floor, best_high = says, floor, p - e
+    return best_floor, best_high
 
 
 @part

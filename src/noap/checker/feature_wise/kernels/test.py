@@ -55,7 +55,7 @@ def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
 
 @kernel
 def columns(
-    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, chords, roots, nu,
+    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
     kap, dlt, alt,
 ):  # fmt: skip
     """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
@@ -71,10 +71,10 @@ def columns(
             threshold -= beta
             bulk += abs(beta)
         beta = common_chords(r_lo, floor, ceil, n_free, kap[n_inc:])
-        threshold -= p * beta
-        bulk += p * abs(beta)
+        threshold -= n_high * beta
+        bulk += n_high * abs(beta)
         for f in range(n_free):
-            if beta == 0.0:
+            if beta == 0.0 or not ceil[f] >= floor:
                 kap[n_inc + f] = shrunk(ceil[f], r_lo)
             dlt[n_inc + f] = 0.0
             alt[f] = -1.0
@@ -129,8 +129,9 @@ def columns(
 def common_chords(r_lo, floor, ceil, n_free, kap):
     """Fill kap with roots of slopes such that f(s) <= (kap_j s)^2 + beta between floor and ceil_j; returns beta <= 0.
 
-    One beta for all of them, because any p of the free features may be the ones of S. 0, and nothing filled, without a
-    floor: then fewer than p may lie in S.
+    One beta for all of them, because any of the free features may be the ones of S. Below the floor f(s) <= (kap_j s)^2
+    holds: f(s)/s^2 grows with s, and kap_j^2 is at least what it is at the floor. 0, and nothing filled, without a
+    floor. A feature that cannot reach the floor is left out.
     """
     highest = 0.0
     for f in range(n_free):
@@ -142,9 +143,11 @@ def common_chords(r_lo, floor, ceil, n_free, kap):
         return 0.0
     beta = wanted
     for f in range(n_free):
+        if not ceil[f] >= floor:
+            continue
         low, high = worth_up(floor, r_lo) - wanted, worth_up(ceil[f], r_lo) - wanted
         kap[f] = math.sqrt(max(low / (floor * floor), high / (ceil[f] * ceil[f]))) * (1.0 + 8.0 * U)
-        beta = max(beta, offset(floor, max(ceil[f], floor), r_lo, kap[f]))
+        beta = max(beta, offset(floor, ceil[f], r_lo, kap[f]))
     return beta if beta < 0.0 else 0.0
 
 
@@ -156,7 +159,7 @@ def shrunk(ceil, r_lo):
 
 @kernel
 def schur_test(
-    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, chords, roots, nu,
+    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
     shrink, S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
@@ -171,7 +174,7 @@ def schur_test(
     for f in range(n_free):
         fails[f] = True
     t, tilt = columns(
-        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, chords, roots, nu,
+        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
         kap, dlt, alt,
     )  # fmt: skip
     if not t > 0.0:

@@ -139,22 +139,22 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
 
 @kernel
 def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
-    """Draw what slabs and worths imply, in place. Returns (closed, n_free); less is drawn where time is up."""
+    """Draw what slabs and worths imply, in place. Returns (closed, n_free, floor, n_high); less is drawn where time is up."""
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
     B = np.empty((size, size))
     low, high, cb, mu, q = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     z, heft, wedge = np.empty(n_inc), np.empty(n_inc), np.empty(n_inc)
     which = np.empty(size, dtype=np.int64)
-    tau, floor = 0.0, r_lo
+    tau, floor, n_high = 0.0, r_lo, 0
     if len(below) > 1:
-        closed, n_free, _, floor = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, _, floor, n_high = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free, r_lo
+            return True, n_free, r_lo, 0
     for _ in range(_ROUNDS):
         for a in range(n_inc):
             if late(clock, 40.0 * n_inc * n_inc):
-                return False, n_free, floor
+                return False, n_free, floor, n_high
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
             skip = m  # the slab of the feature itself is left out; m stands for none
             for j in range(m):
@@ -173,7 +173,7 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
                     down = most
             if sign[a] == 0:
                 if up < lo[a] and down < lo[a]:
-                    return True, n_free, r_lo
+                    return True, n_free, r_lo, 0
                 if up < lo[a]:
                     sign[a] = -1
                 elif down < lo[a]:
@@ -181,19 +181,19 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
                 else:
                     hi[a] = min(hi[a], max(up, down))
                     if lo[a] > hi[a]:
-                        return True, n_free, r_lo
+                        return True, n_free, r_lo, 0
                     continue
             if sign[a] == -1:
                 up, down = down, up
             hi[a] = min(hi[a], up)
             lo[a] = max(lo[a], -down)
             if lo[a] > hi[a]:
-                return True, n_free, r_lo
+                return True, n_free, r_lo, 0
         m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
         if m > 0:
             for f in range(n_free):
                 if f % 16 == 0 and late(clock, 320.0 * n_inc * n_inc):
-                    return False, n_free, floor
+                    return False, n_free, floor, n_high
                 most = 0.0
                 for direction in (1.0, -1.0):
                     if most < ceil[f]:
@@ -203,9 +203,9 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
                         )  # fmt: skip
                         most = max(most, up)
                 ceil[f] = min(ceil[f], most)
-        closed, n_free, rest, floor = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, rest, floor, n_high = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free, r_lo
+            return True, n_free, r_lo, 0
         signed = n_inc >= 2
         for a in range(n_inc):
             signed = signed and sign[a] != 0
@@ -214,14 +214,14 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
         tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
         if tau == 0.0:
             break
-    return False, n_free, floor
+    return False, n_free, floor, n_high
 
 
 @kernel
 def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, and the bounds below[q] on the optima of fewer features, in place.
 
-    Returns (closed, n_free, what the free features add at most, their floor).
+    Returns (closed, n_free, what the free features add at most, floor, n_high): as `owe` does.
     """
     best = np.zeros(max(p, 1))
     kept, held = 0, _ZERO
@@ -246,10 +246,10 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         total += worth_up(hi[a], r_lo)
     total *= grow
     if total <= T:
-        return True, n_free, rest, r_lo
+        return True, n_free, rest, r_lo, 0
     if len(below) > 1:
-        closed, n_free, floor = owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free)
-        return closed, n_free, rest, floor
+        closed, n_free, floor, n_high = owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, rest, floor, n_high
     for a in range(n_inc):
         # A pair worth more than T has f(s_a) > T - (the worth of all the others). The total has f(hi_a) with r_lo for
         # rho: that is taken off again, rounded down.
@@ -257,7 +257,7 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         if spare > 0.0:
             lo[a] = max(lo[a], (r_lo + math.sqrt(spare) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U))
             if lo[a] > hi[a]:
-                return True, n_free, rest, r_lo
+                return True, n_free, rest, r_lo, 0
     if p > 0:
         kept = 0
         last = best[p - 1] * (1.0 - 4.0 * U)
@@ -266,4 +266,4 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
                 free[kept], ceil[kept] = free[f], ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, rest, r_lo
+    return False, n_free, rest, r_lo, 0

@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from noap.exact.feature_wise.kernels.tighten import chord
-from noap.exact.feature_wise.kernels.worth import worth
+from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.heuristics.kernels.largest import ZERO, keep_name
 from noap.runtime.kernels import kernel, part
 
@@ -165,12 +164,12 @@ def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, 
 
 
 @kernel
-def chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt):
+def chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 
-    With a floor, p free features lie in S, each between the floor and its ceiling, and these have chords, too: of one
-    offset beta, because any p of them may be the ones. Returns the sum of the offsets. These are the chords of Step 4,
-    The Schur test, of docs/exact.md.
+    With a floor above rho, at least n_high free features of S lie between the floor and their ceilings, and these have
+    chords, too: of one offset beta, because any may be the ones. Their slopes are large enough for those below it.
+    Returns the sum of the offsets. These are the chords of Step 4, The Schur test, of docs/exact.md.
     """
     betas = 0.0
     for a in range(n_inc):
@@ -185,9 +184,9 @@ def chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt):
             highest = max(highest, ceil[f])
         if highest > floor:
             common = min(chord(floor, highest, rho)[1], 0.0)
-            betas += p * common
+            betas += n_high * common
     for f in range(n_free):
-        if common < 0.0:
+        if common < 0.0 and ceil[f] >= floor:
             steep = max((at_floor - common) / (floor * floor), (worth(ceil[f], rho) - common) / (ceil[f] * ceil[f]))
             kap[n_inc + f] = math.sqrt(steep) * (1.0 + 1e-15)
         else:

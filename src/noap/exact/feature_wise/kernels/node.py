@@ -15,8 +15,8 @@ from noap.exact.feature_wise.kernels.attack import chord_columns, climb, respond
 from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS
 from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import MOST
-from noap.exact.feature_wise.kernels.tighten import chord, eigen_slab, tighten
-from noap.exact.feature_wise.kernels.worth import worth
+from noap.exact.feature_wise.kernels.tighten import eigen_slab, tighten
+from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.runtime.kernels import kernel, part
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
@@ -107,9 +107,11 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
     n, n_inc, n_free = A.shape[0], inc.shape[0], free.shape[0]
     p = k - n_inc
     w = np.empty(n)
-    tau, floor = 0.0, rho
+    tau, floor, n_high = 0.0, rho, 0
     for _ in range(3):
-        closed, n_free, U, floor = tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
+        closed, n_free, U, floor, n_high = tighten(
+            A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau
+        )
         if closed:
             return DONE, -1, n_free, -1.0, 1, NO_TEST, 0.0, 0
         signed = n_inc >= 2
@@ -170,7 +172,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             continue  # the adversary cancels this node's own vector, or it is the incumbent again
         lean = g_best if test < 3 else g
         if test == 0:
-            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt), 0.0
+            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt), 0.0
             room = ulps * (threshold + scale)
         else:
             D, nu = respond(A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt)

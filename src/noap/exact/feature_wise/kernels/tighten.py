@@ -6,7 +6,7 @@ import numpy as np
 
 from noap.exact.feature_wise.kernels.caps import cap
 from noap.exact.feature_wise.kernels.owed import owe
-from noap.exact.feature_wise.kernels.worth import worth
+from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.heuristics.kernels.largest import keep
 from noap.runtime.kernels import kernel, part
 
@@ -72,15 +72,15 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
 
 @kernel
 def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor).
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor, n_high).
 
     Step 1, Caps, of docs/exact.md, and then Step 2, Propagation, of docs/exact.md.
     """
     if len(below) > 1:
         # Lower levels give floors to all of S before any slab is looked at.
-        closed, n_free, U, _ = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, U, _, _ = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free, U, rho
+            return True, n_free, U, rho, 0
     size = n_inc + 2
     B = np.empty((size, size))
     low = np.empty(size)
@@ -105,7 +105,7 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
         up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
         if sign[a] == 0:
             if up < lo[a] and down < lo[a]:
-                return True, n_free, 0.0, rho
+                return True, n_free, 0.0, rho, 0
             if up < lo[a]:
                 sign[a] = -1
             elif down < lo[a]:
@@ -118,7 +118,7 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
         hi[a] = min(hi[a], up)
         lo[a] = max(lo[a], -down)
         if lo[a] > hi[a]:
-            return True, n_free, 0.0, rho
+            return True, n_free, 0.0, rho, 0
     return propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
 
 
@@ -126,8 +126,8 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
 def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
 
-    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor): a free feature that lies in S has s_j >=
-    floor, and if that is more than rho, S has exactly k features.
+    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor, n_high): if floor > rho, at least n_high
+    free features lie in S with s_j >= floor.
     """
     kept = 0
     for f in range(n_free):
@@ -150,16 +150,16 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         U += min(added, below[p]) if p < len(below) else added
     U *= 1.0 + 1e-14 * (n_inc + p + 2)
     if U <= T:
-        return True, n_free, U, rho
+        return True, n_free, U, rho, 0
     if len(below) > 1:
-        closed, n_free, floor = owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free)
-        return closed, n_free, U, floor
+        closed, n_free, floor, n_high = owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, U, floor, n_high
     for a in range(n_inc):
         spare = T - (U - worth(hi[a], rho))
         if spare > 0.0:
             lo[a] = max(lo[a], (rho + math.sqrt(spare)) * (1.0 - 1e-14))
             if lo[a] > hi[a]:
-                return True, n_free, U, rho
+                return True, n_free, U, rho, 0
     if p > 0:
         kept = 0
         last = top[p - 1]
@@ -169,23 +169,7 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
                 ceil[kept] = ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, U, rho
-
-
-@kernel
-def chord(lo, hi, rho):
-    """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2.
-
-    Step 3, The eigenvector slab, of docs/exact.md, and the chords of Step 4, The Schur test, of docs/exact.md.
-    """
-    if hi * hi - lo * lo <= 1e-9 * hi * hi:
-        # On a short interval the secant is all rounding: take the slope at hi, raised to cover lo.
-        alpha = (hi - rho) / hi if hi > 0.0 else 1.0
-        beta = max(worth(hi, rho) - alpha * hi * hi, worth(lo, rho) - alpha * lo * lo)
-        return alpha, beta
-    at_lo, at_hi = worth(lo, rho), worth(hi, rho)
-    alpha = (at_hi - at_lo) / (hi * hi - lo * lo)
-    return alpha, at_lo - alpha * lo * lo
+    return False, n_free, U, rho, 0
 
 
 @kernel
