@@ -8,7 +8,7 @@ from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.check import check_gram
 from noap.checker.feature_wise.data import GramData
 from noap.checker.relaxation.check import check_relaxation
-from noap.linalg.outward import gamma, up
+from noap.linalg.outward import gamma, scaled_up, up
 from noap.linalg.types import FloatArray
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.relaxation import RelaxationProof
@@ -62,15 +62,19 @@ def check_levels(
 
     Every level is proved with what those before it prove, in the order of the proof. No level is taken on trust.
     """
-    proved = _largest_worths(data, k)
+    worths = _largest_worths(data, k)
+    proved = np.append(0.0, np.cumsum(worths) * (1.0 + gamma(k + 4)))
     for number, tree in enumerate(proof.trees):
         size, bound = int(proof.ks[number]), float(proof.bounds[number])
         if size > k:
             return math.inf, f"level {number} is about {size} features, more than k = {k}"
-        T, reason = check_level(data, size, proved[:size], tree, bound, raised, lift, allowance)
+        if scaled_up(bound, -2 * data.exponent) >= proved[size]:
+            continue  # nothing new, whatever its tree is worth
+        with allowance.passing():
+            T, reason = check_level(data, size, proved[:size], tree, bound, raised, lift, allowance)
         if reason is not None:
             return math.inf, f"level {number}, of {size} features: {reason}"
-        _learn(proved, size, T)
+        _learn(proved, worths, size, T)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
     fulfilled = claims[claims >= proved[k]]
     if len(fulfilled) == 0:
@@ -79,18 +83,22 @@ def check_levels(
 
 
 def _largest_worths(data: GramData, k: int) -> FloatArray:
-    """Return bounds on the optima of 0, 1, ..., k features: the largest worths of single features, summed."""
-    worths = np.sort(np.maximum(data.norms - data.r_lo, 0.0) ** 2)[::-1][:k]
-    worths = np.append(worths, np.zeros(k - len(worths)))
-    return np.append(0.0, np.cumsum(worths) * (1.0 + gamma(k + 8)) + 1e-300)
+    """Return the k largest worths of single features, in falling order, rounded up; 0 where there is none."""
+    longest = np.sort(data.norms[data.norms > data.r_lo])[::-1][:k]
+    worths: FloatArray = np.zeros(k)
+    worths[: len(longest)] = (longest - data.r_lo) ** 2 * (1.0 + gamma(8)) + 1e-300
+    return worths
 
 
-def _learn(proved: FloatArray, size: int, T: float) -> None:
+def _learn(proved: FloatArray, worths: FloatArray, size: int, T: float) -> None:
     """Take a proved bound on the optimum of so many features, and what follows for more and for fewer."""
     proved[size] = min(proved[size], T)
     for q in range(1, len(proved)):
         if q < size:
             proved[q] = min(proved[q], T)  # more features are never worth less
         elif q > size:
-            # The weakest features of a support, left out, are worth no more than their share.
-            proved[q] = min(proved[q], up(up(T * q) / size))
+            # The weakest features of a support, left out, are worth no more than their share. And those with the
+            # shortest columns no more than the columns of their rank among all: nothing where there are so many.
+            shortest = float(worths[size:q].sum())
+            share = up(up(T * q) / size)
+            proved[q] = min(proved[q], share, up(T + up(shortest, q)) if shortest > 0 else T)

@@ -41,7 +41,7 @@ class LevelsProof:
         for array, dtype in ((self.ks, np.uint32), (self.bounds, np.float64)):
             if not (isinstance(array, np.ndarray) and array.ndim == 1 and array.dtype == dtype):
                 return "its levels are malformed"
-        if not len(self.ks) == len(self.bounds) == len(self.trees) or len(self.ks) == 0:
+        if not isinstance(self.trees, tuple) or not len(self.ks) == len(self.bounds) == len(self.trees) > 0:
             return "its levels are malformed"
         if not (all_finite(self.bounds) and (self.bounds >= 0).all() and (self.ks >= 1).all() and (self.ks <= d).all()):
             return "its levels have numbers that make no sense"

@@ -110,7 +110,7 @@ class Attempt:
         while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
             relaxation.advance()
             if relaxation.bound < self.bound:
-                self.bound, self.prover = relaxation.bound, relaxation
+                self.prover, self.bound = relaxation, relaxation.bound
             if self.done:
                 return True
         return False
@@ -151,7 +151,8 @@ class Attempt:
     def proved(self, refutation: Refutation) -> None:
         """Take the target of a refutation that is done as the bound, if it is the best so far."""
         if refutation.target < self.bound:
-            self.bound, self.prover = refutation.target, refutation.record
+            # In this order: whatever interrupts between the two, the bound is one that the prover proves.
+            self.prover, self.bound = refutation.record, refutation.target
 
     def stopped(self) -> bool:
         """Whether a limit is reached."""

@@ -49,8 +49,11 @@ class Levels:
 
     @property
     def bound(self) -> float:
-        """What is proved of k features."""
-        return float(self.below[-1])
+        """What is proved of k features, by the attempt that goes on as well."""
+        proved = float(self.below[-1])
+        if self.attempt is not None and self.attempt.instance.k == self.instance.k:
+            return min(proved, self.attempt.bound)
+        return proved
 
     @property
     def bytes(self) -> int:
@@ -91,9 +94,10 @@ class Levels:
 
     def _take(self, k: int, attempt: Attempt) -> bool:
         """Take what an attempt proved, and what follows for the levels around it; returns whether anything is new."""
-        if attempt.prover is None or not attempt.bound < self.below[k]:
+        if not attempt.bound < self.below[k]:
             return False
-        self.proofs.append((k, attempt.bound, attempt.prover, attempt.instance))
+        if attempt.prover is not None:  # there is none where no proof is kept
+            self.proofs.append((k, attempt.bound, attempt.prover, attempt.instance))
         self.below[k] = attempt.bound
         for q in range(k + 1, len(self.below)):
             # Leave out the weakest q - k features of a support: what stays is worth at least k/q of it.
@@ -101,6 +105,11 @@ class Levels:
         for q in range(1, k):
             self.below[q] = min(self.below[q], attempt.bound)
         return True
+
+    def settle(self) -> None:
+        """Take what the attempt that goes on has proved, for nobody will go on with it."""
+        if self.attempt is not None:
+            self._take(self.attempt.instance.k, self.attempt)
 
     def proof(self) -> LevelsProof:
         """Return what proves the bound on k features."""

@@ -4,6 +4,7 @@ Two ways share the work: straight at k features, and level by level from one fea
 signal; the second is better by orders of magnitude where each feature of the optimum carries a good part of it.
 """
 
+import contextlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -20,7 +21,7 @@ from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.result import Limit
-from noap.runtime.controls import Controls
+from noap.runtime.controls import Controls, Stopped
 from noap.runtime.limits import Limits
 
 __all__ = ["solve_gram"]
@@ -81,6 +82,7 @@ class GramSearch:
             self._prove()
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
+        self.levels.settle()
         v = np.zeros(self.problem.n_features)
         v[self.instance.features] = self.incumbent.v
         self._note()
@@ -112,8 +114,9 @@ class GramSearch:
     def _start(self, k: int) -> FloatArray:
         """Return a good vector of k features, over the kept ones."""
         v: FloatArray = np.zeros(self.problem.n_features)
-        for better in ascent(self.problem.with_sparsity(k), np.random.default_rng(0), _STARTS, self.controls.check):
-            v = better
+        with contextlib.suppress(Stopped):
+            for better in ascent(self.problem.with_sparsity(k), np.random.default_rng(0), _STARTS, self.controls.check):
+                v = better
         return self.instance.inside(v)
 
     @property

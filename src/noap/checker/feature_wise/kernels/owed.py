@@ -17,8 +17,8 @@ from noap.runtime.kernels import kernel, part
 def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
     """Draw what follows for a node, in place. Returns (closed, n_free, floor, n_high).
 
-    `best` has the p largest worths of the free features. Where floor > r_lo, at least n_high free features lie in S with
-    s_j >= floor.
+    `best` has the p largest worths of the free features. Where floor > r_lo, at least n_high free features lie in S
+    with s_j >= floor.
     """
     k = len(below)
     z = np.empty(k)  # the largest worths that S may have, in rising order

@@ -159,8 +159,8 @@ def shrunk(ceil, r_lo):
 
 @kernel
 def schur_test(
-    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
-    shrink, S, fails, scaling, clock,
+    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high,
+    chords, roots, nu, shrink, S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 

@@ -139,7 +139,10 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
 
 @kernel
 def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
-    """Draw what slabs and worths imply, in place. Returns (closed, n_free, floor, n_high); less is drawn where time is up."""
+    """Draw what slabs and worths imply, in place; less is drawn where time is up.
+
+    Returns (closed, n_free, floor, n_high), as `propagate` does.
+    """
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
     B = np.empty((size, size))
