@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from noap.errors import InvalidProblem, NoapWarning
+from noap.exact.prove import level_path
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
@@ -91,11 +92,14 @@ def k_path(
             NoapWarning,
             stacklevel=2,
         )
+    # Where no level is missing, each is proved with those before it.
+    every = sparsities == list(range(1, sparsities[-1] + 1))
+    levels = level_path(problem.with_sparsity(sparsities[-1])) if every else None
     found: dict[int, Result] = {}
     waiting, interrupted = sparsities, False
     while waiting and not interrupted:
         try:
-            for k, result in solved_levels(problem, waiting, controls, limits, seed, found):
+            for k, result in solved_levels(problem, waiting, controls, limits, seed, found, levels):
                 found[k] = _better(found.get(k), result)
                 interrupted = result.limit is Limit.INTERRUPTED
         except KeyboardInterrupt:

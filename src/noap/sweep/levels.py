@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from noap.exact.prove import LevelPath
 from noap.linalg.types import FloatArray
 from noap.methods import run_exact
 from noap.problem import Problem
@@ -16,7 +17,13 @@ __all__ = ["solved_levels"]
 
 
 def solved_levels(
-    problem: Problem, ks: Sequence[int], controls: Controls, limits: Limits, seed: int, known: Mapping[int, Result]
+    problem: Problem,
+    ks: Sequence[int],
+    controls: Controls,
+    limits: Limits,
+    seed: int,
+    known: Mapping[int, Result],
+    path: LevelPath | None,
 ) -> Iterator[tuple[int, Result]]:
     """Solve the problem with each number of features, in rising order.
 
@@ -35,6 +42,8 @@ def solved_levels(
         Of the random starts of every level, as in `solve`.
     known : mapping from k to Result
         What earlier rounds found: more vectors to start from.
+    path : LevelPath, optional
+        What earlier levels proved: with it each level stands on those before it, without it each is proved for itself.
 
     Yields
     ------
@@ -47,7 +56,7 @@ def solved_levels(
         problem = problem.with_sparsity(k)
         if k in known:
             starts.append(known[k].v)
-        result = _level(problem, controls, limits, seed, starts, len(ks) - place)
+        result = _level(problem, controls, limits, seed, starts, len(ks) - place, path)
         starts = [result.v]
         yield k, result
         if result.limit is Limit.INTERRUPTED:
@@ -55,7 +64,13 @@ def solved_levels(
 
 
 def _level(
-    problem: Problem, controls: Controls, limits: Limits, seed: int, starts: list[FloatArray], left: int
+    problem: Problem,
+    controls: Controls,
+    limits: Limits,
+    seed: int,
+    starts: list[FloatArray],
+    left: int,
+    path: LevelPath | None,
 ) -> Result:
     if problem.optimum_is_zero:
         return zero_result(problem, "exact", controls.gap)
@@ -64,6 +79,6 @@ def _level(
     begun = own.started
     # Ascent from the vector below fills the free place with the feature that pulls hardest, and goes on from there.
     start = improved(problem, np.array(starts)) if starts else None
-    result = run_exact(problem, own, limits, start)
+    result = run_exact(problem, own, limits, start, path)
     controls.started += own.started - begun  # compiling counts against no limit
     return result

@@ -4,7 +4,6 @@ Two ways share the work: straight at k features, and level by level from one fea
 signal; the second is better by orders of magnitude where each feature of the optimum carries a good part of it.
 """
 
-import contextlib
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -15,21 +14,20 @@ from noap.exact.feature_wise.levels import Levels
 from noap.exact.feature_wise.meter import Meter
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.exact.relaxation.relaxation import Relaxation
-from noap.heuristics.ascent import Funnel, ascent
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.result import Limit
-from noap.runtime.controls import Controls, Stopped
+from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
 
 __all__ = ["solve_gram"]
 
 # With fewer features there is no level between the first, which needs no search, and the last.
 _FEWEST = 3
-# The starts of a lower level: fewer than those of the problem itself.
-_STARTS = Funnel(keep=24, polish=8)
+# Without a budget chords are exact as they are, and floors only help the caps: the levels get a smaller share there.
+_WEIGHT, _WEIGHT_WITHOUT_BUDGET = 1.0, 3.0
 
 
 def solve_gram(
@@ -72,7 +70,7 @@ class GramSearch:
         self.instance = GramInstance.of(problem)
         self.incumbent = Incumbent(self.instance, self.instance.inside(v))
         self.direct = Attempt(self.instance, self.incumbent, controls.gap, self.meter)
-        self.levels = Levels(self.instance, self.incumbent, controls.gap, self.meter, self._start)
+        self.levels: Levels | None = None  # begun only where the head start of the direct attack is not enough
         self.trace: list[TracePoint] = []
 
     def run(self) -> SearchOutcome:
@@ -82,7 +80,8 @@ class GramSearch:
             self._prove()
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
-        self.levels.settle()
+        if self.levels is not None:
+            self.levels.settle()
         v = np.zeros(self.problem.n_features)
         v[self.instance.features] = self.incumbent.v
         self._note()
@@ -102,32 +101,26 @@ class GramSearch:
         if self.direct.done:
             return
         if self.instance.k >= _FEWEST:
+            self.levels = Levels(self.instance, self.incumbent, self.controls.gap, self.meter)
             ways[self.levels] = self.levels.turns()
+        weight = _WEIGHT if self.instance.rho > 0 else _WEIGHT_WITHOUT_BUDGET
         while ways and not self.meter.stopped():
-            way = min(ways, key=lambda one: one.work)
+            way = min(ways, key=lambda one: one.work * (weight if one is self.levels else 1.0))
             self.meter.held = sum(one.bytes for one in ways if one is not way)
             if next(ways[way], self) is self:
                 del ways[way]
             if self.bound <= self.incumbent.target(self.controls.gap):
                 return
 
-    def _start(self, k: int) -> FloatArray:
-        """Return a good vector of k features, over the kept ones."""
-        v: FloatArray = np.zeros(self.problem.n_features)
-        with contextlib.suppress(Stopped):
-            for better in ascent(self.problem.with_sparsity(k), np.random.default_rng(0), _STARTS, self.controls.check):
-                v = better
-        return self.instance.inside(v)
-
     @property
     def bound(self) -> float:
         """What is proved so far, in the units of the instance."""
-        return min(self.direct.bound, self.levels.bound)
+        return self.direct.bound if self.levels is None else min(self.direct.bound, self.levels.bound)
 
     def _proof(self) -> Proof:
         instance = self.instance
-        if self.levels.bound < self.direct.bound:
-            return self.levels.proof()
+        if self.levels is not None and self.levels.bound < self.direct.bound:
+            return self.levels.chain.proof(instance.k)
         prover = self.direct.prover
         if prover is None:
             return GramProof.trivial(self._reported_bound())

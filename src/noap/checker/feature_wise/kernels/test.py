@@ -174,8 +174,8 @@ def schur_test(
     for f in range(n_free):
         fails[f] = True
     t, tilt = columns(
-        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
-        kap, dlt, alt,
+        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high,
+        chords, roots, nu, kap, dlt, alt,
     )  # fmt: skip
     if not t > 0.0:
         return NOTHING
