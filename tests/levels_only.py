@@ -5,7 +5,7 @@ from noap.exact.feature_wise.search import GramSearch
 
 def by_levels_alone(search):
     """Go from one feature up to k, until that is proved or a limit is reached."""
-    for _ in search.levels.turns():
+    for _ in search.begin_levels().turns():
         if search.meter.stopped() or search.bound <= search.incumbent.target(search.controls.gap):
             return
 

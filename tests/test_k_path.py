@@ -295,7 +295,7 @@ def timed(monkeypatch, needs):
     # What the default has read is the real clock.
     monkeypatch.setattr(levels, "Controls", lambda *fields: Controls(*fields, started=clock.now))
 
-    def pretend(problem, own, limits, start=None):
+    def pretend(problem, own, limits, start=None, path=None):
         given.append((problem.k, round(own.time_limit, 1)))
         spent = min(needs[problem.k], own.time_limit)
         clock.now += spent

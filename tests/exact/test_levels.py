@@ -12,6 +12,7 @@ from cases import SHAPES, budget, small_data
 from judge import exact_worth, feature_wise_best, vanilla_best
 from levels_only import force_levels
 from noap.exact.feature_wise import levels as levels_module
+from noap.exact.feature_wise.chain import Chain
 from noap.exact.feature_wise.levels import Levels
 from noap.exact.feature_wise.refutation import Refutation
 from noap.exact.feature_wise.search import GramSearch
@@ -161,17 +162,19 @@ def test_an_interrupt_inside_a_level_leaves_what_is_proved(forced, noise, monkey
 @pytest.mark.parametrize("stop", ["time", "interrupt"])
 def test_a_stop_between_levels_leaves_what_is_proved(forced, clusters, monkeypatch, stop):
     """In the heuristic that starts a level: the time is up in the middle of it, or someone loses patience."""
-    start, begun = GramSearch._start, []
+    start, begun = Chain._started, []
 
     def stopped(self, k):
         begun.append(k)
         if len(begun) == 2:
             if stop == "interrupt":
                 raise KeyboardInterrupt
-            self.controls.time_limit = 0.0
+            searches[-1].controls.time_limit = 0.0
         return start(self, k)
 
-    monkeypatch.setattr(GramSearch, "_start", stopped)
+    begin, searches = GramSearch.begin_levels, []
+    monkeypatch.setattr(GramSearch, "begin_levels", lambda search: searches.append(search) or begin(search))
+    monkeypatch.setattr(Chain, "_started", stopped)
     result = checked(*clusters, gap=1e-9)
     assert result.limit is (Limit.TIME if stop == "time" else Limit.INTERRUPTED)
     assert len(begun) == 2
@@ -211,14 +214,14 @@ def test_levels_that_stay_open_spoil_nothing(forced, clusters, noise, monkeypatc
 
 def test_a_proof_may_end_below_k(forced, clusters, monkeypatch):
     """The optimum of k features is at most k/q times that of q: no tree is about k features at all."""
-    attempt = Levels._attempt
+    at = Chain.at
 
     def not_the_last(self, k):
         if k == self.instance.k:
             raise KeyboardInterrupt
-        return attempt(self, k)
+        return at(self, k)
 
-    monkeypatch.setattr(Levels, "_attempt", not_the_last)
+    monkeypatch.setattr(Chain, "at", not_the_last)
     X = np.random.default_rng(3).standard_normal((20, 7))
     rho = 0.2 * float(np.linalg.norm(X, axis=0).max())
     loose = noap.Problem(X, k=4, adversary=noap.FeatureWise(rho))

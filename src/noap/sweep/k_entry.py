@@ -94,7 +94,8 @@ def k_path(
         )
     # Where no level is missing, each is proved with those before it.
     every = sparsities == list(range(1, sparsities[-1] + 1))
-    levels = level_path(problem.with_sparsity(sparsities[-1])) if every else None
+    problem = problem.with_sparsity(sparsities[-1])
+    levels = level_path(problem) if every else None
     found: dict[int, Result] = {}
     waiting, interrupted = sparsities, False
     while waiting and not interrupted:

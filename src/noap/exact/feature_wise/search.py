@@ -101,8 +101,8 @@ class GramSearch:
         if self.direct.done:
             return
         if self.instance.k >= _FEWEST:
-            self.levels = Levels(self.instance, self.incumbent, self.controls.gap, self.meter)
-            ways[self.levels] = self.levels.turns()
+            levels = self.begin_levels()
+            ways[levels] = levels.turns()
         weight = _WEIGHT if self.instance.rho > 0 else _WEIGHT_WITHOUT_BUDGET
         while ways and not self.meter.stopped():
             way = min(ways, key=lambda one: one.work * (weight if one is self.levels else 1.0))
@@ -111,6 +111,11 @@ class GramSearch:
                 del ways[way]
             if self.bound <= self.incumbent.target(self.controls.gap):
                 return
+
+    def begin_levels(self) -> Levels:
+        """Begin to go level by level."""
+        self.levels = Levels(self.instance, self.incumbent, self.controls.gap, self.meter)
+        return self.levels
 
     @property
     def bound(self) -> float:
