@@ -34,7 +34,9 @@ class LevelsProof:
     trees: tuple[LevelProof, ...]
 
     def __len__(self) -> int:
-        return sum(len(tree) for tree in self.trees)
+        # What is no proof has no nodes: a chain that is malformed has a length, too.
+        trees = self.trees if isinstance(self.trees, tuple) else ()
+        return sum(len(tree) for tree in trees if isinstance(tree, LevelProof))
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features, None if nothing."""
