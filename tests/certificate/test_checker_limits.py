@@ -28,6 +28,10 @@ from noap.proofs import container
 from noap.proofs.certificate import Certificate
 from noap.proofs.feature_wise import AGAIN, CLOSED
 from noap.proofs.sample_wise import CONES, SampleProof
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+test_kernels = opened(test_kernels)
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 

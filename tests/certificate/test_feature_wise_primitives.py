@@ -15,6 +15,11 @@ from noap.checker.feature_wise.kernels import tighten as kernels
 from noap.checker.feature_wise.kernels.semidefinite import definite
 from noap.checker.feature_wise.kernels.wedge import wedge_of
 from noap.checker.feature_wise.kernels.worth import chord, offset, worth_down, worth_up
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+kernels, test_kernels, wedge_of = opened(kernels), opened(test_kernels), opened(wedge_of)
+offset, worth_down, worth_up = opened(offset), opened(worth_down), opened(worth_up)
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Allowance().clock

@@ -20,6 +20,10 @@ from noap.exact.feature_wise.kernels.dominance import CLOSED
 from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import semidefinite
 from noap.exact.feature_wise.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+attack, kernels, schur = opened(attack), opened(kernels), opened(schur)
 
 seeds = st.integers(0, 10**6)
 NONE = np.empty(0)

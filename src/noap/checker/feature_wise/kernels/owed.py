@@ -10,10 +10,10 @@ import numpy as np
 
 from noap.checker.feature_wise.kernels.worth import chord, worth_up
 from noap.checker.kernels.rounding import U
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 
-@kernel
+@part
 def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
     """Draw what follows for a node, in place. Returns (closed, n_free, floor, n_high).
 

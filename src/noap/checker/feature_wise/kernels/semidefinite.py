@@ -101,7 +101,7 @@ def _clip_level(X, m, p, t):
     return t
 
 
-@kernel
+@part
 def _factors(N, multiplier, m, p, t):
     """Whether P - (p - 1) t I has a Cholesky factor, P = N + multiplier off the diagonal, with |multiplier_ij| <= t.
 

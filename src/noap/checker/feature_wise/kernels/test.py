@@ -31,7 +31,7 @@ _TIED = 1e-12
 _SHARE, _ENTRY, _ZERO = np.int64(20), np.int64(24), np.int64(0)
 
 
-@kernel
+@part
 def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     """Return D, at most rho times what the attack gains at right angles as nu counts it, and at least 0.
 
@@ -53,7 +53,7 @@ def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     return max(r_lo * total * (1.0 - 4.0 * U), 0.0)
 
 
-@kernel
+@part
 def columns(
     A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
     kap, dlt, alt,
@@ -276,7 +276,7 @@ def schur_test(
     return UNDOMINATED
 
 
-@kernel
+@part
 def product(A, g, kap, dlt, tilt, x, i, y, j):
     """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
     wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
@@ -296,7 +296,7 @@ def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
     return value
 
 
-@kernel
+@part
 def minors(S, m, fails):
     """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
     single = np.empty(m, dtype=np.bool_)
@@ -317,7 +317,7 @@ def minors(S, m, fails):
     return clean
 
 
-@kernel
+@part
 def dominates(S, m, p, d, clock):
     """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i.
 

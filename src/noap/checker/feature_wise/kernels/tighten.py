@@ -19,7 +19,7 @@ from noap.checker.feature_wise.kernels.worth import worth_down, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 # Rounds of tightening; sweeps of the multipliers, for included and for free features.
 _ROUNDS = 3
@@ -29,7 +29,7 @@ _ZERO, _SWEEPS, _FREE_SWEEPS = np.int64(0), np.int64(4), np.int64(2)
 _BLUNT = 1.0 - 1e-14
 
 
-@kernel
+@part
 def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
     """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
     r = cc
@@ -63,7 +63,7 @@ def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
             break
 
 
-@kernel
+@part
 def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sweeps, cb, mu, q, z, size):
     r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
 
@@ -105,7 +105,7 @@ def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sw
     return most if most < np.inf else np.inf  # numbers that overflowed, and NaN, say nothing
 
 
-@kernel
+@part
 def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
     """Collect the slabs: one per signed included feature, and sum wedge_a a_inc[a]'u >= tau if tau > 0."""
     m = 0
@@ -220,7 +220,7 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
     return False, n_free, floor, n_high
 
 
-@kernel
+@part
 def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, and the bounds below[q] on the optima of fewer features, in place.
 

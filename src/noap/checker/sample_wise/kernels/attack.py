@@ -123,7 +123,7 @@ def violating(C, m, q, rows, clock):
     return best
 
 
-@kernel
+@part
 def complement(S, j, keep, m):
     """Return the Schur complement of row j of S on the m rows `keep`, as computed, exactly symmetric."""
     D = np.empty((m, m))

@@ -61,7 +61,7 @@ def centre(P, W, c):
         c[a] = x / W[a, a]
 
 
-@kernel
+@part
 def reaches(P, W, c, tau):
     """Fill tau with at least |c|/c'p_m; returns False if some c'p_m is not certainly positive."""
     k = len(P)
@@ -139,7 +139,7 @@ def widest(P):
     return first, second
 
 
-@kernel
+@part
 def cut(a, b, q):
     """Fill q with a + b, halved if its length may reach 2; returns whether q is exact."""
     square = 0.0

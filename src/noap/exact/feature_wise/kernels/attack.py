@@ -6,7 +6,7 @@ import numpy as np
 
 from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.heuristics.kernels.largest import ZERO, keep_name
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 
 @part
@@ -71,7 +71,7 @@ def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     return best
 
 
-@kernel
+@part
 def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     r"""Bound from below what the attack gains at right angles to w.
 
@@ -113,7 +113,7 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     return best * (1.0 - 1e-13), best_nu
 
 
-@kernel
+@part
 def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt):
     """Build the columns of the response attack to w: y_j = kap_j a_j + dlt_j w, and alt_j a_j for the free features.
 
@@ -146,7 +146,7 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
             alt[c - n_inc] = grow * (1.0 - rho / ceil[c - n_inc])
 
 
-@kernel
+@part
 def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt):
     """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu.
 
@@ -163,7 +163,7 @@ def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, 
     return D, nu
 
 
-@kernel
+@part
 def chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 

@@ -11,13 +11,13 @@ inner products. This is Step 1, Caps, of docs/exact.md.
 
 import math
 
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import part
 
 # Room for rounding: the inner products carry relative errors of a few ulps per term.
 _ULPS = 4.5e-16
 
 
-@kernel
+@part
 def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
     """Return an upper bound on c'u.
 

@@ -10,10 +10,10 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.worth import chord, worth
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 
-@kernel
+@part
 def owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free):
     """Draw what follows for a node, in place: raise lo, drop free features, or close it.
 

@@ -24,13 +24,13 @@ from noap.exact.feature_wise.kernels.dominance import (
     dominance,
     fill_row,
 )
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 # What is left open is scaled, for the semidefinite test.
 SCALED = 3
 
 
-@kernel
+@part
 def schur(
     A,
     g,
@@ -159,7 +159,7 @@ def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
     return diagonal
 
 
-@kernel
+@part
 def pairs(S, m, room, fails):
     """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair."""
     worst, worst_ratio = -1, 0.0

@@ -74,7 +74,7 @@ def semidefinite(N, m, p, weight):
     return False
 
 
-@kernel
+@part
 def ball(Y, m, p, t):
     """Return t with sum (|Y_ij| - t)_+ = p, by Newton's method from a guess; 0 where the sum is less at 0."""
     for _ in range(30):

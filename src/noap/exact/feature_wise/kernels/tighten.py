@@ -8,7 +8,7 @@ from noap.exact.feature_wise.kernels.caps import cap
 from noap.exact.feature_wise.kernels.owed import owe
 from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.heuristics.kernels.largest import keep
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
 # which it would compile the callee once more.
@@ -46,7 +46,7 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
     return m, total
 
 
-@kernel
+@part
 def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
     """Return upper bounds on a_i'u and on -a_i'u over the slabs.
 
@@ -70,7 +70,7 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
     return up, down
 
 
-@kernel
+@part
 def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
     """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor, n_high).
 
@@ -122,7 +122,7 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
     return propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
 
 
-@kernel
+@part
 def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
 
@@ -172,7 +172,7 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     return False, n_free, U, rho, 0
 
 
-@kernel
+@part
 def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 

@@ -1,9 +1,9 @@
 """What a feature is worth, and a chord above it."""
 
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 
-@kernel
+@part
 def worth(s, rho):
     """Return f(s) = (s - rho)_+^2: "The problem in u" of docs/exact.md."""
     x = s - rho

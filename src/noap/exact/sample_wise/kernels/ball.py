@@ -38,7 +38,7 @@ def largest(e, n_inc, p, top):
     return min(len(e) - n_inc, p)
 
 
-@kernel
+@part
 def squared_norm(e, n_inc, p, top):
     """N(e)^2."""
     total = 0.0
@@ -100,7 +100,7 @@ def tie_level(x, m, p, lam):
         return tau, a
 
 
-@kernel
+@part
 def project(e, n_inc, p, rho, top, order):
     """Replace e by (nearly) its Euclidean projection on the ball; inside it afterwards, exactly.
 

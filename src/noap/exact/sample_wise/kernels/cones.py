@@ -21,7 +21,7 @@ FRESH = 2e-15
 BLURRED = 1e-7
 
 
-@kernel
+@part
 def worth(Y, lengths, rho, p, tau):
     """Upper bound on g(tau p) for the exact generator p: p[k] bounds the distance of p[:k] from it."""
     n, k = Y.shape
@@ -36,7 +36,7 @@ def worth(Y, lengths, rho, p, tau):
     return total
 
 
-@kernel
+@part
 def reach(P, c):
     """Return tau, rounded up, for the generators P (rows; the last column bounds their error).
 
@@ -106,7 +106,7 @@ def reach(P, c):
     return (1.0 + ULPS) / best
 
 
-@kernel
+@part
 def bound_of(Y, lengths, rho, P, c):
     """Upper bound on g over the cone."""
     tau = reach(P, c)

@@ -274,7 +274,7 @@ def pace(clock):
     return STRIDE / math.sqrt(1.0 + 0.2 * clock)
 
 
-@kernel
+@part
 def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock):
     """Take a step of both players; E, weights and energies are updated."""
     R = np.empty((Y.shape[0], m))
