@@ -13,7 +13,6 @@ from judge import exact_worth, feature_wise_best, vanilla_best
 from levels_only import force_levels
 from noap.exact.feature_wise import levels as levels_module
 from noap.exact.feature_wise.chain import Chain
-from noap.exact.feature_wise.levels import Levels
 from noap.exact.feature_wise.refutation import Refutation
 from noap.exact.feature_wise.search import GramSearch
 from noap.proofs.certificate import Certificate
