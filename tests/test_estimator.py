@@ -32,6 +32,7 @@ def expected_failures(estimator):
     [
         RobustSparsePCA(),
         RobustSparsePCA(method="ascent", adversary="sample", scale=False),
+        RobustSparsePCA(k_share=0.8),
         RobustSparsePCA(method="ascent", adversary="none", deflation="disjoint", center=False),
     ],
     expected_failed_checks=expected_failures,
@@ -247,6 +248,38 @@ def test_k_beyond_the_features_means_all_of_them(wine):
     assert (fitted(wine, k=500, noise=0.0).components_ == fitted(wine, k=13, noise=0.0).components_).all()
 
 
+def test_k_share_uses_the_fewest_features_that_keep_it(wine):
+    model = fitted(wine, k=9, k_share=0.9)
+    for c, path in enumerate(model.k_paths_):
+        assert path.ks.tolist() == list(range(1, 10))
+        smaller = path.values < 0.9 * path.bounds[-1]
+        assert model.k_[c] == path.ks[~smaller][0] == path.choose(0.9)
+        assert model.robust_variance_[c] == path.at(model.k_[c]).value
+        assert np.count_nonzero(model.components_[c]) <= model.k_[c]
+    assert model.k_[0] < 9
+    # The first component is that of a model with so many features from the start; the share is of what 9 would keep.
+    same = fitted(wine, k=int(model.k_[0]), n_components=1)
+    assert model.components_[0] == pytest.approx(same.components_[0], abs=1e-6)
+    assert model.robust_variance_[0] >= 0.9 * fitted(wine, k=9, n_components=1).robust_variance_[0]
+    assert same.k_.tolist() == [model.k_[0]]
+    assert same.k_paths_ == ()
+    assert model.ties_[0] == same.ties_[0]
+    assert "deflation" in " ".join(model.results_[1].messages)
+    assert clone(model).k_share == 0.9
+    assert pickle.loads(pickle.dumps(model)).k_.tolist() == model.k_.tolist()
+
+
+def test_k_share_works_from_a_covariance_and_warns_once_where_nothing_is_left(wine):
+    S = np.corrcoef(wine.to_numpy().T)
+    settings = {"k": 6, "k_share": 0.8, "noise": 0.3, "scale": True}
+    by_samples = RobustSparsePCA(**settings).fit(wine)
+    assert RobustSparsePCA(**settings).fit_covariance(S, len(wine)).k_.tolist() == by_samples.k_.tolist()
+    with pytest.warns(NoapWarning, match="cancels every direction for component 0") as caught:
+        nothing = fitted(wine, noise=2.0, k_share=0.5, n_components=1)
+    assert len(caught) == 1
+    assert nothing.k_.tolist() == [1]
+
+
 def test_random_states_of_both_kinds(wine):
     plain = fitted(wine, random_state=0, method="ascent")
     for state in (0, np.random.default_rng(0), np.random.RandomState(0)):
@@ -270,6 +303,10 @@ def test_random_states_of_both_kinds(wine):
         ({"deflation": "none"}, "deflation must be one of"),
         ({"method": "magic"}, "method must be one of"),
         ({"options": {"depth": 3}}, "depth is not an option"),
+        ({"options": {"depth": 3}, "k_share": 0.5}, "depth is not an option"),
+        ({"k_share": 0}, "k_share must be a number above 0 and at most 1"),
+        ({"k_share": "most"}, "k_share must be a number above 0"),
+        ({"k_share": 0.9, "method": "ascent"}, "k_share needs method='exact'"),
     ],
 )
 def test_what_cannot_be_used_is_named(wine, changes, sentence):

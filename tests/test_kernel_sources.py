@@ -1,6 +1,7 @@
-"""What the compiled kernels share, and what each of them must not do again for itself."""
+"""What the sources of the kernels say of themselves, and what each of them must not do again for itself."""
 
 import ast
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,55 @@ from noap.heuristics.kernels import largest as searching
 SOURCE = Path(noap.__file__).parent
 FILES = sorted(path for path in SOURCE.rglob("kernels/*.py") if path.name != "__init__.py")
 
+DOCS = Path(__file__).parent.parent / "docs"
+# The kernels that take a step of a proof, or prove it again; what both halves of the checker share is no step.
+STEPS = [path for path in FILES if re.match(r"(exact|checker)/\w+/kernels/", path.relative_to(SOURCE).as_posix())]
+# Step 2, Propagation, of docs/exact.md; Section 5, Leaves, of docs/exact-sample-wise.md; "Nodes" of docs/exact.md.
+CITED = re.compile(r"(?:(?:(Step )|Section )(\d+), ([^,]*),|\"([^\"]*)\") of (docs/exact(?:-sample-wise)?\.md)")
+
+
+def headings(page):
+    """The headings of a page, without the files that they name."""
+    lines = re.findall(r"(?m)^##+ (.*)$", (DOCS.parent / page).read_text(encoding="utf-8"))
+    return {re.sub(r" \(`.*\)$", "", line) for line in lines}
+
+
+def citations(text):
+    """What a docstring cites, as (heading, page)."""
+    for step, number, title, plain, page in CITED.findall(" ".join((text or "").split())):
+        yield (f"{step}{number}. {title}" if number else plain), page
+
+
+@pytest.mark.parametrize("path", STEPS, ids=lambda path: path.relative_to(SOURCE).as_posix())
+def test_every_kernel_cites_the_step_it_takes(path):
+    module = ast.parse(path.read_text(encoding="utf-8"))
+    for_all = list(citations(ast.get_docstring(module)))
+    for function in (node for node in module.body if isinstance(node, ast.FunctionDef)):
+        decorators = {ast.unparse(one).split("(")[0] for one in function.decorator_list}
+        assert decorators & {"kernel", "part"}, f"{function.name} is not compiled"
+        cited = [*for_all, *citations(ast.get_docstring(function))]
+        assert cited, f"{function.name} cites no step"
+        for heading, page in cited:
+            assert heading in headings(page), f"{function.name}: {page} has no heading {heading!r}"
+
+
+def test_every_step_has_a_kernel_in_the_search_and_one_in_the_checker():
+    cited = {side: set() for side in ("exact", "checker")}
+    for path in STEPS:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.Module, ast.FunctionDef)):
+                cited[path.relative_to(SOURCE).parts[0]] |= set(citations(ast.get_docstring(node)))
+    steps = {(heading, "docs/exact.md") for heading in headings("docs/exact.md") if heading.startswith("Step ")}
+    branching = {("Step 6. Branching", "docs/exact.md")}  # proves nothing, so there is nothing to check
+    assert steps <= cited["exact"]
+    assert steps - branching <= cited["checker"]
+
 
 def insertions(path):
     """The loops that shift entries towards the end while they are smaller: while place > 0 and x[place - 1] < ..."""
     for loop in (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.While)):
         tests = [node for node in ast.walk(loop.test) if isinstance(node, ast.Compare)]
-        falls = [test for test in tests if isinstance(test.ops[0], ast.Lt) and isinstance(test.left, ast.Subscript)]
+        falls = [test for test in tests if isinstance(test.ops[0], ast.Lt) and "[" in ast.unparse(test.left)]
         moved = any(isinstance(line, ast.AugAssign) and isinstance(line.op, ast.Sub) for line in ast.walk(loop))
         sorts = any(isinstance(test.ops[0], ast.GtE) for test in tests)
         if falls and moved and not sorts:  # Shell's sort goes in gaps

@@ -104,10 +104,29 @@ def test_the_table_and_its_csv(made):
 
 def test_downloads_hold_the_tables(made, page):
     links = [link for link in Reader(page).links if link.startswith("data:text/csv")]
-    assert len(links) == 2
+    assert len(links) == 3
     assert unquote(links[0].split(",", 1)[1]) == as_csv(made.components)
     path = list(csv.DictReader(io.StringIO(unquote(links[1].split(",", 1)[1]))))
     assert [float(row["rho"]) for row in path] == made.path.rhos.tolist()
+    over_k = list(csv.DictReader(io.StringIO(unquote(links[2].split(",", 1)[1]))))
+    assert [float(row["value"]) for row in over_k] == made.k_path.values.tolist()
+
+
+def test_the_section_on_the_number_of_features(made, page):
+    assert made.k_path.ks.tolist() == [1, 2, 3, 4, 5, 6]
+    first = made.components[0].result
+    assert made.k_path.values[-1] == pytest.approx(first.value, rel=1e-4)
+    assert made.k_path.problem.adversary.rho == first.problem.adversary.rho
+    section = re.search(r'<section id="sizes".*?</section>', page, re.DOTALL).group(0)
+    assert section.count("<li>") == 6
+    text = "".join(Reader(section).text)
+    chosen = made.k_path.choose(0.9)
+    kept = np.floor(1000 * made.k_path.shares[chosen - 1]) / 10
+    assert f"{chosen} are proved to keep {kept:g} % of the best that 6 could keep." in text
+    assert all(name in text for name in HOSTILE if name in [made.names[j] for j in made.k_path.supports[-1]])
+    plain_page = build_report(wine(False), k=2, points=3, method="ascent", n_components=1).html()
+    assert 'id="sizes"' not in plain_page
+    assert "path over k" not in plain_page
 
 
 def test_nothing_of_the_user_becomes_markup(page):

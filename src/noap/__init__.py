@@ -15,6 +15,7 @@ from noap.solving import solve
 __all__ = [
     "Certificate",
     "FeatureWise",
+    "KPath",
     "Limit",
     "NoAdversary",
     "Path",
@@ -26,6 +27,7 @@ __all__ = [
     "__version__",
     "errors",
     "experiments",
+    "k_path",
     "metrics",
     "path",
     "screen_submatrix",
@@ -42,7 +44,13 @@ _LAZY = {
     "stream": "noap.data.streams",
     "theory": "noap.theory",
 }
-_LAZY_NAMES = {"Path": "noap.sweep", "RobustSparsePCA": "noap.estimator", "path": "noap.sweep"}
+_LAZY_NAMES = {
+    "KPath": "noap.sweep",
+    "Path": "noap.sweep",
+    "RobustSparsePCA": "noap.estimator",
+    "k_path": "noap.sweep",
+    "path": "noap.sweep",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,6 @@
 """The scikit-learn estimator. The only module that imports scikit-learn's machinery."""
 
 import dataclasses
-import math
 import sys
 import warnings
 from typing import Any
@@ -16,13 +15,14 @@ from noap.adversaries.base import Adversary
 from noap.data.deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
 from noap.data.moments import Moments
 from noap.data.standardising import standardise
-from noap.data.validation import as_covariance, as_sparsity
+from noap.data.validation import as_covariance, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 from noap.metrics import gap as relative_gap
 from noap.result import Result
 from noap.solving import solve
-from noap.ties import break_ties
+from noap.sweep import KPath, k_path
+from noap.ties import break_ties, lowest_tie
 
 __all__ = ["RobustSparsePCA"]
 
@@ -44,6 +44,10 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         At most the number of features.
     k : int
         How many features a component may use; more than there are means all of them.
+    k_share : float, optional
+        Use fewer than k features where little is lost: each component has the smallest number that is proved to keep
+        this share of the best possible robust variance with k (:meth:`noap.KPath.choose`); 0.9 gives up a tenth at
+        most. None uses all k. Needs method="exact".
     adversary : "feature", "sample" or "none"
         Moves every feature, every sample, or nothing (plain sparse PCA).
     noise : float
@@ -61,7 +65,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     gap : float
         Relative gap to prove.
     time_limit : float, optional
-        Seconds for each component.
+        Seconds for each component, its path over k included.
     random_state : int, Generator, RandomState or None
         None means 0: the same data give the same answer.
     options : dict, optional
@@ -82,6 +86,10 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         The same over the total variance, the trace of :math:`Z^\top Z/n`.
     ties_ : tuple of tuples of (int, int)
         Per component the pairs (kept, tied) of features that can stand in for one another; the lower index is kept.
+    k_ : array of int, shape (n_components,)
+        How many features each component was allowed: k, or what `k_share` chose.
+    k_paths_ : tuple of KPath
+        With `k_share`, the path over k that each component was chosen from; empty without.
     mean_, scale_ : arrays of shape (d,)
     noise_, rho_ : float
         The strength of the adversary in both units.
@@ -115,6 +123,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         rho: float | None = None,
         method: str = "exact",
         *,
+        k_share: float | None = None,
         deflation: str = "projection",
         center: bool = True,
         scale: bool = False,
@@ -129,6 +138,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         self.noise = noise
         self.rho = rho
         self.method = method
+        self.k_share = k_share
         self.deflation = deflation
         self.center = center
         self.scale = scale
@@ -237,7 +247,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         """
         check_is_fitted(self, "components_")
         data, C = Samples(self._standardised(X)), self.components_
-        strength = self.noise_ if noise is None else _strength("noise", noise)
+        strength = self.noise_ if noise is None else as_strength("noise", noise)
         adversary = self._kind.with_noise(strength, data.n_samples)
         parts = [data if c == 0 else data.left(C[:c], self.deflation) for c in range(len(C))]
         return np.array([adversary.value(part.Z, v) for part, v in zip(parts, C, strict=True)])
@@ -285,8 +295,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
     def _strength(self, n: int) -> float:
         """Return the noise asked for, in units that do not depend on n."""
         if self.rho is None:
-            return _strength("noise", self.noise)
-        rho = _strength("rho", self.rho)
+            return as_strength("noise", self.noise)
+        rho = as_strength("rho", self.rho)
         return rho / self._kind.noise_unit(n)
 
     def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
@@ -298,18 +308,23 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         noise = self._strength(n)
         # The budget as given, not by way of the noise: a square root there and back costs an ulp.
         adversary = kind.with_noise(noise, n) if self.rho is None else kind.with_budget(float(self.rho))
+        if self.k_share is not None and self.method != "exact":
+            raise InvalidProblem(f"k_share needs method='exact', which proves what is kept, got {self.method!r}.")
         seed = self._seed()
         results: list[Result] = []
         ties: list[tuple[tuple[int, int], ...]] = []
+        paths: list[KPath] = []
         part = data
         for c in range(count):
             if c:
                 part = data.left(np.array([result.v for result in results]), self.deflation)
-            found, tied = self._component(part, k, adversary, c, seed)
+            found, tied, path = self._component(part, k, adversary, c, seed)
             results.append(found)
             ties.append(tied)
+            paths += [path] if path is not None else []
         self._warn_if_nothing(results)
-        self.results_, self.ties_ = tuple(results), tuple(ties)
+        self.results_, self.ties_, self.k_paths_ = tuple(results), tuple(ties), tuple(paths)
+        self.k_ = np.array([result.problem.k for result in results])
         self.components_ = np.array([result.v for result in results])
         self.robust_variance_ = np.array([result.value for result in results])
         self.bound_ = np.array([result.bound for result in results])
@@ -323,7 +338,9 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
 
     def _component(
         self, data: Samples | Covariance, k: int, adversary: Adversary, c: int, seed: int | np.random.Generator | None
-    ) -> tuple[Result, tuple[tuple[int, int], ...]]:
+    ) -> tuple[Result, tuple[tuple[int, int], ...], KPath | None]:
+        share = None if self.k_share is None else as_share("k_share", self.k_share)
+        settings = {"gap": self.gap, "time_limit": self.time_limit, "random_state": seed, **(self.options or {})}
         problem = data.problem(k, adversary)
         if c and self.deflation == "disjoint" and not problem.column_norms.any():
             raise InvalidProblem(
@@ -332,18 +349,16 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
         with warnings.catch_warnings():
             # One warning for all components comes at the end.
             warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
-            result = solve(
-                problem,
-                self.method,
-                gap=self.gap,
-                time_limit=self.time_limit,
-                random_state=seed,
-                **(self.options or {}),
-            )
+            path = None if share is None else k_path(problem, **settings)
+            if path is None or share is None:
+                result, ties = break_ties(solve(problem, self.method, **settings))
+            else:
+                result = path.at(path.choose(share))
+                ties = lowest_tie(result.problem, result.v)[1]  # the path has broken them
         if c:
             note = f"Value and bound are those of the data that deflation='{self.deflation}' leaves."
             result = dataclasses.replace(result, messages=(*result.messages, note))
-        return break_ties(result)
+        return result, ties, path
 
     def _sizes(self, d: int) -> tuple[int, int]:
         k = min(as_sparsity(self.k, sys.maxsize), d)
@@ -368,16 +383,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEst
                 NoapWarning,
                 stacklevel=4,
             )
-
-
-def _strength(name: str, given: Any) -> float:
-    try:
-        number = float(given)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not (math.isfinite(number) and number >= 0):
-        raise InvalidProblem(f"{name} must be a finite number of at least 0, got {given!r}.")
-    return number
 
 
 def _names(names: Any) -> tuple[str, ...] | None:

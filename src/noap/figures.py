@@ -1,5 +1,7 @@
 """Pictures of results. The only module that draws."""
 
+import math
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -7,11 +9,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from noap import sweep as _path
+from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.result import Result
 from noap.sweep.barcode import barcode as barcode_of
 
-__all__ = ["draw_demo", "draw_path"]
+__all__ = ["draw_demo", "draw_k_path", "draw_path"]
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers.
 _ROBUST, _VANILLA = "#0072B2", "#E69F00"
@@ -119,6 +122,51 @@ def draw_path(path: "_path.Path") -> Figure:
     loadings.set_xlabel("budget rho of the adversary")
     for axes in (variance, barcode, loadings):
         axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def draw_k_path(path: "_path.KPath", share: float | None = None) -> Figure:
+    """Draw a path over k: robust variance with its certified band, and what every step adds.
+
+    Parameters
+    ----------
+    path : KPath
+    share : float, optional
+        Mark the k that is proved to keep this share; the elbow by default.
+
+    Returns
+    -------
+    Figure
+        Two panels over one axis of k. Whiskers on the bars are what the bounds leave open about a step.
+    """
+    with warnings.catch_warnings():
+        # Where no k keeps the share, the label says what is kept instead.
+        warnings.simplefilter("ignore", NoapWarning)
+        marked = path.elbow() if share is None else path.choose(share)
+    kept = math.floor(1000 * path.shares[path.ks.tolist().index(marked)]) / 10
+    reason = "elbow" if share is None else f"proved to keep {kept:g} %"
+    figure = Figure(figsize=(8, 5.6), layout="constrained")
+    variance, steps = figure.subplots(2, 1, sharex=True, height_ratios=[1.6, 1])
+    ks = path.ks
+    variance.fill_between(
+        ks, path.values, path.bounds, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
+    )
+    variance.plot(ks, path.values, color=_ROBUST, marker="o", markersize=4, label="found")
+    # The optimum of a step lies between value and bound, and so does that of the step before.
+    below = np.concatenate([[0.0], path.bounds[:-1]])
+    least, most = np.maximum(path.values - below, 0.0), path.bounds - np.concatenate([[0.0], path.values[:-1]])
+    # Values that are not optimal may lie further apart than the optima do.
+    whiskers = [np.maximum(path.increments - least, 0.0), np.maximum(most - path.increments, 0.0)]
+    steps.bar(ks, path.increments, color=_ROBUST, width=0.7, yerr=whiskers, ecolor="0.3", capsize=2)
+    for axes in (variance, steps):
+        axes.axvline(marked, color=_VANILLA, linestyle="--", label=f"k = {marked}: {reason}", zorder=0)
+        axes.set_ylim(bottom=0)
+        axes.spines[["top", "right"]].set_visible(False)
+    variance.legend(frameon=False, loc="lower right")
+    variance.set_title("Variance left by the adversary", loc="left", fontsize="medium")
+    steps.set_title("What each step adds", loc="left", fontsize="medium")
+    steps.set_xlabel("features that a component may use, k")
+    steps.xaxis.get_major_locator().set_params(integer=True)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,10 @@ from noap.result import Limit, Result
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.limits import Limits
 
-__all__ = ["METHODS", "Method"]
+if TYPE_CHECKING:
+    from noap.exact.prove import LevelPath
+
+__all__ = ["METHODS", "Method", "run_exact"]
 
 # The exact method gives its heuristic this share of the time at most: the rest is for the proof.
 _ASCENT_SHARE = 0.3
@@ -85,11 +88,23 @@ def _check_exact(problem: Problem, node_limit: Any = None, memory_limit: Any = N
     return Limits.checked(node_limit, memory_limit, certificate)
 
 
-def _run_exact(problem: Problem, controls: Controls, limits: Limits) -> Result:
+def run_exact(
+    problem: Problem,
+    controls: Controls,
+    limits: Limits,
+    start: FloatArray | None = None,
+    path: "LevelPath | None" = None,
+) -> Result:
+    """Ascend, then prove; a k-sparse unit vector to start from takes the place of what ascent finds if it is better.
+
+    With a path over the number of features, what it knows of fewer of them is used.
+    """
     v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
+    if start is not None and problem.value(start) > problem.value(v):
+        v = start
     from noap.exact.prove import proved_result  # loads Numba
 
-    return proved_result(problem, controls, v, limits)
+    return proved_result(problem, controls, v, limits, path=path)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
@@ -196,7 +211,7 @@ def _mip_r() -> Method:
 _POWER = ("start", "iterations")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
-    "exact": lambda: Method(("node_limit", "memory_limit", "certificate"), _check_exact, _run_exact),
+    "exact": lambda: Method(("node_limit", "memory_limit", "certificate"), _check_exact, run_exact),
     "mip": _mip,
     "mip-r": _mip_r,
     "ascent": lambda: Method(("keep", "polish", "max_steps"), _check_ascent, _run_ascent),

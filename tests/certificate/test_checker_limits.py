@@ -28,6 +28,10 @@ from noap.proofs import container
 from noap.proofs.certificate import Certificate
 from noap.proofs.feature_wise import AGAIN, CLOSED
 from noap.proofs.sample_wise import CONES, SampleProof
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+test_kernels = opened(test_kernels)
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -102,7 +106,7 @@ def kernels():
     def tighten(clock):
         bounds = lo.copy(), hi.copy()
         tighten_kernels.tighten(
-            data.A, data.eps, data.top, data.r_lo, 0.8 * data.scale, 1,
+            data.A, data.eps, data.top, data.r_lo, 0.8 * data.scale, 1, none,
             inc, sign.copy(), *bounds, 2, free.copy(), ceil.copy(), 4, clock,
         )  # fmt: skip
         return bool((bounds[0] > lo).any() or (bounds[1] < hi).any())
@@ -111,7 +115,7 @@ def kernels():
     yield "Schur test", lambda clock: (
         test_kernels.schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
-            free, ceil, 4, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_), np.ones(6),
+            free, ceil, 4, 0.0, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_), np.ones(6),
             clock,
         ) != test_kernels.NOTHING
     )  # fmt: skip

@@ -15,6 +15,11 @@ from noap.checker.feature_wise.kernels import tighten as kernels
 from noap.checker.feature_wise.kernels.semidefinite import definite
 from noap.checker.feature_wise.kernels.wedge import wedge_of
 from noap.checker.feature_wise.kernels.worth import chord, offset, worth_down, worth_up
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+kernels, test_kernels, wedge_of = opened(kernels), opened(test_kernels), opened(wedge_of)
+offset, worth_down, worth_up = opened(offset), opened(worth_down), opened(worth_up)
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Allowance().clock
@@ -56,6 +61,22 @@ class Pair:
         self.worth = sum((worth_of(self.s[j], self.rho) for j in self.S), Fraction(0))
         self.T = max(float_below(self.worth), 0.0)
 
+    def below(self, rng):
+        """Bounds on what 0, 1, ..., k - 1 features of S are worth at u, often true by an ulp only; or none at all."""
+        if rng.random() < 0.2:
+            return np.empty(0)
+        worths = sorted((worth_of(self.s[j], self.rho) for j in self.S), reverse=True)
+        sums = [sum(worths[:q], Fraction(0)) for q in range(self.k)]
+        loose = rng.choice([0.0, 0.0, 0.0, 1e-15, 1e-9, 1e-3, 0.5, np.inf], self.k)
+        below = [float_above(x * (1 + Fraction(y))) if y < np.inf else np.inf for x, y in zip(sums, loose, strict=True)]
+        return np.array([0.0, *below[1:]])
+
+    def check_floor(self, inc, floor):
+        """A floor above rho says that S has all of its k features, and where those of them that are free are."""
+        if floor > self.data.r_lo:
+            assert len(self.S) == self.k
+            assert all(self.s[j] >= Fraction(float(floor)) for j in set(self.S) - set(inc.tolist()))
+
     def node(self, rng):
         """A node that the pair lies in: arrays for the kernels."""
         n_inc = int(rng.integers(0, len(self.S) + 1))
@@ -87,18 +108,21 @@ def pairs(seed, count):
 
 
 def test_tightening_keeps_every_pair_that_is_worth_more():
-    closed = 0
+    closed = floors = 0
     for rng, pair in pairs(6, 120):
         data = pair.data
         for _ in range(6):
             inc, sign, lo, hi, free, ceil = pair.node(rng)
+            below = pair.below(rng)
             for T in (pair.T, 0.9 * pair.T):
                 mine = sign.copy(), lo.copy(), hi.copy(), free.copy(), ceil.copy()
-                shut, n_free = kernels.tighten(
-                    data.A, data.eps, data.top, data.r_lo, T, pair.k - len(inc),
+                shut, n_free, floor = kernels.tighten(
+                    data.A, data.eps, data.top, data.r_lo, T, pair.k - len(inc), below,
                     inc, mine[0], mine[1], mine[2], len(inc), mine[3], mine[4], len(free), NEVER,
                 )  # fmt: skip
                 assert not shut
+                pair.check_floor(inc, floor)
+                floors += floor > data.r_lo
                 for a, j in enumerate(inc):
                     assert mine[0][a] in (0, 1 if pair.along[j] > 0 else -1)
                     assert Fraction(mine[1][a]) <= pair.s[j] <= Fraction(mine[2][a])
@@ -106,12 +130,12 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                 for j in set(pair.S) - set(inc.tolist()):
                     assert left[j] >= pair.s[j]
             # It is not just timid: a little above what the node can be worth, nodes close.
-            shut, _ = kernels.tighten(
-                data.A, data.eps, data.top, data.r_lo, 1.01 * pair.T + 1e-9, pair.k - len(inc),
+            shut, _, _ = kernels.tighten(
+                data.A, data.eps, data.top, data.r_lo, 1.01 * pair.T + 1e-9, pair.k - len(inc), below,
                 inc, sign, lo, hi, len(inc), free, ceil, len(free), NEVER,
             )  # fmt: skip
             closed += shut
-    assert closed > 100
+    assert min(closed, floors) > 100
 
 
 def test_reaches_are_never_too_short():
@@ -144,7 +168,9 @@ def test_wedges_hold_every_pair_that_is_worth_more():
         if len(inc) < 2:
             continue
         sign = np.array([1 if pair.along[j] > 0 else -1 for j in inc])
-        _, _, rest = kernels.propagate(data.r_lo, pair.T, pair.k - len(inc), lo, hi, len(inc), free, ceil, len(free))
+        _, _, rest, _ = kernels.propagate(
+            data.r_lo, pair.T, pair.k - len(inc), pair.below(rng), lo, hi, len(inc), free, ceil, len(free)
+        )
         wedge = np.empty(len(inc))
         tau = wedge_of(
             data.A, data.eps, data.top, data.r_lo, pair.T, inc, sign, lo, hi, len(inc), rest, wedge, NEVER
@@ -175,6 +201,32 @@ def test_chords_lie_above_and_worths_are_rounded_outwards():
         assert Fraction(worth_down(hi, rho)) <= exactly <= Fraction(worth_up(hi, rho))
 
 
+def test_chords_of_free_features_lie_above_with_one_offset():
+    """Whatever the ceilings: with late ones below the floor, on short intervals and next to rho."""
+    rng = np.random.default_rng(13)
+    used = 0
+    for _ in range(600):
+        scale = 10.0 ** rng.choice([0, -8, -100])
+        m, rho = int(rng.integers(1, 5)), float(rng.choice([0.0, 1e-9, rng.uniform()])) * scale
+        floor = rho + float(rng.choice([1e-16, 1e-9, 1e-3, rng.uniform()])) * scale
+        ceil = floor * (1.0 + rng.choice([-1e-3, 0.0, 1e-16, 1e-9, 1e-3, 0.7], m) * rng.random(m))
+        kap = np.full(m, np.nan)
+        beta = test_kernels.common_chords.py_func(rho, floor, ceil, m, kap)
+        assert beta <= 0.0
+        if beta == 0.0:
+            continue
+        used += 1
+        for f in range(m):
+            for t in (Fraction(0), Fraction(1), Fraction(float(rng.random()))):
+                s = Fraction(floor) + t * (Fraction(float(ceil[f])) - Fraction(floor))
+                if s >= Fraction(floor):
+                    assert worth_of(s, Fraction(rho)) <= (Fraction(float(kap[f])) * s) ** 2 + Fraction(float(beta))
+    assert used > 200
+    # None without a floor, and none above all ceilings.
+    assert test_kernels.common_chords.py_func(0.5, 0.5, np.ones(1), 1, kap) == 0.0
+    assert test_kernels.common_chords.py_func(0.5, 2.0, np.ones(1), 1, kap) == 0.0
+
+
 def nus(rng, pair, lo, hi, ceil):
     r = pair.data.r_lo
     good = [1.0 / max(x + y - 2 * r, 1e-9) for x, y in zip(lo, hi, strict=True)]
@@ -183,7 +235,7 @@ def nus(rng, pair, lo, hi, ceil):
 
 
 def test_no_test_closes_a_pair_that_is_worth_more():
-    shown = np.zeros(3, dtype=int)
+    shown, floors = np.zeros(3, dtype=int), 0
     for rng, pair in pairs(10, 150):
         data, k = pair.data, pair.k
         support = np.flatnonzero(pair.v)
@@ -191,6 +243,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
         other = data.response(np.arange(pair.d), rng.standard_normal(pair.d))
         for _ in range(2):
             inc, _, lo, hi, free, ceil = pair.node(rng)
+            below, p = pair.below(rng), k - len(inc)
             alone = sum((worth_of(pair.s[j], pair.rho) for j in inc), Fraction(0)) > Fraction(pair.T)
             S, fails = np.empty((len(free), len(free))), np.zeros(len(free), dtype=np.bool_)
             scaling = np.exp(rng.standard_normal(pair.d))
@@ -199,9 +252,16 @@ def test_no_test_closes_a_pair_that_is_worth_more():
             tests += [(False, np.empty(0), w, nu) for w in (own, other) if w for nu in nus(rng, pair, lo, hi, ceil)]
             for number, (is_chords, roots, (g, g_eps, w_eps), nu) in enumerate(tests):
                 for T in (pair.T, 1.2 * pair.T + 1e-9):
+                    # What the floors of fewer features leave, on copies: a chord of the free features needs them.
+                    mine = lo.copy(), hi.copy(), free.copy(), ceil.copy()
+                    _, _, _, floor = kernels.propagate(
+                        data.r_lo, T, p, below, mine[0], mine[1], len(inc), mine[2], mine[3], len(free)
+                    )
+                    floors += floor > data.r_lo and is_chords
                     verdict = test_kernels.schur_test(
                         data.A, data.eps, data.top, data.r_lo, data.r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
-                        free, ceil, len(free), is_chords, roots, float(nu), number % 2 == 0, S, fails, scaling, NEVER,
+                        free, ceil, len(free), floor, is_chords, roots, float(nu), number % 2 == 0, S, fails, scaling,
+                        NEVER,
                     )  # fmt: skip
                     if verdict == test_kernels.UNDOMINATED:
                         closed = definite(S, len(free), k - len(inc), NEVER)
@@ -213,6 +273,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
                     else:
                         shown[verdict] += 1
     assert (shown > 200).all()
+    assert floors > 200
 
 
 def test_attacks_stay_within_the_budget_and_pay_for_the_gain():
@@ -234,7 +295,7 @@ def test_attacks_stay_within_the_budget_and_pay_for_the_gain():
             kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(len(free))
             threshold, tilt = test_kernels.columns(
                 data.A, data.eps, data.top, data.r_lo, data.r_hi, pair.T, pair.k - len(inc), g, g_eps, inc, lo, hi,
-                len(inc), free, ceil, len(free), False, np.empty(0), float(nu), kap, dlt, alt,
+                len(inc), free, ceil, len(free), 0.0, False, np.empty(0), float(nu), kap, dlt, alt,
             )  # fmt: skip
             gained += tilt > 1e-3
             grown = Fraction(math.sqrt(1.0 + data.r_hi * nu)) * (1 + 8 * U) if nu < 1e50 else None

@@ -19,6 +19,10 @@ from noap.exact.sample_wise.kernels.supports import COMPLETE, list_supports
 from noap.exact.sample_wise.tree import Tree
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.controls import Controls
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+checker_cones, bound_of = opened(checker_cones), opened(bound_of)
 
 NAN = math.nan
 

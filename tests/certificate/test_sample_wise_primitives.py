@@ -10,6 +10,10 @@ import pytest
 from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.kernels import attack as kernels
 from noap.checker.sample_wise.kernels import cones as cone_kernels
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+cone_kernels = opened(cone_kernels)
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Allowance().clock

@@ -51,6 +51,14 @@ def climbed(X, rho, k, v):
     return v
 
 
+def true_bounds(rng, worths, k):
+    """For every q < k at least the q largest of these worths, in falling order, summed: many true by an ulp only."""
+    sums = [sum(worths[:q], Fraction(0)) for q in range(k)]
+    loose = rng.choice([0.0, 0.0, 0.0, 1e-15, 1e-9, 1e-3, 0.5, np.inf], k)
+    below = [float_above(x * (1 + Fraction(y))) if y < np.inf else np.inf for x, y in zip(sums, loose, strict=True)]
+    return np.array([0.0, *below[1:]])
+
+
 class Pair:
     """A matrix A of inner products, a pair and a target T below what the pair is worth; all of it exact.
 
@@ -86,6 +94,13 @@ class Pair:
         """|a_j'u|."""
         return abs(self.along[j])
 
+    def below(self, rng):
+        """Bounds on what 0, 1, ..., k - 1 features of S are worth at u, often true by an ulp only; or none at all."""
+        if rng.random() < 0.2:
+            return np.empty(0)
+        worths = sorted(((self.s(j) - Fraction(self.rho)) ** 2 for j in self.S), reverse=True)
+        return true_bounds(rng, worths, self.k)
+
     def node(self, rng, n_inc=None, signed=0.7):
         """A node that the pair lies in: often so that an interval ends at the pair, to the last bit."""
         n_inc = int(rng.integers(0, len(self.S) + 1)) if n_inc is None else n_inc
@@ -113,6 +128,12 @@ class Pair:
         left = dict(zip(free[:n_free].tolist(), ceil[:n_free], strict=True))
         for j in set(self.S) - set(inc.tolist()):
             assert self.s(j) <= Fraction(float(left[j]))
+
+    def check_floor(self, inc, floor):
+        """A floor above rho says that S has all of its k features, and where those of them that are free are."""
+        if floor > self.rho:
+            assert len(self.S) == self.k
+            assert all(self.s(j) >= Fraction(float(floor)) for j in set(self.S) - set(inc.tolist()))
 
     def lean(self, rng):
         """Loadings a_j'w of the direction w of a k-sparse vector that need not lie in the node, as the search has them.

@@ -14,6 +14,11 @@ from noap.exact.feature_wise.kernels import dominance as dominance_kernels
 from noap.exact.feature_wise.kernels import schur as schur_kernels
 from noap.exact.feature_wise.kernels import semidefinite as semidefinite_kernels
 from noap.exact.feature_wise.kernels import tighten as tighten
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+attack, caps, tighten = opened(attack), opened(caps), opened(tighten)
+dominance_kernels, schur_kernels = opened(dominance_kernels), opened(schur_kernels)
 
 seeds = st.integers(0, 10**6)
 

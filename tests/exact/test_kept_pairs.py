@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from exact_pairs import exact_pairs, float_below, misread_pairs
+from exact_pairs import exact_pairs, float_below, misread_pairs, true_bounds
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
@@ -20,8 +20,13 @@ from noap.exact.feature_wise.kernels.dominance import CLOSED
 from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import semidefinite
 from noap.exact.feature_wise.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+attack, kernels, schur = opened(attack), opened(kernels), opened(schur)
 
 seeds = st.integers(0, 10**6)
+NONE = np.empty(0)
 
 
 def two_supports(k):
@@ -56,9 +61,14 @@ def test_propagation_keeps_every_pair_that_is_worth_more(seed, n_inc, wanted, ot
     before = lo.copy()
     if n_inc + wanted == 0:
         return
-    closed, n_free, U = kernels.propagate(rho, T, p, lo, hi, n_inc, free, ceil, m - n_inc)
+    # Bounds on fewer features, too: of what these are worth, some true by an ulp only.
+    below = true_bounds(rng, sorted(exact[: n_inc + wanted], reverse=True), n_inc + p) if rng.random() < 0.8 else NONE
+    closed, n_free, U, floor = kernels.propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, m - n_inc)
     assert not closed
     assert Fraction(U) >= sum(exact[: n_inc + wanted], Fraction(0))
+    if floor > rho:
+        assert wanted == p
+        assert (s[n_inc : n_inc + wanted] >= floor).all()
     assert (lo <= s[:n_inc]).all()
     assert (lo >= before).all()
     left = dict(zip(free[:n_free].tolist(), ceil[:n_free], strict=True))
@@ -69,7 +79,8 @@ def test_propagation_raises_intervals_drops_features_and_closes():
     # Worth at most 1 + 1 + 0.25: above 2 the first two must reach their tops, and the last feature cannot be had.
     def run(T):
         lo, free, ceil = np.zeros(2), np.array([2, 3, 4]), np.array([0.5, 1e-3, 0.0])
-        closed, n_free, U = kernels.propagate(0.0, T, 1, lo, np.ones(2), 2, free, ceil, 3)
+        closed, n_free, U, floor = kernels.propagate(0.0, T, 1, NONE, lo, np.ones(2), 2, free, ceil, 3)
+        assert floor == 0.0
         assert 2.25 <= U < 2.25 * (1 + 1e-12)
         return closed, lo, free[:n_free].tolist()
 
@@ -81,20 +92,73 @@ def test_propagation_raises_intervals_drops_features_and_closes():
     assert run(2.26)[0]
 
 
+def test_what_fewer_features_are_worth_raises_floors_drops_features_and_closes():
+    # Three features, at most 1 + 1 + 0.25 in this node. Two of any support are worth 1.5 at most, one is worth 1.
+    def run(T, below):
+        lo, free, ceil = np.zeros(2), np.array([2, 3, 4]), np.array([0.5, 0.4, 0.1])
+        closed, n_free, _, floor = kernels.propagate(0.0, T, 1, np.array(below), lo, np.ones(2), 2, free, ceil, 3)
+        return closed, lo, free[:n_free].tolist(), floor
+
+    # Every feature carries more than 1.6 - 1.5, and one of the first two more than 1.6 - 1 less the weakest: 0.25.
+    closed, lo, free, floor = run(1.6, [0.0, 1.0, 1.5])
+    assert not closed
+    assert floor == pytest.approx(np.sqrt(0.1))
+    assert free == [2, 3]
+    assert lo == pytest.approx(np.sqrt(0.35))
+    # All three owe more than 0.25.
+    assert run(1.76, [0.0, 1.0, 1.5])[0]
+    assert not run(1.74, [0.0, 1.0, 1.5])[0]
+    # Two of them owe more than T - 0.8, and the two weakest can carry 1.25.
+    assert run(2.06, [0.0, 0.8, np.inf])[0]
+    assert not run(2.04, [0.0, 0.8, np.inf])[0]
+
+
+@given(
+    seeds, st.integers(1, 4), st.sampled_from([0.0, 1e-9, 0.1, 0.5, 0.9, 1 - 1e-9]),
+    st.sampled_from([1e-15, 1e-9, 1e-3, 0.3, 3.0]), st.integers(1, 3),
+)  # fmt: skip
+def test_chords_of_free_features_lie_above_with_one_offset(seed, m, share, width, p):
+    """f(s) <= (kap_i s)^2 + beta from the floor to every ceiling, in exact arithmetic."""
+    rng = np.random.default_rng(seed)
+    floor = float(np.exp(rng.uniform(-3, 3)))
+    rho = share * floor
+    ceil = floor * (1.0 + width * rng.random(m) * rng.choice([0.0, 1.0], m))
+    kap, dlt, alt = np.empty(m), np.empty(m), np.empty(m)
+    betas = attack.chord_columns(rho, NONE, NONE, 0, ceil, m, p, floor, kap, dlt, alt)
+    assert betas <= 0.0
+    assert (dlt == 0.0).all()
+    beta = Fraction(betas) / p
+    rounding = Fraction(2.0**-52) * abs(beta)  # of p beta
+    for f in range(m):
+        for t in (Fraction(0), Fraction(1), Fraction(float(rng.random()))):
+            s = Fraction(floor) + t * (Fraction(float(ceil[f])) - Fraction(floor))
+            above = (Fraction(float(kap[f])) * s) ** 2 + beta + rounding
+            if betas < 0.0:
+                assert (s - Fraction(rho)) ** 2 <= above
+            else:  # a column shrunk to its ceiling: the test leaves room for the rounding of a column
+                assert (s - Fraction(rho)) ** 2 <= above + Fraction(1e-15) * s * s
+    if betas < 0.0 and share < 0.99 and width > 0.1 and ceil.max() > 1.1 * floor:
+        # Not timid: at the floor and at the highest ceiling nothing is lost.
+        for f in range(m):
+            assert kap[f] ** 2 * floor**2 + betas / p == pytest.approx((floor - rho) ** 2, abs=1e-12 * floor**2)
+
+
 def test_tightening_keeps_every_pair_that_is_worth_more():
-    closed = narrowed = cut = 0
+    closed = narrowed = cut = floors = 0
     for rng, pair in all_pairs(1, 200):
         d = len(pair.A)
         for _ in range(4):
             inc, sign, lo, hi, free, ceil = pair.node(rng)
             p, n_inc, w = pair.k - len(inc), len(inc), np.empty(d)
-            tau = 0.0
+            tau, below = 0.0, pair.below(rng)
             for _ in range(3):
                 before = hi.sum() - lo.sum() + ceil.sum()
-                shut, n_free, U = kernels.tighten(
-                    pair.A, pair.rho, pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
+                shut, n_free, U, floor = kernels.tighten(
+                    pair.A, pair.rho, pair.T, p, below, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
                 )
                 assert not shut
+                pair.check_floor(inc, floor)
+                floors += floor > pair.rho
                 free, ceil = free[:n_free].copy(), ceil[:n_free].copy()
                 pair.check_held(inc, sign, lo, hi, free, ceil, n_free)
                 narrowed += hi.sum() - lo.sum() + ceil.sum() < before
@@ -108,11 +172,11 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                 assert sum(c * Fraction(float(w[j])) for j, c in pair.c.items()) >= Fraction(tau)
                 cut += tau > 0.5
             # It is not just timid: a little above what the pair is worth, nodes close.
-            shut, _, _ = kernels.tighten(
-                pair.A, pair.rho, 1.01 * pair.T, p, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
+            shut, _, _, _ = kernels.tighten(
+                pair.A, pair.rho, 1.01 * pair.T, p, below, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
             )
             closed += shut
-    assert min(closed, narrowed, cut) > 100
+    assert min(closed, narrowed, cut, floors) > 100
 
 
 def test_the_eigenvector_of_a_slab_is_a_unit_vector():
@@ -140,14 +204,19 @@ def arrays(pair, n_inc, n_free):
 
 @pytest.mark.parametrize("strong", [False, True])
 def test_chords_close_no_pair_that_is_worth_more(strong):
-    closed = 0
+    closed = floors = 0
     for rng, pair in all_pairs(3, 150):
-        inc, _, lo, hi, free, ceil = pair.node(rng)
-        n_inc, n_free, p = len(inc), len(free), pair.k - len(inc)
+        inc, _, *node_arrays = pair.node(rng)
+        n_inc, p, below = len(inc), pair.k - len(inc), pair.below(rng)
         ulps = 4.0 * pair.k * (pair.k + 3) * 1.2e-16
         for T in (pair.T, 0.9 * pair.T, 2 * pair.T):
+            lo, hi, free, ceil = (array.copy() for array in node_arrays)
+            # Floors from fewer features give free features chords of their own.
+            shut, n_free, _, floor = kernels.propagate(pair.rho, T, p, below, lo, hi, n_inc, free, ceil, len(free))
+            assert not shut or T > pair.T
+            free, ceil, floors = free[:n_free], ceil[:n_free], floors + (floor > pair.rho and n_free > 0)
             kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
-            threshold = T - attack.chord_columns(pair.rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt)
+            threshold = T - attack.chord_columns(pair.rho, lo, hi, n_inc, ceil, n_free, p, floor, kap, dlt, alt)
             verdict, _, _ = schur(
                 pair.A, np.zeros(len(pair.A)), kap, dlt, alt, np.append(inc, free), n_inc, n_free, threshold, 0.0, p,
                 ulps * (threshold + pair.scale), S, W, fails, warm, glance, strong,
@@ -156,7 +225,7 @@ def test_chords_close_no_pair_that_is_worth_more(strong):
                 verdict = CLOSED
             check_verdict(pair, T, verdict, inc, free, p, fails)
             closed += verdict == CLOSED
-    assert closed > 50
+    assert min(closed, floors) > 50
 
 
 @pytest.mark.parametrize("at_best", [False, True])
@@ -206,7 +275,8 @@ def test_a_node_never_loses_a_better_pair():
             if g is None:
                 continue
             action, argument, n_free, distance, _, _, _, _ = node.examine(
-                node.Data(pair.A, pair.rho, pair.k, pair.scale), T, g, node.Pairs(inc, sign, lo, hi, free, ceil),
+                node.Data(pair.A, pair.rho, pair.k, pair.scale, pair.below(rng)), T, g,
+                node.Pairs(inc, sign, lo, hi, free, ceil),
                 node.Work(
                     np.zeros(d), np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)),
                     np.zeros(d, dtype=bool), np.ones((5, d)),

@@ -14,6 +14,10 @@ from noap.exact.sample_wise.kernels.cones import bound_of, reach, worth
 from noap.exact.sample_wise.kernels.game import respond
 from noap.exact.sample_wise.kernels.supports import COMPLETE, INCLUDED, list_supports, removable
 from noap.exact.sample_wise.leaf import best_direction, hold_down
+from opened import opened
+
+# Python calls kernels; the parts of them are opened for it.
+project, squared_norm, bound_of, reach, worth = map(opened, (project, squared_norm, bound_of, reach, worth))
 
 seeds = st.integers(0, 2**32 - 1)
 

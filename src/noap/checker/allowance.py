@@ -1,7 +1,9 @@
 """What a check may take: seconds and memory, and a refusal in one sentence when that is not enough."""
 
+import contextlib
 import math
 import time
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -79,6 +81,13 @@ class Allowance:
             raise OutOfAllowance(
                 f"it cannot be checked within {self.megabytes:g} megabytes; allow more with memory_limit"
             )
+
+    @contextlib.contextmanager
+    def passing(self) -> Iterator[None]:
+        """Let go at the end of what was kept within."""
+        kept = self._kept
+        yield
+        self._kept = kept
 
     def keep(self, numbers: float) -> None:
         """Note that so many numbers stay until the end."""

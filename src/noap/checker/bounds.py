@@ -5,14 +5,14 @@ import math
 import numpy as np
 
 from noap.checker.allowance import Allowance
-from noap.checker.feature_wise.check import check_gram
 from noap.checker.feature_wise.data import GramData
-from noap.checker.relaxation.check import check_relaxation
+from noap.checker.levels import NO_LEVELS, check_level, check_levels
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import moves_features, moves_samples
+from noap.proofs.levels import LevelsProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
@@ -43,7 +43,7 @@ def bound_above(
 
 def _from_gram(
     problem: Problem,
-    proof: GramProof | RelaxationProof,
+    proof: GramProof | LevelsProof | RelaxationProof,
     claimed: float,
     relative: float,
     absolute: float,
@@ -62,14 +62,10 @@ def _from_gram(
     lift = absolute * data.scale + (data.raised if exactly else 2.002 * data.raised)
     # The claim, and every level of the proof below it, raised by a margin; and by wider ones.
     raised = 1.0 + relative * np.array(_WIDER)
-    claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
-    if isinstance(proof, RelaxationProof):
-        T, reason = check_relaxation(data, problem.k, proof, allowance)
-        if reason is None and not claims[0] >= T:
-            reason = "its lines do not fall below the claim"
-        T = float(claims[0])
+    if isinstance(proof, LevelsProof):
+        T, reason = check_levels(data, problem.k, proof, claimed, raised, lift, allowance)
     else:
-        T, reason = check_gram(data, problem.k, proof, raised, lift, claims, allowance)
+        T, reason = check_level(data, problem.k, NO_LEVELS, proof, claimed, raised, lift, allowance)
     if reason:
         return math.inf, reason
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None

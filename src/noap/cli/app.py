@@ -16,6 +16,7 @@ from noap.cli.attack import attack
 from noap.cli.backends import backends
 from noap.cli.bench import bench
 from noap.cli.demo import demo
+from noap.cli.k_path import k_path
 from noap.cli.path import path
 from noap.cli.report import report
 from noap.cli.reproduce import reproduce
@@ -36,6 +37,7 @@ app.command()(demo)
 app.command()(solve)
 app.command()(verify)
 app.command()(path)
+app.command("k-path")(k_path)
 app.command()(attack)
 app.command()(report)
 app.command()(reproduce)

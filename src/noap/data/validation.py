@@ -54,6 +54,28 @@ def as_count(name: str, given: Any) -> int:
     return int(given)
 
 
+def as_share(name: str, given: Any) -> float:
+    """Return a share as a float above 0 and at most 1."""
+    try:
+        share = math.nan if isinstance(given, (bool, str)) else float(given)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 < share <= 1:
+        raise InvalidProblem(f"{name} must be a number above 0 and at most 1, got {given!r}.")
+    return share
+
+
+def as_strength(name: str, given: Any) -> float:
+    """Return a noise or a budget as a finite float of at least 0."""
+    try:
+        number = float(given)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise InvalidProblem(f"{name} must be a finite number of at least 0, got {given!r}.")
+    return number
+
+
 def as_seconds(time_limit: Any) -> float | None:
     """Return a time limit as a positive float, or None for none."""
     try:

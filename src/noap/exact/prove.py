@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
-from noap.exact.outcome import SearchOutcome
+from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
@@ -16,7 +16,7 @@ from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
 from noap.runtime.progress import SearchLine
 
-__all__ = ["SERVES", "prove", "proved_result", "require_provable"]
+__all__ = ["SERVES", "LevelPath", "level_path", "prove", "proved_result", "require_provable"]
 
 # What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
 GRAM_SERVES = ENERGY_LESS_L1
@@ -26,6 +26,20 @@ SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
 _ALL_THAT_DOUBLES_PROVE = (
     "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
 )
+
+
+class LevelPath(Protocol):
+    """Proves the same problem with 1, 2, 3, ... features one after the other, each level with those before it."""
+
+    def prove(
+        self,
+        problem: Problem,
+        controls: Controls,
+        v: FloatArray,
+        limits: Limits,
+        report: Callable[[TracePoint, int], None] | None = None,
+    ) -> SearchOutcome:
+        """Prove the next level."""
 
 
 @dataclass(frozen=True)
@@ -42,19 +56,39 @@ def require_provable(problem: Problem) -> None:
     require_served(problem.adversary, SERVES, "Method 'exact'")
 
 
-def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -> SearchOutcome:
-    """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
+def level_path(problem: Problem) -> "LevelPath | None":
+    """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
+    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero:
+        return None
+    from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
+
+    return GramLevelPath(problem)
+
+
+def prove(
+    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, path: "LevelPath | None" = None
+) -> SearchOutcome:
+    """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v.
+
+    As the next level of a `level_path`, if one is given.
+    """
     search = _search_for(problem)
     _compile(search, controls)
-    with SearchLine(controls.progress) as line:
-        return search.solve(problem, controls, v, limits, line.report)
+    with SearchLine(controls.progress, controls.label) as line:
+        return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
 
 
 def proved_result(
-    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, *, asked_gap: float | None = None
+    problem: Problem,
+    controls: Controls,
+    v: FloatArray,
+    limits: Limits,
+    *,
+    asked_gap: float | None = None,
+    path: "LevelPath | None" = None,
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
-    outcome = prove(problem, controls, v, limits)
+    outcome = prove(problem, controls, v, limits, path)
     result = Result(
         problem,
         "exact",

@@ -16,19 +16,26 @@ from noap.proofs import container
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.fingerprint import fingerprint, source_of
 from noap.proofs.known import NAMES, name_of
+from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["Certificate", "Claim", "Proof"]
 
-Proof: TypeAlias = GramProof | RelaxationProof | SampleProof
+Proof: TypeAlias = GramProof | LevelsProof | RelaxationProof | SampleProof
 _TEXTS = {
     "adversary": re.compile("|".join(NAMES)),
     "source": re.compile("samples|covariance"),
     "sha256": re.compile("[0-9a-f]{64}"),
 }
-_PROOFS: dict[str, type[Proof]] = {"gram": GramProof, "relaxation": RelaxationProof, "samples": SampleProof}
+_PROOFS: dict[str, type[GramProof | RelaxationProof | SampleProof]] = {
+    "gram": GramProof,
+    "relaxation": RelaxationProof,
+    "samples": SampleProof,
+}
+# A proof by levels has one of these for each.
+_LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation")
 # "f4 f8": either.
 _TYPES = {
     "gram": {
@@ -95,8 +102,8 @@ class Certificate:
     claim : Claim
     places, weights : arrays
         The vector's non-zero entries.
-    proof : GramProof, RelaxationProof or SampleProof
-        The tree.
+    proof : GramProof, LevelsProof, RelaxationProof or SampleProof
+        The tree, or one for every level.
 
     Examples
     --------
@@ -130,8 +137,7 @@ class Certificate:
     @property
     def nbytes(self) -> int:
         """How many bytes its arrays take."""
-        proof = sum(int(getattr(self.proof, field.name).nbytes) for field in fields(self.proof))
-        return self.places.nbytes + self.weights.nbytes + proof
+        return self.places.nbytes + self.weights.nbytes + sum(array.nbytes for array in _packed(self.proof)[1].values())
 
     def __repr__(self) -> str:
         return f"Certificate({self.claim!r}, nodes={self.nodes})"
@@ -141,29 +147,34 @@ class Certificate:
         claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
         for name in ("rho", "value", "bound"):
             claim[name] = float(claim[name]).hex()
-        kind = next(name for name, made in _PROOFS.items() if isinstance(self.proof, made))
-        arrays = {
+        kinds, proof = _packed(self.proof)
+        arrays: dict[str, np.ndarray] = {
             "v_places": self.places.astype(np.uint32),
             "v_weights": np.asarray(self.weights, dtype=np.float64),
-            **{name: getattr(self.proof, name) for name in _TYPES[kind]},
+            **proof,
         }
-        return container.pack({"claim": claim, "proof": kind}, arrays)
+        return container.pack({"claim": claim, **kinds}, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
         """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
         claim = _claim(header.get("claim"))
-        kind = header.get("proof")
-        if not isinstance(kind, str) or kind not in _PROOFS:
+        kind, trees = header.get("proof"), header.get("trees")
+        if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
+            wanted = {"ks": "u4", "bounds": "f8"}
+            wanted |= {f"{i}.{name}": code for i, tree in enumerate(trees) for name, code in _TYPES[tree].items()}
+        elif isinstance(kind, str) and kind in _PROOFS and trees is None:
+            wanted = dict(_TYPES[kind])
+        else:
             raise _unreadable("its kind of proof is unknown")
-        wanted = {"v_places": "u4", "v_weights": "f8", **_TYPES[kind]}
+        wanted |= {"v_places": "u4", "v_weights": "f8"}
         if set(arrays) != set(wanted):
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
         for name, codes in wanted.items():
             if all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
                 raise _unreadable(f"array {name!r} is of the wrong type")
-        proof = _PROOFS[kind](**{name: arrays[name] for name in _TYPES[kind]})
+        proof = _unpacked(arrays, kind) if trees is None else _unpacked_levels(arrays, trees)
         certificate = cls(claim, arrays["v_places"], arrays["v_weights"], proof)
         reason = certificate.malformed()
         if reason is not None:
@@ -205,6 +216,26 @@ class Certificate:
         """
         megabytes = as_megabytes(memory_limit)
         return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
+
+
+def _packed(proof: Proof) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """Return what the header says of a proof, and its arrays."""
+    if isinstance(proof, LevelsProof):
+        parts = [_packed(tree) for tree in proof.trees]
+        arrays = {f"{i}.{name}": array for i, (_, part) in enumerate(parts) for name, array in part.items()}
+        header = {"proof": _LEVELS, "trees": [kind["proof"] for kind, _ in parts]}
+        return header, {"ks": proof.ks, "bounds": proof.bounds, **arrays}
+    kind = next(name for name, made in _PROOFS.items() if isinstance(proof, made))
+    return {"proof": kind}, {name: getattr(proof, name) for name in _TYPES[kind]}
+
+
+def _unpacked(arrays: dict[str, np.ndarray], kind: str, prefix: str = "") -> Any:
+    return _PROOFS[kind](**{name: arrays[prefix + name] for name in _TYPES[kind]})
+
+
+def _unpacked_levels(arrays: dict[str, np.ndarray], kinds: list[str]) -> LevelsProof:
+    trees: tuple[LevelProof, ...] = tuple(_unpacked(arrays, kind, f"{i}.") for i, kind in enumerate(kinds))
+    return LevelsProof(arrays["ks"], arrays["bounds"], trees)
 
 
 def _claim(entry: Any) -> Claim:

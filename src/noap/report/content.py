@@ -41,6 +41,8 @@ class Report:
         The rows of the table.
     frames : tuple of Frame
         The positions of the slider.
+    k_path : KPath or None
+        The first component with 1 to k features, at the noise of the table; None where nothing would be proved or left.
     """
 
     title: str
@@ -53,6 +55,7 @@ class Report:
     path: noap.Path
     components: tuple[Component, ...]
     frames: tuple[Frame, ...]
+    k_path: noap.KPath | None = None
 
     def html(self) -> str:
         """Return the page: one HTML document that asks for nothing from outside."""
@@ -88,7 +91,7 @@ def build_report(
     progress: bool = False,
     title: str = "data",
 ) -> Report:
-    r"""Gather a report: the path of the first component over all noises, and a table of components at one noise.
+    r"""Gather a report: the path of the first component over all noises; at one noise its path over k, and a table.
 
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(Z + E) v\|_2^2
 
@@ -165,6 +168,11 @@ def build_report(
         random_state=random_state,
     ).fit(Z)
     unit = _FAMILIES[adversary].noise_unit(n)
+    over_k = None
+    if method == "exact" and model.robust_variance_[0] > 0:
+        problem = noap.Problem(Samples(Z, names), k=k, adversary=_FAMILIES[adversary].with_noise(float(noise), n))
+        whole = None if time_limit is None else k * time_limit
+        over_k = noap.k_path(problem, gap=gap, time_limit=whole, random_state=random_state, progress=progress)
     return Report(
         title,
         names,
@@ -176,6 +184,7 @@ def build_report(
         path,
         components_of(model, names),
         frames_of(path, Z, unit, float(noise)),
+        over_k,
     )
 
 

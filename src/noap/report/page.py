@@ -13,6 +13,7 @@ from noap._version import __version__
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
 from noap.report.numbers import down, percent_up, plain, up
+from noap.report.sizes import sizes
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
 from noap.sweep.barcode import Row
 from noap.sweep.barcode import barcode as barcode_of
@@ -55,6 +56,8 @@ def render(report: "Report") -> str:
             '<span class="track signed"><i></i></span><span class="number"></span></li>'
             for j in shown
         ),
+        "sizes": sizes(report),
+        "k_path_csv": _k_path_link(report),
         "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
         "components_csv": _link(as_csv(report.components)),
         "path_csv": _link(path_csv),
@@ -127,6 +130,13 @@ def _signed(loading: float) -> str:
 
 def _link(text: str) -> str:
     return "data:text/csv;charset=utf-8," + quote(text)
+
+
+def _k_path_link(report: "Report") -> str:
+    if report.k_path is None:
+        return ""
+    table = report.k_path.to_frame(loadings=True).drop("features").write_csv()
+    return f'\n<a download="k-path.csv" href="{_link(table)}">Download the path over k (CSV)</a>'
 
 
 def _data(report: "Report", shown: list[int]) -> str:

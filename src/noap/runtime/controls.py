@@ -35,6 +35,8 @@ class Controls:
         Seconds of wall clock, None for no limit.
     rng : numpy Generator
     progress : bool
+    label : str
+        What a line of progress begins with, where one search of several is running.
     """
 
     gap: float
@@ -43,6 +45,7 @@ class Controls:
     progress: bool
     started: float = field(default_factory=time.perf_counter)
     limit: Limit | None = None
+    label: str = ""
 
     @classmethod
     def checked(cls, gap: Any, time_limit: Any, random_state: Any, progress: Any) -> "Controls":
@@ -67,6 +70,10 @@ class Controls:
     def seconds(self) -> float:
         """Seconds since the call began."""
         return time.perf_counter() - self.started
+
+    def share(self, parts: int) -> float | None:
+        """Seconds for the first of so many parts that share the time left evenly; None without a limit."""
+        return None if self.time_limit is None else max(self.time_limit - self.seconds, 0.0) / parts
 
     def expired(self) -> bool:
         """Whether the time is up; remembers it."""

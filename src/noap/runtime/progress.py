@@ -23,7 +23,8 @@ class TracePoint:
 class SearchLine:
     """A context manager whose `report` keeps the line up to date; it does nothing unless wanted and on a terminal."""
 
-    def __init__(self, wanted: bool) -> None:
+    def __init__(self, wanted: bool, label: str = "") -> None:
+        self._label = f"{label}  " if label else ""
         self._live: Any = None
         if wanted and sys.stderr.isatty():
             from rich.console import Console
@@ -50,7 +51,8 @@ class SearchLine:
 
         self._live.update(
             Text(
-                f"{point.seconds:7.1f} s  {point.nodes:>8} nodes  value {point.value:.6g}  bound {point.bound:.6g}  "
+                f"{self._label}{point.seconds:7.1f} s  {point.nodes:>8} nodes  "
+                f"value {point.value:.6g}  bound {point.bound:.6g}  "
                 f"gap {gap(point.value, point.bound):.2%}  {features_left} features left"
             )
         )

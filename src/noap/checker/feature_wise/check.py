@@ -26,12 +26,21 @@ class _Refused(Exception):
 
 
 def check_gram(
-    data: GramData, k: int, proof: GramProof, raised: FloatArray, lift: float, claims: FloatArray, allowance: Allowance
+    data: GramData,
+    k: int,
+    below: FloatArray,
+    proof: GramProof,
+    raised: FloatArray,
+    lift: float,
+    claims: FloatArray,
+    allowance: Allowance,
 ) -> tuple[float, str | None]:
     """Return the first of the claims that the proof shows no pair to exceed and None, or inf and the reason why not.
 
     Parameters
     ----------
+    below : array of shape (k,), or empty
+        Proved bounds on the optima of 0, 1, ..., k - 1 features, in the units of `data`.
     raised : array of shape (W,)
     lift : float
         A node is proved at its level times one of these, plus this, and at no more than the claim that belongs to it.
@@ -41,7 +50,7 @@ def check_gram(
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
-    walk = _Walk(data, k, proof, raised, lift, claims, allowance)
+    walk = _Walk(data, k, below, proof, raised, lift, claims, allowance)
     try:
         with compiling((schur_test, tighten), "the checker"):
             walk.run()
@@ -57,6 +66,7 @@ class _Walk:
         self,
         data: GramData,
         k: int,
+        below: FloatArray,
         proof: GramProof,
         raised: FloatArray,
         lift: float,
@@ -72,7 +82,7 @@ class _Walk:
         self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
         self.free = np.flatnonzero(data.norms > data.r_lo)
         self.k = min(k, len(self.free))
-        self.prover = GramProver(data, self.k, proof, allowance)
+        self.prover = GramProver(data, self.k, below[: self.k].copy(), proof, allowance)
         self.each = 0
 
     def run(self) -> None:

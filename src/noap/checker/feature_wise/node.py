@@ -23,6 +23,7 @@ class GramNode:
     lo, hi : s_j = |a_j'u| lies between these
     free : features that may lie in S
     ceil : if feature j does, s_j is at most this
+    floor, n_high : at least n_high free features lie in S with s_j at least floor; 0 where nothing is known
     """
 
     inc: IntArray
@@ -31,6 +32,8 @@ class GramNode:
     hi: FloatArray
     free: IntArray
     ceil: FloatArray
+    floor: float = 0.0
+    n_high: int = 0
 
     @classmethod
     def root(cls, free: IntArray, ceil: FloatArray) -> "GramNode":

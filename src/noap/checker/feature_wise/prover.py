@@ -31,10 +31,13 @@ class NoLength(Exception):
 
 
 class GramProver:
-    """What closes the nodes of one proof; k is the number of features a support may have."""
+    """What closes the nodes of one proof; k is the number of features a support may have.
 
-    def __init__(self, data: GramData, k: int, proof: GramProof, allowance: Allowance) -> None:
-        self.data, self.k, self.proof, self.allowance = data, k, proof, allowance
+    `below` has bounds on the optima of 0, 1, ..., k - 1 features, empty where none are proved.
+    """
+
+    def __init__(self, data: GramData, k: int, below: FloatArray, proof: GramProof, allowance: Allowance) -> None:
+        self.data, self.k, self.below, self.proof, self.allowance = data, k, below, proof, allowance
         # Products with a power of two, which overflow to infinity: as good as any other number here.
         self._unit = math.ldexp(1.0, data.exponent)
         self._S = np.empty((0, 0))
@@ -104,12 +107,12 @@ class GramProver:
         sign, lo, hi = node.sign.copy(), node.lo.copy(), node.hi.copy()
         free, ceil = node.free.copy(), node.ceil.copy()
         data = self.data
-        closed, n_free = tighten(
-            data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc),
+        closed, n_free, floor, n_high = tighten(
+            data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc), self.below,
             node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()
-        return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free])
+        return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free], floor, n_high)
 
     def _tested(self, place: int, node: GramNode, T: float, shrink: bool) -> tuple[GramNode | None, bool]:
         """Run the test of the record at `place`.
@@ -144,7 +147,7 @@ class GramProver:
         g, g_eps, w_eps = response or (np.zeros(0), 0.0, 0.0)
         shown = schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k, g, g_eps, w_eps,
-            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m,
+            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, node.floor, node.n_high,
             chords, roots, nu, shrink, self._S, fails, self._scaling, self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()

@@ -39,6 +39,8 @@ class GramInstance:
     slack : what was added to the diagonal of A, which is by how much the optimum may be raised
     offset : what certainly was added to the optimum and is taken off again; 0 where that is not known
     unit : power of two by which values of the problem were divided
+    clear_cut : whether no feature that was left out is so near to rho that rounding upwards would bring it back
+    below : proved bounds on the optima of 0, 1, ..., k - 1 features; empty where there are none
     """
 
     A: FloatArray
@@ -50,6 +52,8 @@ class GramInstance:
     slack: float
     offset: float
     unit: float
+    clear_cut: bool = True
+    below: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
     def of(cls, problem: Problem) -> "GramInstance":
@@ -70,7 +74,17 @@ class GramInstance:
         rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
         if rho < _NEGLIGIBLE * math.sqrt(scale):
             rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
-        return cls(A, rho, min(problem.k, len(features)), features, norms, scale, slack, offset, unit)
+        k, clear_cut = min(problem.k, len(features)), _is_clear_cut(problem, features)
+        return cls(A, rho, k, features, norms, scale, slack, offset, unit, clear_cut)
+
+    def largest_worths(self) -> float:
+        """Return what needs no search: the k largest f(|a_j|) bound the optimum."""
+        return float(self.largest_worths_of_each()[-1])
+
+    def largest_worths_of_each(self) -> FloatArray:
+        """Return the same for 0, 1, ..., k features."""
+        worths = np.sort(np.maximum(self.norms - self.rho, 0.0) ** 2)[::-1][: self.k]
+        return np.append(0.0, np.cumsum(worths)) * (1 + 1e-13)
 
     def outward(self, value: float) -> float:
         """Return a bound in the units of the problem, with room for the rounding of the last few operations."""
@@ -97,6 +111,21 @@ def _kept_features(problem: Problem) -> BoolArray:
     norms = np.sqrt(problem.n_samples * squares) * (1 + 1e-15)
     features: BoolArray = problem.adversary.kept_features(norms) & problem.covariance.any(axis=0)
     return features
+
+
+def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
+    """Whether no feature but these is so near to rho that rounding upwards would bring it back.
+
+    The checker knows squares of norms to some ulps of the largest one.
+    """
+    if len(features) == problem.n_features:
+        return True
+    others = np.ones(problem.n_features, dtype=np.bool_)
+    others[features] = False
+    longest, rho = float(problem.column_norms.max()), float(problem.adversary.rho)
+    # Relative to the longest column, so that no square leaves the range of floats.
+    squares = (problem.column_norms[others] / longest) ** 2
+    return not (squares * (1 + 1e-9) + 1e-12 > (rho / longest) ** 2).any()
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:

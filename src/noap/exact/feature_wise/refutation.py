@@ -8,7 +8,7 @@ import numpy as np
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.kernels import node as kernels
 from noap.exact.feature_wise.kernels.semidefinite import MOST, semidefinite
-from noap.exact.feature_wise.kernels.tighten import chord
+from noap.exact.feature_wise.kernels.worth import chord
 from noap.exact.feature_wise.node import Node
 from noap.exact.feature_wise.record import GramRecord
 from noap.linalg.types import FloatArray
@@ -260,7 +260,7 @@ class Workspace:
         self.scalings = np.ones((5, m))
         self._S = np.empty((0, 0))
         self._arrays: kernels.Work | None = None
-        self.data = kernels.Data(instance.A, instance.rho, instance.k, instance.scale)
+        self.data = kernels.Data(instance.A, instance.rho, instance.k, instance.scale, instance.below)
         self.leaves = kernels.Leaves(self.leaf_features, self.leaf_tests, self.leaf_nus, self.leaf_weights)
 
     @property

@@ -11,23 +11,10 @@ from noap.problem import Problem
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit
 
-__all__ = ["is_clear_cut", "relax"]
+__all__ = ["relax"]
 
 # Half-steps from the vector that the relaxation points to.
 _ROUNDS = 30
-
-
-def is_clear_cut(problem: Problem, instance: GramInstance) -> bool:
-    """Whether no feature is so near to rho that rounding upwards would bring it back.
-
-    The checker knows squares of norms to some ulps of the largest one.
-    """
-    others = np.ones(problem.n_features, dtype=np.bool_)
-    others[instance.features] = False
-    longest, rho = float(problem.column_norms.max()), float(problem.adversary.rho)
-    # Relative to the longest column, so that no square leaves the range of floats.
-    squares = (problem.column_norms[others] / longest) ** 2
-    return not (squares * (1 + 1e-9) + 1e-12 > (rho / longest) ** 2).any()
 
 
 def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool) -> SearchOutcome:
@@ -53,9 +40,7 @@ def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool)
     _follow(instance, incumbent, relaxation.W)
     found = np.zeros(problem.n_features)
     found[instance.features] = incumbent.v
-    proof = (
-        relaxation.proof(instance.features, instance.unit) if keep_proof and is_clear_cut(problem, instance) else None
-    )
+    proof = relaxation.proof(instance.features, instance.unit) if keep_proof and instance.clear_cut else None
     return SearchOutcome(unit(found), instance.outward(relaxation.bound), len(relaxation), controls.limit, (), proof)
 
 

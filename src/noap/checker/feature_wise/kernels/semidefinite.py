@@ -6,7 +6,8 @@ diagonal of N and :math:`|P_{ij} - N_{ij}| \le t` off it, then for every v with 
 .. math:: v^\top N v \ge v^\top P v - t (|v|_1^2 - |v|^2) \ge v^\top (P - (p - 1) t I) v,
 
 so it is enough that :math:`P - (p - 1) t I` is positive definite. P is looked for with eigenvalues, in whatever
-rounding; what shows that it will do is a Cholesky factorisation, with room for all of its own.
+rounding; what shows that it will do is a Cholesky factorisation, with room for all of its own. This belongs to Step 4,
+The Schur test, of docs/exact.md.
 """
 
 import math
@@ -100,7 +101,7 @@ def _clip_level(X, m, p, t):
     return t
 
 
-@kernel
+@part
 def _factors(N, multiplier, m, p, t):
     """Whether P - (p - 1) t I has a Cholesky factor, P = N + multiplier off the diagonal, with |multiplier_ij| <= t.
 

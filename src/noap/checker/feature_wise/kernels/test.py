@@ -2,14 +2,15 @@ r"""The Schur test of a Gram proof: every support :math:`S = I + Q`, :math:`|Q| 
 
 Columns :math:`y_j` with :math:`f(s_j) \le (y_j^\top u)^2 + \beta_j` make a pair worth at most
 :math:`\sum \beta_j + \lambda_{\max}(M_{SS})`, M their Gram matrix. Whatever enters (slopes, a vector w, nu) may be
-chosen freely; A, eps, top and r_lo are as in the file beside this one, and rho <= r_hi.
+chosen freely; A, eps, top and r_lo are as in `tighten.py` beside this file, and rho <= r_hi. What is proved again is
+Step 4, The Schur test, of docs/exact.md, and in `gain` Step 5, What the attack gains at right angles, of docs/exact.md.
 """
 
 import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.worth import offset, worth_up
+from noap.checker.feature_wise.kernels.worth import chord, offset, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
@@ -30,7 +31,7 @@ _TIED = 1e-12
 _SHARE, _ENTRY, _ZERO = np.int64(20), np.int64(24), np.int64(0)
 
 
-@kernel
+@part
 def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     """Return D, at most rho times what the attack gains at right angles as nu counts it, and at least 0.
 
@@ -52,10 +53,11 @@ def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
     return max(r_lo * total * (1.0 - 4.0 * U), 0.0)
 
 
-@kernel
+@part
 def columns(
-    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, kap, dlt, alt
-):
+    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
+    kap, dlt, alt,
+):  # fmt: skip
     """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
 
     w has |w| <= 1 and g_j = a_j'w to within g_eps. A free feature may take the column alt_j a_j instead (alt_j < 0:
@@ -68,11 +70,15 @@ def columns(
             beta = offset(lo[a], hi[a], r_lo, roots[a])
             threshold -= beta
             bulk += abs(beta)
+        beta = common_chords(r_lo, floor, ceil, n_free, kap[n_inc:])
+        threshold -= n_high * beta
+        bulk += n_high * abs(beta)
         for f in range(n_free):
-            kap[n_inc + f] = shrunk(ceil[f], r_lo)
+            if beta == 0.0 or not ceil[f] >= floor:
+                kap[n_inc + f] = shrunk(ceil[f], r_lo)
             dlt[n_inc + f] = 0.0
             alt[f] = -1.0
-        return threshold - gamma(n_inc + 2) * bulk, 0.0
+        return threshold - gamma(n_inc + 4) * bulk, 0.0
     edge = r_lo * (1.0 - _TIED)
     leans = np.empty(n_inc, dtype=np.bool_)
     for a in range(n_inc):
@@ -120,6 +126,32 @@ def columns(
 
 
 @part
+def common_chords(r_lo, floor, ceil, n_free, kap):
+    """Fill kap with roots of slopes such that f(s) <= (kap_j s)^2 + beta between floor and ceil_j; returns beta <= 0.
+
+    One beta for all of them, because any of the free features may be the ones of S. Below the floor f(s) <= (kap_j s)^2
+    holds: f(s)/s^2 grows with s, and kap_j^2 is at least what it is at the floor. 0, and nothing filled, without a
+    floor. A feature that cannot reach the floor is left out.
+    """
+    highest = 0.0
+    for f in range(n_free):
+        highest = max(highest, ceil[f])
+    if not highest > floor > r_lo:
+        return 0.0
+    wanted = chord(floor, highest, r_lo)[1]
+    if not wanted < 0.0:
+        return 0.0
+    beta = wanted
+    for f in range(n_free):
+        if not ceil[f] >= floor:
+            continue
+        low, high = worth_up(floor, r_lo) - wanted, worth_up(ceil[f], r_lo) - wanted
+        kap[f] = math.sqrt(max(low / (floor * floor), high / (ceil[f] * ceil[f]))) * (1.0 + 8.0 * U)
+        beta = max(beta, offset(floor, ceil[f], r_lo, kap[f]))
+    return beta if beta < 0.0 else 0.0
+
+
+@part
 def shrunk(ceil, r_lo):
     """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
     return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
@@ -127,8 +159,8 @@ def shrunk(ceil, r_lo):
 
 @kernel
 def schur_test(
-    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu, shrink,
-    S, fails, scaling, clock,
+    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high,
+    chords, roots, nu, shrink, S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 
@@ -142,8 +174,8 @@ def schur_test(
     for f in range(n_free):
         fails[f] = True
     t, tilt = columns(
-        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, chords, roots, nu,
-        kap, dlt, alt,
+        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high,
+        chords, roots, nu, kap, dlt, alt,
     )  # fmt: skip
     if not t > 0.0:
         return NOTHING
@@ -244,7 +276,7 @@ def schur_test(
     return UNDOMINATED
 
 
-@kernel
+@part
 def product(A, g, kap, dlt, tilt, x, i, y, j):
     """Return y_x'y_y + tilt (w'y_x)(w'y_y), with |w| = 1."""
     wx, wy = kap[x] * g[i] + dlt[x], kap[y] * g[j] + dlt[y]
@@ -264,7 +296,7 @@ def eliminate(A, g, kap, dlt, tilt, inc, n_inc, b, j, t, L, column):
     return value
 
 
-@kernel
+@part
 def minors(S, m, fails):
     """Test every 2 x 2 minor; marks the features of failing ones. Returns whether none fails."""
     single = np.empty(m, dtype=np.bool_)
@@ -285,7 +317,7 @@ def minors(S, m, fails):
     return clean
 
 
-@kernel
+@part
 def dominates(S, m, p, d, clock):
     """Whether some d > 0 has S_ii d_i > the sum of the p - 1 largest |S_ij| d_j, for every i.
 

@@ -5,19 +5,21 @@ The real problem has columns :math:`a_j`; the matrix A given here satisfies :mat
 docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
 
 Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
-enter is then evaluated with an allowance for every rounding error. U is the unit roundoff.
+enter is then evaluated with an allowance for every rounding error. U is the unit roundoff. What is proved again is
+Step 1, Caps, of docs/exact.md, and in `propagate` Step 2, Propagation, of docs/exact.md.
 """
 
 import math
 
 import numpy as np
 
+from noap.checker.feature_wise.kernels.owed import owe
 from noap.checker.feature_wise.kernels.wedge import wedge_of
 from noap.checker.feature_wise.kernels.worth import worth_down, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 # Rounds of tightening; sweeps of the multipliers, for included and for free features.
 _ROUNDS = 3
@@ -27,7 +29,7 @@ _ZERO, _SWEEPS, _FREE_SWEEPS = np.int64(0), np.int64(4), np.int64(2)
 _BLUNT = 1.0 - 1e-14
 
 
-@kernel
+@part
 def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
     """Choose mu for `reach`, by coordinate descent on |c + sum mu_j b_j| - sum mu_j (low_j or high_j)."""
     r = cc
@@ -61,7 +63,7 @@ def multipliers(cc, cb, B, low, high, m, skip, sweeps, mu, q):
             break
 
 
-@kernel
+@part
 def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sweeps, cb, mu, q, z, size):
     r"""Return at least the largest direction * a_i'u over the slabs low_j <= b_j'u <= high_j and |u| <= 1.
 
@@ -103,7 +105,7 @@ def reach(A, eps, top, i, direction, inc, n_inc, coef, B, low, high, m, skip, sw
     return most if most < np.inf else np.inf  # numbers that overflowed, and NaN, say nothing
 
 
-@kernel
+@part
 def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
     """Collect the slabs: one per signed included feature, and sum wedge_a a_inc[a]'u >= tau if tau > 0."""
     m = 0
@@ -136,19 +138,26 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
 
 
 @kernel
-def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
-    """Draw what slabs and worths imply, in place. Returns (closed, n_free); less is drawn where time is up."""
+def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
+    """Draw what slabs and worths imply, in place; less is drawn where time is up.
+
+    Returns (closed, n_free, floor, n_high), as `propagate` does.
+    """
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
     B = np.empty((size, size))
     low, high, cb, mu, q = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     z, heft, wedge = np.empty(n_inc), np.empty(n_inc), np.empty(n_inc)
     which = np.empty(size, dtype=np.int64)
-    tau = 0.0
+    tau, floor, n_high = 0.0, r_lo, 0
+    if len(below) > 1:
+        closed, n_free, _, floor, n_high = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        if closed:
+            return True, n_free, r_lo, 0
     for _ in range(_ROUNDS):
         for a in range(n_inc):
             if late(clock, 40.0 * n_inc * n_inc):
-                return False, n_free
+                return False, n_free, floor, n_high
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
             skip = m  # the slab of the feature itself is left out; m stands for none
             for j in range(m):
@@ -167,7 +176,7 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
                     down = most
             if sign[a] == 0:
                 if up < lo[a] and down < lo[a]:
-                    return True, n_free
+                    return True, n_free, r_lo, 0
                 if up < lo[a]:
                     sign[a] = -1
                 elif down < lo[a]:
@@ -175,19 +184,19 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
                 else:
                     hi[a] = min(hi[a], max(up, down))
                     if lo[a] > hi[a]:
-                        return True, n_free
+                        return True, n_free, r_lo, 0
                     continue
             if sign[a] == -1:
                 up, down = down, up
             hi[a] = min(hi[a], up)
             lo[a] = max(lo[a], -down)
             if lo[a] > hi[a]:
-                return True, n_free
+                return True, n_free, r_lo, 0
         m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
         if m > 0:
             for f in range(n_free):
                 if f % 16 == 0 and late(clock, 320.0 * n_inc * n_inc):
-                    return False, n_free
+                    return False, n_free, floor, n_high
                 most = 0.0
                 for direction in (1.0, -1.0):
                     if most < ceil[f]:
@@ -197,9 +206,9 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
                         )  # fmt: skip
                         most = max(most, up)
                 ceil[f] = min(ceil[f], most)
-        closed, n_free, rest = propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, rest, floor, n_high = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free
+            return True, n_free, r_lo, 0
         signed = n_inc >= 2
         for a in range(n_inc):
             signed = signed and sign[a] != 0
@@ -208,12 +217,15 @@ def tighten(A, eps, top, r_lo, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_fre
         tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
         if tau == 0.0:
             break
-    return False, n_free
+    return False, n_free, floor, n_high
 
 
-@kernel
-def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what the ceilings imply, in place. Returns (closed, n_free, what the free features add at most)."""
+@part
+def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what the ceilings imply, and the bounds below[q] on the optima of fewer features, in place.
+
+    Returns (closed, n_free, what the free features add at most, floor, n_high): as `owe` does.
+    """
     best = np.zeros(max(p, 1))
     kept, held = 0, _ZERO
     for f in range(n_free):
@@ -230,12 +242,17 @@ def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
     for c in range(p):
         rest += best[c]
     rest *= grow
+    if p < len(below):
+        rest = min(rest, below[p])
     total = rest
     for a in range(n_inc):
         total += worth_up(hi[a], r_lo)
     total *= grow
     if total <= T:
-        return True, n_free, rest
+        return True, n_free, rest, r_lo, 0
+    if len(below) > 1:
+        closed, n_free, floor, n_high = owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, rest, floor, n_high
     for a in range(n_inc):
         # A pair worth more than T has f(s_a) > T - (the worth of all the others). The total has f(hi_a) with r_lo for
         # rho: that is taken off again, rounded down.
@@ -243,7 +260,7 @@ def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
         if spare > 0.0:
             lo[a] = max(lo[a], (r_lo + math.sqrt(spare) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U))
             if lo[a] > hi[a]:
-                return True, n_free, rest
+                return True, n_free, rest, r_lo, 0
     if p > 0:
         kept = 0
         last = best[p - 1] * (1.0 - 4.0 * U)
@@ -252,4 +269,4 @@ def propagate(r_lo, T, p, lo, hi, n_inc, free, ceil, n_free):
                 free[kept], ceil[kept] = free[f], ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, rest
+    return False, n_free, rest, r_lo, 0

@@ -1,6 +1,7 @@
 """One more slab that every pair worth more than T obeys, from the chords of the included features.
 
-A, eps, top and r_lo are as in the file `tighten.py` beside this one.
+A, eps, top and r_lo are as in the file `tighten.py` beside this one. What is proved again is Step 3, The eigenvector
+slab, of docs/exact.md.
 """
 
 import math
@@ -10,10 +11,10 @@ import numpy as np
 from noap.checker.feature_wise.kernels.worth import chord
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.rounding import U, gamma
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 
-@kernel
+@part
 def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock):
     r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
 

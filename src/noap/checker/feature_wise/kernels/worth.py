@@ -1,22 +1,23 @@
 """Bounds on what a feature is worth, f(s) = (s - rho)_+^2, and chords that lie above it as a function of s^2.
 
-``r_lo <= rho``; U is the unit roundoff.
+``r_lo <= rho``; U is the unit roundoff. The worth is that of "The problem in u" of docs/exact.md, the chords are those
+of Step 3, The eigenvector slab, of docs/exact.md.
 """
 
 import math
 
 from noap.checker.kernels.rounding import U
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import kernel, part
 
 
-@kernel
+@part
 def worth_up(s, r_lo):
     """Return at least f(s) = (s - rho)_+^2."""
     x = s - r_lo
     return x * x * (1.0 + 8.0 * U) + 1e-300 if x > 0.0 else 0.0
 
 
-@kernel
+@part
 def worth_down(s, r):
     """Return at most (s - r)_+^2."""
     x = s - r
@@ -33,7 +34,7 @@ def chord(lo, hi, r_lo):
     return root, offset(lo, hi, r_lo, root)
 
 
-@kernel
+@part
 def offset(lo, hi, r_lo, root):
     """Return beta with f(s) <= (root s)^2 + beta on [lo, hi]: f is convex in s^2, so the ends decide."""
     at_lo, at_hi = worth_up(lo, r_lo), worth_up(hi, r_lo)

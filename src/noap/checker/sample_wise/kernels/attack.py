@@ -2,7 +2,9 @@ r"""Re-proving a node of a sample-wise proof by an attack: every function errs o
 
 A node has included features I, free features F and p places: its directions have support in :math:`I \cup Q`,
 :math:`|Q| \le p`, and :math:`N(e)^2 = |e_I|^2 + |\mathrm{top}_p(e_F)|^2` is the largest :math:`|e^\top v|` there. U is
-the unit roundoff, r at most the budget. The theorems are in docs/certificate-format-sample-wise.md.
+the unit roundoff, r at most the budget. What is proved again is Section 2, The attack and its ball, of
+docs/exact-sample-wise.md, and from `violating` on Section 4, Vanilla sparse PCA of the attacked data, of
+docs/exact-sample-wise.md; the theorems are in docs/certificate-format-sample-wise.md.
 """
 
 import math
@@ -121,7 +123,7 @@ def violating(C, m, q, rows, clock):
     return best
 
 
-@kernel
+@part
 def complement(S, j, keep, m):
     """Return the Schur complement of row j of S on the m rows `keep`, as computed, exactly symmetric."""
     D = np.empty((m, m))

@@ -6,7 +6,8 @@ t_m/\tau_m \ge 0` and :math:`\sum \lambda_m = c^\top v/|c| \le 1`. The worth :ma
 \rho)_+^2` is convex and g(0) = 0, hence :math:`g(v) \le \max_m g(\tau_m p_m)`.
 
 Generators are exact: they start as unit vectors, and a cone is cut at the sum of two of its generators, halved now and
-then, which is checked to be representable. All generators of a cone lie in one orthant, so nothing cancels.
+then, which is checked to be representable. All generators of a cone lie in one orthant, so nothing cancels. What is
+proved again is Lemma 5 in Section 5, Leaves, of docs/exact-sample-wise.md.
 """
 
 import math
@@ -60,7 +61,7 @@ def centre(P, W, c):
         c[a] = x / W[a, a]
 
 
-@kernel
+@part
 def reaches(P, W, c, tau):
     """Fill tau with at least |c|/c'p_m; returns False if some c'p_m is not certainly positive."""
     k = len(P)
@@ -138,7 +139,7 @@ def widest(P):
     return first, second
 
 
-@kernel
+@part
 def cut(a, b, q):
     """Fill q with a + b, halved if its length may reach 2; returns whether q is exact."""
     square = 0.0

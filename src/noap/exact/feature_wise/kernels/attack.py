@@ -4,16 +4,18 @@ import math
 
 import numpy as np
 
-from noap.exact.feature_wise.kernels.tighten import chord, worth
+from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.heuristics.kernels.largest import ZERO, keep_name
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 
 @part
 def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     """Alternate from loadings g over the features of the node; returns the distance, fills v and g.
 
-    g holds a_i'u on entry and on return; v is a vector over all features.
+    g holds a_i'u on entry and on return; v is a vector over all features. It proves nothing: what is found may be
+    responded to in Step 4, The Schur test, of docs/exact.md, and says where to cut in Step 6, Branching, of
+    docs/exact.md.
     """
     n = A.shape[0]
     chosen, pulls = np.empty(k, dtype=np.int64), np.empty(k)
@@ -69,7 +71,7 @@ def climb(A, rho, k, inc, n_inc, free, n_free, g, steps, v):
     return best
 
 
-@kernel
+@part
 def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     r"""Bound from below what the attack gains at right angles to w.
 
@@ -79,7 +81,8 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
         D = rho [nu (T - sum_{I \ R} f(hi)) + sum_{I, R} min(a - nu a^2, b - nu b^2)],   a = lo - rho, b = hi - rho,
 
     counting a free feature as outside R if nu (ceil - rho) > 1. Returns (D, nu) for nu = 0, or for the nu that makes D
-    largest; `top` is the largest ceiling of a free feature with |a_j'w| >= rho.
+    largest; `top` is the largest ceiling of a free feature with |a_j'w| >= rho. This is Step 5, What the attack gains
+    at right angles, of docs/exact.md.
     """
     outside, floor = 0.0, 0.0
     for a in range(n_inc):
@@ -110,13 +113,14 @@ def gain(rho, T, g, inc, lo, hi, n_inc, top, at_best):
     return best * (1.0 - 1e-13), best_nu
 
 
-@kernel
+@part
 def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt):
     """Build the columns of the response attack to w: y_j = kap_j a_j + dlt_j w, and alt_j a_j for the free features.
 
     Inside R the attack takes rho off along w. Outside it takes a_j'w off entirely and spends the rest of the budget on
     shrinking what is at right angles to w. alt shrinks a_j as a whole, which is right as long as s_j <= ceil_j. Free
-    columns outside R are longer by sqrt(1 + rho nu), to pay for the last sum of `gain`.
+    columns outside R are longer by sqrt(1 + rho nu), to pay for the last sum of `gain`. These are the attacks of Step
+    4, The Schur test, of docs/exact.md.
     """
     grow = math.sqrt(1.0 + rho * nu)
     for c in range(n_inc + n_free):
@@ -142,9 +146,12 @@ def attack_columns(A, rho, g, inc, n_inc, free, ceil, n_free, nu, kap, dlt, alt)
             alt[c - n_inc] = grow * (1.0 - rho / ceil[c - n_inc])
 
 
-@kernel
+@part
 def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt):
-    """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu."""
+    """Build the columns of the response attack to w. Returns its orthogonal gain D, and nu.
+
+    Step 4, The Schur test, of docs/exact.md, with Step 5, What the attack gains at right angles, of docs/exact.md.
+    """
     top = 0.0
     for f in range(n_free):
         if abs(g[free[f]]) >= rho:
@@ -156,11 +163,13 @@ def respond(A, rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, 
     return D, nu
 
 
-@kernel
-def chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt):
+@part
+def chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt):
     """Build the columns of the chords of the included features, and of the free ones shrunk towards their ceilings.
 
-    Returns the sum of the offsets beta.
+    With a floor above rho, at least n_high free features of S lie between the floor and their ceilings, and these have
+    chords, too: of one offset beta, because any may be the ones. Their slopes are large enough for those below it.
+    Returns the sum of the offsets. These are the chords of Step 4, The Schur test, of docs/exact.md.
     """
     betas = 0.0
     for a in range(n_inc):
@@ -168,8 +177,20 @@ def chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt):
         kap[a] = math.sqrt(alpha)
         dlt[a] = 0.0
         betas += beta
+    common, at_floor = 0.0, worth(floor, rho)
+    if floor > rho:
+        highest = 0.0
+        for f in range(n_free):
+            highest = max(highest, ceil[f])
+        if highest > floor:
+            common = min(chord(floor, highest, rho)[1], 0.0)
+            betas += n_high * common
     for f in range(n_free):
-        kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
+        if common < 0.0 and ceil[f] >= floor:
+            steep = max((at_floor - common) / (floor * floor), (worth(ceil[f], rho) - common) / (ceil[f] * ceil[f]))
+            kap[n_inc + f] = math.sqrt(steep) * (1.0 + 1e-15)
+        else:
+            kap[n_inc + f] = 1.0 - rho / ceil[f] if rho > 0.0 else 1.0
         dlt[n_inc + f] = 0.0
         alt[f] = -1.0
     return betas

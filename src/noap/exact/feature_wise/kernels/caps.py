@@ -6,18 +6,18 @@ The direction u lies in the unit ball and satisfies :math:`l_j \le b_j^\top u \l
 
 because :math:`c^\top u = (c + \sum \mu_j b_j)^\top u - \sum \mu_j b_j^\top u`. Whatever mu is, the right
 side is a bound: mu is its own certificate. Coordinate descent finds a good one in closed form. Everything is done on
-inner products.
+inner products. This is Step 1, Caps, of docs/exact.md.
 """
 
 import math
 
-from noap.runtime.kernels import kernel
+from noap.runtime.kernels import part
 
 # Room for rounding: the inner products carry relative errors of a few ulps per term.
 _ULPS = 4.5e-16
 
 
-@kernel
+@part
 def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
     """Return an upper bound on c'u.
 

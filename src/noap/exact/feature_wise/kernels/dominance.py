@@ -1,13 +1,14 @@
 r"""Scaled diagonal dominance: whether every principal p x p block of a Schur complement is positive definite (p >= 3).
 
-Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 largest terms of every row.
+Some d > 0 must have :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the p - 1 largest terms of every row: part of Step 4,
+The Schur test, of docs/exact.md.
 """
 
 import math
 
 import numpy as np
 
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 # Relative room in comparisons of ratios near 1: many times the rounding of the few operations behind them.
 MARGIN = 1e-12
@@ -47,7 +48,7 @@ def fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, row):
         c += 1
 
 
-@kernel(fastmath={"reassoc", "contract"})
+@part(fastmath={"reassoc", "contract"})
 def above(x, m, tau):
     """Return how many of the first m entries exceed tau, and by how much in all."""
     count, excess = 0, 0.0
@@ -70,7 +71,7 @@ def neighbours(x, m, tau):
     return over, under
 
 
-@kernel
+@part
 def largest_sum(x, m, q, tau, steps):
     """Bound the sum of the q largest of the first m entries of x, none negative, from above; returns (bound, tau).
 
@@ -108,7 +109,7 @@ def largest_sum(x, m, q, tau, steps):
     return best, best_tau
 
 
-@kernel
+@part
 def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm, glance, stored):
     """Test scaled diagonal dominance over the p - 1 largest entries of every row (p >= 3).
 

@@ -15,7 +15,8 @@ from noap.exact.feature_wise.kernels.attack import chord_columns, climb, respond
 from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS
 from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import MOST
-from noap.exact.feature_wise.kernels.tighten import chord, eigen_slab, tighten, worth
+from noap.exact.feature_wise.kernels.tighten import eigen_slab, tighten
+from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.runtime.kernels import kernel, part
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
@@ -33,12 +34,16 @@ NOWHERE = np.int64(-1)
 
 
 class Data(NamedTuple):
-    """The instance: the Gram matrix A of its columns a_j, the budget, the size of a support, the scale of rounding."""
+    """The instance: the Gram matrix A of its columns a_j, the budget, the size of a support, the scale of rounding.
+
+    `below` has proved bounds on the optima of 0, 1, ..., k - 1 features; it is empty where there are none.
+    """
 
     A: Any
     rho: Any
     k: Any
     scale: Any
+    below: Any
 
 
 class Pairs(NamedTuple):
@@ -89,21 +94,24 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
     scalings for each test, for the dominance tests to start from and to leave behind. With `strong`, at rho = 0, the
     action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
 
-    The steps are those of docs/exact.md: 1 to 3 in `tighten` and `eigen_slab`, 4 and 5 in `schur` on the columns of
-    `chord_columns` and `respond`, 6 in what is returned.
+    First Step 1, Caps, of docs/exact.md to Step 3, The eigenvector slab, of docs/exact.md in `tighten` and
+    `eigen_slab`; then Step 4, The Schur test, of docs/exact.md in `schur`, on the columns of `chord_columns` and
+    `respond`; and what is returned is Step 6, Branching, of docs/exact.md.
 
     One function, which calls itself for the leaves: Numba makes the code of all that a kernel calls anew in each of its
     callers, and a function on top of this one would have all of it compiled twice.
     """
-    A, rho, k, scale = data
+    A, rho, k, scale, below = data
     inc, sign, lo, hi, free, ceil = pairs
     v, best_v, g, S, W, fails, scalings = work
     n, n_inc, n_free = A.shape[0], inc.shape[0], free.shape[0]
     p = k - n_inc
     w = np.empty(n)
-    tau = 0.0
+    tau, floor, n_high = 0.0, rho, 0
     for _ in range(3):
-        closed, n_free, U = tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau)
+        closed, n_free, U, floor, n_high = tighten(
+            A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau
+        )
         if closed:
             return DONE, -1, n_free, -1.0, 1, NO_TEST, 0.0, 0
         signed = n_inc >= 2
@@ -164,7 +172,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             continue  # the adversary cancels this node's own vector, or it is the incumbent again
         lean = g_best if test < 3 else g
         if test == 0:
-            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, kap, dlt, alt), 0.0
+            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt), 0.0
             room = ulps * (threshold + scale)
         else:
             D, nu = respond(A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt)
@@ -243,7 +251,10 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
 
 @part
 def interval_to_split(rho, g, inc, lo, hi, n_inc):
-    """Return the included feature whose chord loses most, -1 if there is none: which one is chosen proves nothing."""
+    """Return the included feature whose chord loses most, -1 if there is none: which one is chosen proves nothing.
+
+    Step 6, Branching, of docs/exact.md.
+    """
     split, widest = -1, 0.0
     for a in range(n_inc):
         if hi[a] - lo[a] <= 1e-8 * hi[a]:
@@ -264,7 +275,10 @@ def interval_to_split(rho, g, inc, lo, hi, n_inc):
 
 @kernel
 def rank(free, ceil, n_free, first, weight):
-    """Put free feature number `first` in front, and behind it those with the largest weights."""
+    """Put free feature number `first` in front, and behind it those with the largest weights.
+
+    Step 6, Branching, of docs/exact.md.
+    """
     for place in range(min(WAYS, n_free)):
         top = place
         if place == 0:

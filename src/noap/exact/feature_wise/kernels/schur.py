@@ -7,7 +7,8 @@ With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every
 
 on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2
 its 2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the
-p - 1 largest terms. Where that fails, and if so asked, S is left for the semidefinite test.
+p - 1 largest terms. Where that fails, and if so asked, S is left for the semidefinite test. This is Step 4, The Schur
+test, of docs/exact.md.
 """
 
 import math
@@ -23,13 +24,13 @@ from noap.exact.feature_wise.kernels.dominance import (
     dominance,
     fill_row,
 )
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 # What is left open is scaled, for the semidefinite test.
 SCALED = 3
 
 
-@kernel
+@part
 def schur(
     A,
     g,
@@ -158,7 +159,7 @@ def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
     return diagonal
 
 
-@kernel
+@part
 def pairs(S, m, room, fails):
     """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair."""
     worst, worst_ratio = -1, 0.0

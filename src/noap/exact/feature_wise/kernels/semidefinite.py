@@ -5,7 +5,8 @@ then for every v with at most p entries
 
 .. math:: v^\top N v > (p - 1) t |v|^2 - v^\top R v \ge (p - 1) t |v|^2 - t (|v|_1^2 - |v|^2) \ge 0.
 
-Dominance sees only the sizes of the entries of N; this test sees their signs. A step costs an eigendecomposition.
+Dominance sees only the sizes of the entries of N; this test sees their signs. A step costs an eigendecomposition. It
+belongs to Step 4, The Schur test, of docs/exact.md.
 """
 
 import math
@@ -73,7 +74,7 @@ def semidefinite(N, m, p, weight):
     return False
 
 
-@kernel
+@part
 def ball(Y, m, p, t):
     """Return t with sum (|Y_ij| - t)_+ = p, by Newton's method from a guess; 0 where the sum is less at 0."""
     for _ in range(30):

@@ -5,24 +5,22 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.caps import cap
+from noap.exact.feature_wise.kernels.owed import owe
+from noap.exact.feature_wise.kernels.worth import chord, worth
 from noap.heuristics.kernels.largest import keep
-from noap.runtime.kernels import kernel, part
+from noap.runtime.kernels import part
 
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
 # which it would compile the callee once more.
 SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
 
 
-@kernel
-def worth(s, rho):
-    """Return f(s) = (s - rho)_+^2."""
-    x = s - rho
-    return x * x if x > 0.0 else 0.0
-
-
 @part
 def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
-    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0."""
+    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0.
+
+    Step 1, Caps, of docs/exact.md.
+    """
     m = 0
     for a in range(n_inc):
         if sign[a] != 0 and a != skip:
@@ -48,11 +46,12 @@ def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
     return m, total
 
 
-@kernel
+@part
 def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
     """Return upper bounds on a_i'u and on -a_i'u over the slabs.
 
-    The second is left out (0) where the first is not below `enough`, unless that is negative.
+    The second is left out (0) where the first is not below `enough`, unless that is negative. Step 1, Caps, of
+    docs/exact.md.
     """
     up, down = 0.0, 0.0
     for side in range(2):
@@ -71,9 +70,17 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
     return up, down
 
 
-@kernel
-def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, bound U)."""
+@part
+def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor, n_high).
+
+    Step 1, Caps, of docs/exact.md, and then Step 2, Propagation, of docs/exact.md.
+    """
+    if len(below) > 1:
+        # Lower levels give floors to all of S before any slab is looked at.
+        closed, n_free, U, _, _ = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        if closed:
+            return True, n_free, U, rho, 0
     size = n_inc + 2
     B = np.empty((size, size))
     low = np.empty(size)
@@ -98,7 +105,7 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
         up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
         if sign[a] == 0:
             if up < lo[a] and down < lo[a]:
-                return True, n_free, 0.0
+                return True, n_free, 0.0, rho, 0
             if up < lo[a]:
                 sign[a] = -1
             elif down < lo[a]:
@@ -111,13 +118,17 @@ def tighten(A, rho, T, p, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
         hi[a] = min(hi[a], up)
         lo[a] = max(lo[a], -down)
         if lo[a] > hi[a]:
-            return True, n_free, 0.0
-    return propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free)
+            return True, n_free, 0.0, rho, 0
+    return propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
 
 
-@kernel
-def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what the ceilings alone imply. Returns (closed, n_free, U)."""
+@part
+def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
+
+    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor, n_high): if floor > rho, at least n_high
+    free features lie in S with s_j >= floor.
+    """
     kept = 0
     for f in range(n_free):
         if ceil[f] > rho:
@@ -136,16 +147,19 @@ def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
         added = 0.0
         for c in range(p):
             added += top[c]
-        U += added
+        U += min(added, below[p]) if p < len(below) else added
     U *= 1.0 + 1e-14 * (n_inc + p + 2)
     if U <= T:
-        return True, n_free, U
+        return True, n_free, U, rho, 0
+    if len(below) > 1:
+        closed, n_free, floor, n_high = owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, U, floor, n_high
     for a in range(n_inc):
         spare = T - (U - worth(hi[a], rho))
         if spare > 0.0:
             lo[a] = max(lo[a], (rho + math.sqrt(spare)) * (1.0 - 1e-14))
             if lo[a] > hi[a]:
-                return True, n_free, U
+                return True, n_free, U, rho, 0
     if p > 0:
         kept = 0
         last = top[p - 1]
@@ -155,28 +169,15 @@ def propagate(rho, T, p, lo, hi, n_inc, free, ceil, n_free):
                 ceil[kept] = ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, U
+    return False, n_free, U, rho, 0
 
 
-@kernel
-def chord(lo, hi, rho):
-    """Return alpha, beta with f(s) <= alpha s^2 + beta on [lo, hi]; f is convex in s^2."""
-    if hi * hi - lo * lo <= 1e-9 * hi * hi:
-        # On a short interval the secant is all rounding: take the slope at hi, raised to cover lo.
-        alpha = (hi - rho) / hi if hi > 0.0 else 1.0
-        beta = max(worth(hi, rho) - alpha * hi * hi, worth(lo, rho) - alpha * lo * lo)
-        return alpha, beta
-    at_lo, at_hi = worth(lo, rho), worth(hi, rho)
-    alpha = (at_hi - at_lo) / (hi * hi - lo * lo)
-    return alpha, at_lo - alpha * lo * lo
-
-
-@kernel
+@part
 def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 
     Returns tau, 0 where nothing follows; fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of
-    the largest, many times the error of the eigensolver.
+    the largest, many times the error of the eigensolver. Step 3, The eigenvector slab, of docs/exact.md.
     """
     M = np.empty((n_inc, n_inc))
     root = np.empty(n_inc)

@@ -6,7 +6,8 @@ those v only,
 
 .. math:: N(e)^2 = \|e_I\|^2 + \|\mathrm{top}_p(e_F)\|^2 \le \rho^2 .
 
-Columns are ordered: the included features first.
+Columns are ordered: the included features first. This is Section 2, The attack and its ball, of
+docs/exact-sample-wise.md.
 """
 
 import math
@@ -37,7 +38,7 @@ def largest(e, n_inc, p, top):
     return min(len(e) - n_inc, p)
 
 
-@kernel
+@part
 def squared_norm(e, n_inc, p, top):
     """N(e)^2."""
     total = 0.0
@@ -99,7 +100,7 @@ def tie_level(x, m, p, lam):
         return tau, a
 
 
-@kernel
+@part
 def project(e, n_inc, p, rho, top, order):
     """Replace e by (nearly) its Euclidean projection on the ball; inside it afterwards, exactly.
 

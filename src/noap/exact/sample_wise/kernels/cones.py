@@ -3,7 +3,7 @@ r"""Simplicial cones: the last word on one support, where duality leaves a gap.
 On the cone of unit generators p_1..p_k every unit v is :math:`\sum t_m p_m` with t >= 0. If a unit vector c has
 :math:`c^\top p_m \ge \gamma > 0` for all m, then :math:`1 \ge c^\top v \ge \gamma \sum t_m`, so :math:`\sum t_m \le
 \tau = 1/\gamma`. The value :math:`g(v) = \sum_i (|y_i^\top v| - \rho)_+^2` is convex with g(0) = 0, hence :math:`g(v)
-\le \max_m g(\tau p_m)` on the cone.
+\le \max_m g(\tau p_m)` on the cone. This is Lemma 5 in Section 5, Leaves, of docs/exact-sample-wise.md.
 """
 
 import math
@@ -21,7 +21,7 @@ FRESH = 2e-15
 BLURRED = 1e-7
 
 
-@kernel
+@part
 def worth(Y, lengths, rho, p, tau):
     """Upper bound on g(tau p) for the exact generator p: p[k] bounds the distance of p[:k] from it."""
     n, k = Y.shape
@@ -36,7 +36,7 @@ def worth(Y, lengths, rho, p, tau):
     return total
 
 
-@kernel
+@part
 def reach(P, c):
     """Return tau, rounded up, for the generators P (rows; the last column bounds their error).
 
@@ -106,7 +106,7 @@ def reach(P, c):
     return (1.0 + ULPS) / best
 
 
-@kernel
+@part
 def bound_of(Y, lengths, rho, P, c):
     """Upper bound on g over the cone."""
     tau = reach(P, c)

@@ -4,7 +4,8 @@ r"""The game between an attack and the directions it must hold down.
 
 over attacks whose rows lie in the node's ball and k-sparse unit v of the node. It is convex in E; a finite set of
 directions v_1..v_m with weights w plays against it. Both sides take small steps: w moves by exponentiated gradient, E
-by a projected gradient step on the weighted sum. Whatever comes out is feasible, and is judged elsewhere.
+by a projected gradient step on the weighted sum. Whatever comes out is feasible, and is judged elsewhere. This is
+Section 3, The game, of docs/exact-sample-wise.md.
 """
 
 import math
@@ -273,7 +274,7 @@ def pace(clock):
     return STRIDE / math.sqrt(1.0 + 0.2 * clock)
 
 
-@kernel
+@part
 def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock):
     """Take a step of both players; E, weights and energies are updated."""
     R = np.empty((Y.shape[0], m))

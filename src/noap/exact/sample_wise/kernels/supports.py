@@ -8,7 +8,7 @@ violates
 .. math:: d_j > \sum_{l} |C_{jl}| d_l \quad\text{(over the p - 1 largest terms)}
 
 for any d > 0. So only violating rows are eliminated next, each without those before it; when none is left the rest is
-closed.
+closed. This is Section 4, Vanilla sparse PCA of the attacked data, of docs/exact-sample-wise.md.
 """
 
 import math

@@ -1,0 +1,222 @@
+"""`noap k-path`: what each feature more adds, on one file."""
+
+import json as json_module
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Grid
+
+import noap
+from noap._version import __version__
+from noap.cli.budget import AdversaryName, adversary_of, noise_unit
+from noap.cli.data import read_table
+from noap.cli.options import Center, DataFile, Force, Gap, Json, Scale, Seed
+from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.data.validation import as_share
+from noap.errors import InvalidProblem
+from noap.result import Status
+
+__all__ = ["k_path"]
+
+_LARGEST = 10
+# More names than this do not fit a line; --out and --json hold all of them.
+_MOST_NAMES = 6
+
+
+def k_path(
+    file: DataFile,
+    k: Annotated[
+        int | None, typer.Option("-k", help=f"Largest number of features; {_LARGEST}, or all if there are fewer.")
+    ] = None,
+    ks: Annotated[str | None, typer.Option(metavar="LIST", help="Numbers of features, such as 1,2,5,10.")] = None,
+    share: Annotated[float, typer.Option(help="Choose the smallest k that keeps this share of the largest.")] = 0.9,
+    adversary: Annotated[AdversaryName, typer.Option(help="Who moves: every feature, every sample, nobody.")] = (
+        AdversaryName.feature
+    ),
+    noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
+    rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
+    center: Center = True,
+    scale: Scale = True,
+    gap: Gap = 1e-4,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for the whole path; every k has the best answer so far.")
+    ] = None,
+    seed: Seed = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the levels to this .csv, .parquet or .json file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw variance and steps to this .png, .svg or .pdf.")] = None,
+    certificates: Annotated[
+        Path | None, typer.Option(help="Write the proofs k1.noap, k2.noap, ... to this folder, for noap verify.")
+    ] = None,
+    force: Force = False,
+    json: Json = False,
+) -> int:
+    """Show what each feature more adds, with a proof for every k.
+
+    For example:
+
+    noap k-path data.csv -k 10 --noise 0.3
+
+    noap k-path data.csv --ks 1,2,5,10,20 --time-limit 60 --out k-path.csv --plot k-path.png
+
+    noap k-path data.parquet -k 8 --adversary none --share 0.8 --json
+    """
+    check_suffix(out, "--out", (".csv", ".parquet", ".json"))
+    check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
+    refuse_to_overwrite(out, force)
+    refuse_to_overwrite(plot, force, "--plot")
+    if certificates is not None and not certificates.is_dir():
+        raise InvalidProblem(f"--certificates {certificates} must be a folder that exists; create it first.")
+    if k is not None and ks is not None:
+        raise InvalidProblem("-k and --ks both say which k to solve; pass one of them.")
+    wanted = None if ks is None else _whole_numbers(ks)
+    as_share("--share", share)
+    table = read_table(file)
+    n, d = (int(size) for size in table.X.shape)
+    if wanted is not None:
+        k = min(max(wanted), d)
+    largest = min(_LARGEST, d) if k is None else k
+    if certificates is not None:
+        for one in wanted or range(1, largest + 1):
+            refuse_to_overwrite(_place(certificates, one), force, "--certificates")
+    problem = noap.Problem(
+        table.standardised(center, scale), k=largest, adversary=adversary_of(adversary, noise, rho, n)
+    )
+    path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=not json)
+    chosen = path.choose(share)
+    document = _document(path, table.names, noise_unit(adversary, n), share, chosen, center=center, scale=scale)
+    _write(path, document, out, plot, certificates, share)
+    if json:
+        typer.echo(document)
+    else:
+        console = Console(highlight=False)
+        _print(path, table.names, chosen, console)
+        for place in filter(None, (out, plot, certificates)):
+            console.print(f"Written to {place}.", markup=False, soft_wrap=True)
+    return 3 if any(result.limit is not None for result in path) else 0
+
+
+def _whole_numbers(given: str) -> list[int]:
+    try:
+        wanted = [int(entry) for entry in given.split(",")]
+    except ValueError:
+        wanted = []
+    if not wanted or min(wanted) < 1:
+        raise InvalidProblem(f"--ks must be whole numbers from 1 with commas between, such as 1,2,5, got {given!r}.")
+    return wanted
+
+
+def _write(
+    path: noap.KPath,
+    document: str,
+    out: Path | None,
+    plot: Path | None,
+    certificates: Path | None,
+    share: float,
+) -> None:
+    if out is not None and out.suffix.lower() == ".json":
+        write_text(out, "--out", document + "\n")
+    elif out is not None:
+        import polars as pl
+
+        frame = path.to_frame(loadings=True)
+        if out.suffix.lower() == ".csv":
+            write_file(out, "--out", frame.with_columns(pl.col("features").list.join("; ")).write_csv)
+        else:
+            write_file(out, "--out", frame.write_parquet)
+    if plot is not None:
+        write_file(plot, "--plot", lambda temporary: path.plot(share).savefig(temporary, dpi=150))
+    if certificates is not None:
+        for k, certificate in zip(path.ks.tolist(), path.certificates, strict=True):
+            if certificate is not None:
+                certificate.save(_place(certificates, k))
+
+
+def _place(folder: Path, k: int) -> Path:
+    return folder / f"k{k}.noap"
+
+
+def _print(path: noap.KPath, names: tuple[str, ...], chosen: int, console: Console) -> None:
+    grid = Grid(title=f"k = {path.ks[0]} to {path.ks[-1]} of {len(names)} features", title_justify="left")
+    for column in ("k", "robust variance", "proved bound", "gap", "adds", "keeps"):
+        grid.add_column(column, justify="right")
+    grid.add_column("features that come and go")
+    before: set[int] = set()
+    for i, result in enumerate(path):
+        support = set(path.supports[i].tolist())
+        moves = [
+            *(f"+{names[j]}" for j in sorted(support - before)),
+            *(f"-{names[j]}" for j in sorted(before - support)),
+        ]
+        more = f" and {len(moves) - _MOST_NAMES} more" if len(moves) > _MOST_NAMES else ""
+        grid.add_row(
+            str(path.ks[i]),
+            f"{result.value:.6g}",
+            f"{result.bound:.6g}",
+            f"{result.gap:.1e}",
+            f"{path.increments[i]:.4g}",
+            _percent(path.shares[i]),
+            escape(", ".join(moves[:_MOST_NAMES]) + more),
+        )
+        before = support
+    console.print(grid)
+    kept = path.shares[path.ks.tolist().index(chosen)]
+    console.print(
+        f"k = {chosen} is proved to keep {_percent(kept)} of the best that k = {path.ks[-1]} can keep; the elbow is at "
+        f"k = {path.elbow()}.",
+        soft_wrap=True,
+    )
+    optimal = sum(result.status is Status.OPTIMAL for result in path)
+    console.print(
+        f"{optimal} of {len(path)} levels proved optimal to a gap of {path[0].asked_gap:g} (rigorous).", soft_wrap=True
+    )
+
+
+def _percent(share: float) -> str:
+    """Return a proved share in percent, rounded down so that it stays true."""
+    return f"{math.floor(1000 * share) / 10:.1f} %"
+
+
+def _document(
+    path: noap.KPath, names: tuple[str, ...], unit: float, share: float, chosen: int, *, center: bool, scale: bool
+) -> str:
+    problem = path.problem
+    return json_module.dumps(
+        {
+            "noap": __version__,
+            "n_samples": problem.n_samples,
+            "n_features": problem.n_features,
+            "adversary": type(problem.adversary).__name__,
+            "rho": problem.adversary.rho,
+            "noise": problem.adversary.rho / unit,
+            "center": center,
+            "scale": scale,
+            "share": share,
+            "chosen_k": chosen,
+            "elbow": path.elbow(),
+            "levels": [_level(path, i, names) for i in range(len(path))],
+        },
+        indent=2,
+    )
+
+
+def _level(path: noap.KPath, i: int, names: tuple[str, ...]) -> dict[str, Any]:
+    result, support = path[i], path.supports[i]
+    return {
+        "k": int(path.ks[i]),
+        "robust_variance": result.value,
+        "bound": result.bound,
+        "gap": result.gap if math.isfinite(result.gap) else None,
+        "status": result.status.value,
+        "limit": None if result.limit is None else result.limit.value,
+        "increment": float(path.increments[i]),
+        "share": float(path.shares[i]),
+        "features": [names[j] for j in support],
+        "loadings": result.v[support].tolist(),
+        "nodes": result.nodes,
+        "seconds": result.seconds,
+        "messages": list(result.messages),
+    }

@@ -1,0 +1,165 @@
+"""An attempt at one number of features: race for the asked gap, a ladder of coarser gaps beside it.
+
+The first refutation goes straight for the asked gap; most problems end there. If it takes long, a ladder of coarser
+gaps runs beside it, so that whatever stops the attempt, the last finished rung is a proved bound for the whole problem.
+"""
+
+from collections.abc import Iterator
+
+from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.feature_wise.kernels.semidefinite import MOST
+from noap.exact.feature_wise.ladder import Ladder
+from noap.exact.feature_wise.meter import Meter
+from noap.exact.feature_wise.record import GramRecord
+from noap.exact.feature_wise.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
+from noap.exact.relaxation.relaxation import MOST_FEATURES, Relaxation
+
+__all__ = ["Attempt"]
+
+# Nodes that plain branching gets before the search starts again with thresholds; problems with a clear signal end
+# there. With floors from lower levels thresholds are the better choice sooner.
+_PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
+# Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
+_HEAD_START, _HEAD_START_SHARE = 400, 0.15
+TURN, TURN_WORK = 128, 1e8
+# The relaxation gets this much of the work that the trees have had: it closes what no tree does, and where it does not,
+# it costs no more than that.
+_RELAXED = 1.0
+# Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
+_PATIENCE_FOR_TREES = 512
+# How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
+_PATIENCE = 12
+
+
+class Attempt:
+    """Proves bounds on the optimum of an instance, turn by turn.
+
+    Attributes
+    ----------
+    bound : float
+        What is proved so far, and `prover` what proved it: None for the worths of single features alone.
+    work : float
+        What it took, in entries of the tests.
+    """
+
+    def __init__(self, instance: GramInstance, incumbent: Incumbent, gap: float, meter: Meter) -> None:
+        self.instance, self.incumbent, self.asked_gap, self.meter = instance, incumbent, gap, meter
+        self.prover: GramRecord | Relaxation | None = None
+        self.workspace = Workspace(instance)
+        self.root_price = PLAIN.price(len(instance.norms), instance.k)
+        self.bound = instance.largest_worths()
+        self.work = 0.0
+        self.racers: list[Refutation] = []  # for the asked gap
+        self.ladder = Ladder(self)
+
+    @property
+    def gap(self) -> float:
+        """The relative gap that is proved so far."""
+        worth = self.incumbent.worth
+        return (self.bound - self.instance.offset) / worth - 1 if worth > 0 else 1.0
+
+    @property
+    def done(self) -> bool:
+        """Whether the asked gap is proved."""
+        return self.bound <= self.incumbent.target(self.asked_gap)
+
+    def turns(self) -> Iterator[None]:
+        """Prove as much as the limits allow; pauses after every turn."""
+        plain = self.refutation(self.asked_gap, PLAIN)
+        self.racers = [plain]
+        self.advance(plain, _PLAIN_WITH_FLOORS if len(self.instance.below) else _PLAIN, _PLAIN_WORK)
+        if plain.done:
+            self.proved(plain)
+            return
+        yield
+        if self.instance.rho > 0:
+            # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
+            # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
+            self.racers = [self.refutation(self.asked_gap, LOW)]
+        relaxation = self._relaxation()
+        while not self.stopped():
+            if relaxation is not None and self._relaxed(relaxation):
+                return
+            self._join()
+            running = [one for one in self.racers if one.stack]
+            racer = min(running, key=lambda one: one.work, default=None)
+            if racer is not None:
+                self.advance(racer, TURN)
+                if racer.done:
+                    self.proved(racer)
+                    return
+                if racer is not running[-1] or not self._late():
+                    yield
+                    continue
+            if self.ladder.turn(self.racers[-1].manner, last_hope=racer is None):
+                return
+            yield
+
+    def _relaxation(self) -> Relaxation | None:
+        """Return the relaxation in the l1 norm, None where it costs too much or cannot be handed over as a proof."""
+        instance = self.instance
+        m = len(instance.norms)
+        # At rho = 0 the search with the semidefinite test has the same relaxation at every node.
+        if instance.k < 2 or m > MOST_FEATURES or (instance.rho == 0 and m <= MOST) or not instance.clear_cut:
+            return None
+        return Relaxation(instance.A, instance.rho, instance.k)
+
+    def _relaxed(self, relaxation: Relaxation) -> bool:
+        """Give the relaxation its share of the work; returns whether it proves the asked gap."""
+        share = _RELAXED * (self.work - _PATIENCE_FOR_TREES * self.root_price)
+        while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
+            relaxation.advance()
+            if relaxation.bound < self.bound:
+                self.prover, self.bound = relaxation, relaxation.bound
+            if self.done:
+                return True
+        return False
+
+    def _join(self) -> None:
+        """Let another manner race for the asked gap where it is, or may be, the better one."""
+        if len(self.racers) > 1:
+            return
+        (racer,), favourite, d, k = self.racers, self.ladder.favourite, len(self.instance.norms), self.instance.k
+        if favourite is not None and favourite != racer.manner:
+            self.racers = [self.refutation(self.asked_gap, favourite)]
+        elif self.instance.rho == 0 and d <= MOST and racer.work > _PATIENCE * THOROUGH.price(d, k):
+            # Without an attack, the dominance test is all that can be weak. The two share the work evenly, so that the
+            # worse one costs no more than the better one takes.
+            self.racers.append(self.refutation(self.asked_gap, THOROUGH))
+
+    def refutation(self, gap: float, manner: Manner) -> Refutation:
+        """Return a refutation of the gap that has not begun."""
+        record = GramRecord() if self.meter.limits.keep_proof else None
+        return Refutation(self.instance, self.incumbent, gap, self.workspace, manner, record)
+
+    def advance(self, refutation: Refutation, nodes: int, work: float = TURN_WORK) -> None:
+        """Give a refutation a turn of so many nodes, or so much work."""
+        goal = refutation.work + work
+        for _ in range(nodes):
+            if not refutation.stack or refutation.work >= goal or self.stopped():
+                break
+            worked = refutation.work
+            self.meter.nodes += refutation.advance()
+            self.work += refutation.work - worked
+        self.meter.tell(self, refutation.features_left)
+
+    @property
+    def bytes(self) -> int:
+        """The memory of the work space and of everything that was begun and may go on."""
+        return self.workspace.bytes + sum(one.bytes for one in (*self.racers, *self.ladder.rungs))
+
+    def proved(self, refutation: Refutation) -> None:
+        """Take the target of a refutation that is done as the bound, if it is the best so far."""
+        if refutation.target < self.bound:
+            # In this order: whatever interrupts between the two, the bound is one that the prover proves.
+            self.prover, self.bound = refutation.record, refutation.target
+
+    def stopped(self) -> bool:
+        """Whether a limit is reached."""
+        return self.meter.stopped()
+
+    def _late(self) -> bool:
+        limit = self.meter.controls.time_limit
+        return self.meter.nodes >= _HEAD_START or (
+            limit is not None and self.meter.controls.seconds > _HEAD_START_SHARE * limit
+        )

@@ -1,0 +1,103 @@
+"""What is proved of 0, 1, ..., k features, and what proves it: each level stands on those before it."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from noap.exact.feature_wise.attempt import Attempt
+from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.feature_wise.record import GramRecord
+from noap.exact.relaxation.relaxation import Relaxation
+from noap.linalg.types import FloatArray
+from noap.linalg.vectors import keep_top_k, soft, unit
+from noap.proofs.feature_wise import GramProof
+from noap.proofs.levels import LevelProof, LevelsProof
+
+__all__ = ["Chain"]
+
+# A start has so many candidates, and each takes so many half-steps.
+_CANDIDATES, _HALF_STEPS = 8, 12
+
+
+class Chain:
+    """Bounds on the optima of 0 to k features of one instance.
+
+    Attributes
+    ----------
+    below : array of shape (k + 1,)
+        The bounds, in the units of the instance.
+    proofs : list of (k, bound, prover, instance)
+        What proved them, in the order in which they may be checked.
+    incumbents : dict
+        The best vector of each number of features that was tried.
+    """
+
+    def __init__(self, instance: GramInstance) -> None:
+        self.instance = instance
+        self.below: FloatArray = instance.largest_worths_of_each()
+        self.proofs: list[tuple[int, float, GramRecord | Relaxation, GramInstance]] = []
+        self.incumbents: dict[int, Incumbent] = {}
+
+    def at(self, k: int) -> GramInstance:
+        """Return the instance with k features, and what is proved of fewer."""
+        return replace(self.instance, k=k, below=self.below[:k].copy() if k > 1 else np.empty(0))
+
+    def incumbent(self, k: int) -> Incumbent:
+        """Return the best vector of k features so far; at first one that half-steps reach from the neighbours'."""
+        if k not in self.incumbents:
+            self.incumbents[k] = self._started(k)
+        return self.incumbents[k]
+
+    def _started(self, k: int) -> Incumbent:
+        A, rho = self.instance.A, self.instance.rho
+        known = [np.eye(1, len(A), int(np.argmax(self.instance.norms)))[0]]
+        known += [one.v for q, one in self.incumbents.items() if q >= k]
+        if k - 1 in self.incumbents:
+            # One feature more: each of those that pull hardest.
+            before = self.incumbents[k - 1]
+            pull = np.where(before.v == 0, np.abs(before.g), -1.0)
+            for j in np.argsort(-pull, kind="stable")[:_CANDIDATES]:
+                more = before.v.copy()
+                more[j] = np.sign(before.g[j]) * max(abs(before.g[j]) - rho, 0.1 * np.abs(before.v).max())
+                known.append(more)
+        V = unit(keep_top_k(np.array(known), k))
+        best = Incumbent(replace(self.instance, k=k), V[0])
+        for _ in range(_HALF_STEPS):
+            for v in V:
+                best.offer(v)
+            pulled = V @ A
+            energy = np.sqrt(np.maximum(np.einsum("ij,ij->i", V, pulled), 0.0))
+            moved = keep_top_k(soft(pulled / np.where(energy > 0, energy, 1.0)[:, None], rho), k)
+            V = unit(moved[moved.any(axis=1)])
+            if len(V) == 0:
+                break
+        return best
+
+    def take(self, attempt: Attempt) -> bool:
+        """Take what an attempt proved, and what follows for the levels around it; returns whether anything is new."""
+        k = attempt.instance.k
+        if not attempt.bound < self.below[k]:
+            return False
+        if attempt.prover is not None:  # there is none where no proof is kept
+            self.proofs.append((k, attempt.bound, attempt.prover, attempt.instance))
+        self.below[k] = attempt.bound
+        for q in range(k + 1, len(self.below)):
+            # Leave out the weakest q - k features of a support: what stays is worth at least k/q of it.
+            self.below[q] = min(self.below[q], attempt.bound * q / k * (1.0 + 1e-14))
+        return True
+
+    def proof(self, k: int) -> GramProof | LevelsProof:
+        """Return what proves the bound on k features."""
+        if not self.proofs:
+            return GramProof.trivial(self.instance.outward(float(self.below[k])))
+        # What was proved after it, or of more features, is of no use to it.
+        last = [n for n, (q, bound, *_) in enumerate(self.proofs) if q == k and bound == self.below[k]]
+        wanted = [one for one in (self.proofs[: last[0] + 1] if last else self.proofs) if one[0] <= k]
+        trees: list[LevelProof] = []
+        for _, _, prover, instance in wanted:
+            if isinstance(prover, Relaxation):
+                trees.append(prover.proof(instance.features, instance.unit))
+            else:
+                trees.append(prover.proof(instance))
+        bounds = np.array([self.instance.outward(bound) for _, bound, *_ in wanted])
+        return LevelsProof(np.array([q for q, *_ in wanted], dtype=np.uint32), bounds, tuple(trees))

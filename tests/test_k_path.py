@@ -1,0 +1,514 @@
+"""Paths over k: every level against brute force, certified, within its limits."""
+
+import dataclasses
+import itertools
+import json
+import subprocess
+import sys
+import time
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.datasets import load_wine
+
+import noap
+from judge import exact_worth, feature_wise_best, sample_wise_optimum, vanilla_best
+from noap import methods
+from noap.errors import InvalidProblem, NoapWarning
+from noap.exact.feature_wise.refutation import Refutation
+from noap.linalg import products
+from noap.runtime import controls as clockwork
+from noap.runtime.controls import Controls
+from noap.sweep import KPath, k_entry, levels
+from noap.sweep.implied import implied_bounds
+
+
+def data(seed, n=30, d=6):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) @ (np.eye(d) + 0.4 * rng.standard_normal((d, d)))
+
+
+@pytest.fixture(scope="module")
+def wine():
+    bunch = load_wine()
+    Z = (bunch.data - bunch.data.mean(axis=0)) / bunch.data.std(axis=0)
+    return pd.DataFrame(Z, columns=bunch.feature_names)
+
+
+@pytest.fixture(scope="module")
+def wine_path(wine):
+    return noap.k_path(noap.Problem(wine, k=6, adversary=noap.FeatureWise(0.3 * np.sqrt(len(wine)))))
+
+
+def judged(problem, k):
+    """The optimum and a vector that attains it, without any code of noap; None for the vector where it is 0."""
+    S = problem.covariance if problem.X is None else problem.X.T @ problem.X / problem.n_samples
+    if problem.adversary.rho == 0:
+        return vanilla_best(S, k)
+    return feature_wise_best(problem.n_samples * S, problem.n_samples, k, problem.adversary.rho)
+
+
+def assert_right(path):
+    assert (np.diff(path.values) >= 0).all()
+    assert (path.values <= path.bounds).all()
+    for k, result in zip(path.ks, path, strict=True):
+        optimum, v = judged(path.problem, int(k))
+        assert result.problem.k == k
+        assert len(result.support) <= k
+        assert result.value <= optimum * (1 + 1e-7) + 1e-12
+        assert result.value >= optimum * (1 - 1.01e-4) - 1e-9
+        # From above the judge's vector is judge enough, in exact arithmetic.
+        assert v is None or Fraction(result.bound) >= exact_worth(result.problem, v)
+        assert v is None or Fraction(path.implied_bounds[list(path.ks).index(k)]) >= exact_worth(result.problem, v)
+        assert result.status is noap.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.4, 0.8])
+@pytest.mark.parametrize("seed", range(2))
+def test_every_level_is_the_optimum_feature_wise(seed, share):
+    X = data(seed)
+    rho = share * np.linalg.norm(X, axis=0).max()
+    path = noap.k_path(noap.Problem(X, k=6, adversary=noap.FeatureWise(rho)))
+    assert path.ks.tolist() == [1, 2, 3, 4, 5, 6]
+    assert_right(path)
+
+
+@given(
+    st.lists(st.lists(st.integers(-3, 3), min_size=4, max_size=4), min_size=2, max_size=5),
+    st.sampled_from([0.0, 0.25, 1.0, 2.5]),
+    st.booleans(),
+)
+@settings(max_examples=25)
+def test_small_integers_every_k_every_certificate(rows, rho, from_covariance):
+    X = np.array(rows, dtype=float)
+    adversary = noap.FeatureWise(rho) if rho else noap.NoAdversary()
+    if from_covariance and X.any():
+        problem = noap.Problem.from_covariance(X.T @ X / len(X), n_samples=len(X), k=4, adversary=adversary)
+    else:
+        problem = noap.Problem(X, k=4, adversary=adversary)
+    if problem.optimum_is_zero:
+        with pytest.warns(NoapWarning, match="optimum is 0 for every k"):
+            path = noap.k_path(problem)
+        assert (path.bounds == 0).all()
+        assert path.elbow() == path.choose(0.5) == 1
+        assert all(support.size == 0 for support in path.supports)
+    else:
+        path = noap.k_path(problem)
+        assert_right(path)
+    for result, certificate in zip(path, path.certificates, strict=True):
+        assert noap.verify(result.problem, certificate).ok
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.3, 1.0])
+def test_every_level_is_the_optimum_sample_wise(rho):
+    X = data(3, n=12, d=5)
+    path = noap.k_path(noap.Problem(X, k=3, adversary=noap.SampleWise(rho)), gap=1e-3)
+    optima = np.array([sample_wise_optimum(X, k, rho) for k in (1, 2, 3)])
+    assert (path.values <= optima * (1 + 1e-7)).all()
+    assert (path.bounds >= optima * (1 - 1e-9)).all()
+    assert (path.implied_bounds >= optima * (1 - 1e-9)).all()
+    assert (path.values >= optima * (1 - 1.01e-3)).all()
+    assert (np.diff(path.values) >= 0).all()
+    for result in path:
+        assert noap.verify(result.problem, result.certificate).ok
+
+
+def test_sample_wise_small_k_may_be_cancelled_where_a_larger_one_is_not():
+    X = np.ones((4, 3))
+    path = noap.k_path(noap.Problem(X, k=3, adversary=noap.SampleWise(1.0)))
+    # A sample's score is sqrt(k) at most.
+    assert path.values == pytest.approx([0.0, (2**0.5 - 1) ** 2, (3**0.5 - 1) ** 2])
+    assert path.supports[0].size == 0
+    assert path.increments == pytest.approx(np.diff([0.0, *path.values]))
+    # opt_2 <= 2 opt_1 is wrong here; the inequality that holds is tight.
+    assert implied_bounds(path.problem, path.ks, np.array([0.0, 9.0, 9.0])) == pytest.approx(path.values, abs=1e-12)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["none", "feature", "sample", "covariance", "indefinite"]))
+def test_bounds_of_one_level_hold_for_the_others(seed, kind):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((6, 4)) @ (np.eye(4) + rng.uniform(0, 1) * rng.standard_normal((4, 4)))
+    rho = float(rng.uniform(0, 0.8))
+    if kind == "sample":
+        problem = noap.Problem(X, k=3, adversary=noap.SampleWise(rho))
+        optima = [sample_wise_optimum(X, k, rho, points=400) for k in (1, 2, 3)]
+    else:
+        adversary = noap.FeatureWise(rho) if kind in ("feature", "covariance") else noap.NoAdversary()
+        S = X.T @ X / len(X)
+        if kind == "indefinite":
+            S = S - 0.6 * np.diag(S).max() * np.eye(4)
+            S += (0.1 - np.diag(S).max()) * np.eye(4)  # largest entry of the diagonal 0.1, others below
+        if kind in ("covariance", "indefinite"):
+            problem = noap.Problem.from_covariance(S, n_samples=6, k=3, adversary=adversary)
+        else:
+            problem = noap.Problem(X, k=3, adversary=adversary)
+        optima = [judged(problem, k)[0] for k in (1, 2, 3)]
+    optima = np.maximum(optima, 0.0)
+    # Some levels are proved, others hardly at all.
+    bounds = optima * rng.choice([1.0, 1.0, 1.05, 30.0], 3) + 1e-12
+    implied = implied_bounds(problem, np.array([1, 2, 3]), bounds)
+    assert (implied >= optima * (1 - 1e-9) - 1e-12).all()
+    assert (implied <= bounds).all()
+    assert (np.diff(implied) >= 0).all()
+
+
+def test_an_open_level_is_bounded_by_its_neighbours():
+    problem = noap.Problem(data(0), k=4, adversary=noap.FeatureWise(0.5))
+    implied = implied_bounds(problem, np.array([2, 3, 4]), np.array([2.0, 99.0, 2.5]))
+    assert implied == pytest.approx([2.0, 2.5, 2.5])
+    assert implied_bounds(problem, np.array([2, 3, 4]), np.array([2.0, 99.0, 99.0])) == pytest.approx([2.0, 3.0, 4.0])
+
+
+def test_levels_agree_with_single_solves(wine, wine_path):
+    for result in wine_path:
+        alone = noap.solve(result.problem)
+        assert result.value == pytest.approx(alone.value, rel=1e-4)
+        assert wine_path.at(result.problem.k) is result
+        checked = noap.verify(
+            noap.Problem(wine, k=result.problem.k, adversary=alone.problem.adversary), result.certificate
+        )
+        assert checked.ok
+        assert checked.bound == pytest.approx(result.bound, rel=1e-8)
+
+
+def test_the_covariance_is_computed_once(monkeypatch):
+    counted, gram = [], products.gram
+    monkeypatch.setattr(products, "gram", lambda X: counted.append(1) or gram(X))
+    noap.k_path(noap.Problem(data(1, d=9), k=6, adversary=noap.FeatureWise(0.5)))
+    assert len(counted) == 1
+
+
+def test_a_level_starts_from_the_one_below(monkeypatch):
+    X = data(2, d=12)
+    whole = noap.k_path(noap.Problem(X, k=5, adversary=noap.FeatureWise(0.5)))
+
+    def poor(problem, *_):
+        v = np.zeros(problem.n_features)
+        v[np.argmax(problem.column_norms)] = 1.0
+        return v
+
+    monkeypatch.setattr(methods, "_ascended", poor)
+    path = noap.k_path(noap.Problem(X, k=5, adversary=noap.FeatureWise(0.5)), node_limit=1)
+    assert path.values == pytest.approx(whole.values, rel=0.05)
+    assert path.values[-1] > 1.5 * path.values[0]
+
+
+def test_values_never_fall_whatever_the_engine_finds(monkeypatch):
+    problem, found = noap.Problem(data(2), k=4, adversary=noap.FeatureWise(0.5)), {}
+
+    def forgetful(problem, ks, *_):
+        for k in ks:
+            result = noap.solve(problem.with_sparsity(k))
+            if k == 3:
+                weak = np.eye(problem.n_features)[np.argmin(problem.column_norms)]
+                result = dataclasses.replace(result, v=weak)
+            found[k] = result
+            yield k, result
+
+    monkeypatch.setattr(k_entry, "solved_levels", forgetful)
+    path = noap.k_path(problem)
+    assert found[3].value < found[2].value
+    assert path.values[2] == path.values[1]
+    assert path.bounds[2] == found[3].bound
+    assert noap.verify(path[2].problem, path[2].certificate).ok
+
+
+def test_given_ks_are_sorted_and_cut_at_the_features():
+    problem = noap.Problem(data(4), k=2, adversary=noap.NoAdversary())
+    path = noap.k_path(problem, np.array([4, 2, 2]))
+    assert path.ks.tolist() == [2, 4]
+    assert_right(path)
+    with pytest.warns(NoapWarning, match="ks goes up to 500, beyond the number of features; it was cut at 6"):
+        cut = noap.k_path(problem, [5, 7, 500])
+    assert cut.ks.tolist() == [5, 6]
+    assert noap.k_path(problem).ks.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"problem": np.eye(3)}, "problem must be a noap.Problem"),
+        ({"ks": []}, "ks must be a list of integers"),
+        ({"ks": [0, 1]}, "ks must be a list of integers of at least 1"),
+        ({"ks": [1.5]}, "ks must be a list of integers"),
+        ({"ks": [True]}, "ks must be a list of integers"),
+        ({"ks": 3}, "ks must be a list of integers"),
+        ({"gap": -1.0}, "gap must be"),
+        ({"time_limit": 0}, "time_limit must be"),
+        ({"random_state": "x"}, "random_state must be"),
+        ({"node_limit": 0}, "node_limit must be a positive integer"),
+        ({"keep": 3}, "keep is not an option of method 'exact'"),
+    ],
+)
+def test_what_cannot_be_used_is_named_before_anything_is_solved(arguments, sentence, monkeypatch):
+    monkeypatch.setattr(levels, "run_exact", None)
+    problem = noap.Problem(data(0), k=2, adversary=noap.FeatureWise(0.5))
+    with pytest.raises(InvalidProblem, match=sentence):
+        noap.k_path(**({"problem": problem} | arguments))
+
+
+def test_the_same_call_gives_the_same_path():
+    problem = noap.Problem(data(3, d=9), k=4, adversary=noap.FeatureWise(0.5))
+    first, second = (noap.k_path(problem, random_state=np.random.default_rng(7)) for _ in range(2))
+    assert (first.vectors == second.vectors).all()
+    assert (first.bounds == second.bounds).all()
+    # No seed is the seed 0: ascent draws the same starts every time.
+    drawn = []
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(levels, "run_exact", lambda *given: drawn.append(given[1].rng.random()) or first[0])
+        noap.k_path(problem, [1])
+        noap.k_path(problem, [1], random_state=0)
+    assert drawn == [np.random.default_rng(0).random()] * 2
+
+
+@pytest.mark.parametrize("adversary", [noap.NoAdversary(), noap.FeatureWise(1.0), noap.SampleWise(0.4)])
+def test_without_time_every_level_has_a_bound_that_holds(adversary):
+    problem = noap.Problem(data(8, d=20), k=5, adversary=adversary)
+    path = noap.k_path(problem, time_limit=1e-9)
+    assert path.ks.tolist() == [1, 2, 3, 4, 5]
+    assert (np.diff(path.values) >= 0).all()
+    better = [noap.solve(result.problem, "ascent").value for result in path]
+    assert np.isfinite(path.bounds).all()
+    assert (path.bounds >= np.array(better) * (1 - 1e-12)).all()
+    assert path[-1].limit is noap.Limit.TIME
+    for result in path:
+        assert noap.verify(result.problem, result.certificate).ok
+    if path.shares[-1] < 0.999:
+        with pytest.warns(NoapWarning, match="No k is proved to keep a share of 0.999 of the optimum at k = 5"):
+            assert path.choose(0.999) == 5
+
+
+def timed(monkeypatch, needs):
+    """Replace the search by one that takes so many seconds at each k, by a clock of its own.
+
+    Returns what it was given: k and seconds, in whole tenths.
+    """
+    clock, given = SimpleNamespace(now=time.perf_counter()), []
+    clock.perf_counter = lambda: clock.now
+    monkeypatch.setattr(clockwork, "time", clock)
+    # What the default has read is the real clock.
+    monkeypatch.setattr(levels, "Controls", lambda *fields: Controls(*fields, started=clock.now))
+
+    def pretend(problem, own, limits, start=None, path=None):
+        given.append((problem.k, round(own.time_limit, 1)))
+        spent = min(needs[problem.k], own.time_limit)
+        clock.now += spent
+        finished = spent == needs[problem.k]
+        v = np.eye(problem.n_features)[0]
+        value = problem.value(v)
+        limit = None if finished else noap.Limit.TIME
+        bound = value if finished else 2 * value + 1 / own.time_limit
+        return noap.Result(problem, "exact", v, bound=bound, bound_proof="rigorous", limit=limit, seconds=spent)
+
+    monkeypatch.setattr(levels, "run_exact", pretend)
+    monkeypatch.setattr(levels, "improved", lambda problem, starts: starts[0])
+    return given
+
+
+def timed_problem():
+    return noap.Problem(np.diag([3.0, 2.0, 1.0, 1.0]), k=4, adversary=noap.NoAdversary())
+
+
+def test_the_time_is_shared_and_what_is_not_used_carries_over(monkeypatch):
+    given = timed(monkeypatch, {1: 0.0, 2: 1e9, 3: 10.0, 4: 1e9})
+    path = noap.k_path(timed_problem(), time_limit=120.0)
+    # 120 s for four levels; 120 for three; 80 for two; 70 for the last, and then nothing is left to try again.
+    assert given == [(1, 30.0), (2, 40.0), (3, 40.0), (4, 70.0)]
+    assert [result.limit is None for result in path] == [True, False, True, False]
+
+
+def test_open_levels_are_tried_again_with_what_is_left(monkeypatch):
+    given = timed(monkeypatch, {1: 0.0, 2: 90.0, 3: 0.0, 4: 1.0})
+    path = noap.k_path(timed_problem(), time_limit=150.0)
+    assert given == [(1, 37.5), (2, 50.0), (3, 50.0), (4, 100.0)]
+    assert path[1].limit is noap.Limit.TIME  # 99 s are less than twice the 50 it had
+    given = timed(monkeypatch, {1: 45.0, 2: 0.0, 3: 0.0, 4: 0.0})
+    path = noap.k_path(timed_problem(), time_limit=64.0)
+    assert given == [(1, 16.0), (2, 16.0), (3, 24.0), (4, 48.0), (1, 48.0)]
+    assert path[0].status is noap.Status.OPTIMAL
+    assert path[0].seconds == pytest.approx(16.0 + 45.0, abs=0.1)
+    given = timed(monkeypatch, {1: 1e9, 2: 0.0, 3: 0.0, 4: 0.0})
+    path = noap.k_path(timed_problem(), time_limit=100.0)
+    assert given[4:] == [(1, 75.0)]
+    # The lower of the two bounds is kept.
+    assert path[0].bound == pytest.approx(2 * path[0].value + 1 / 75, rel=1e-5)
+
+
+def test_ctrl_c_in_a_search_keeps_the_levels_so_far_and_their_bounds(monkeypatch):
+    problem = noap.Problem(data(9, d=20), k=6, adversary=noap.FeatureWise(1.0))
+    whole = noap.k_path(problem)
+    advance, calls = Refutation.advance, itertools.count()
+
+    def interrupted(self):
+        if self.instance.k == 4 and next(calls) == 1:
+            raise KeyboardInterrupt
+        return advance(self)
+
+    monkeypatch.setattr(Refutation, "advance", interrupted)
+    with pytest.warns(NoapWarning, match="Interrupted: the path holds the 4 levels up to k = 4"):
+        path = noap.k_path(problem)
+    assert path.ks.tolist() == [1, 2, 3, 4]
+    assert path[3].limit is noap.Limit.INTERRUPTED
+    assert (path.bounds >= whole.values[:4] * (1 - 1e-12)).all()
+    assert noap.verify(path[3].problem, path[3].certificate).ok
+
+
+def test_ctrl_c_between_searches(monkeypatch):
+    problem, solved = noap.Problem(data(9), k=5, adversary=noap.FeatureWise(0.5)), levels.run_exact
+
+    def interrupted(level, *arguments):
+        if level.k == 3:
+            raise KeyboardInterrupt
+        return solved(level, *arguments)
+
+    monkeypatch.setattr(levels, "run_exact", interrupted)
+    with pytest.warns(NoapWarning, match="the 2 levels up to k = 2"):
+        assert noap.k_path(problem).ks.tolist() == [1, 2]
+    with pytest.raises(KeyboardInterrupt):
+        noap.k_path(problem, [3, 4])
+
+
+def by_hand(values, bounds=None):
+    """A path with these values: of feature k alone, on a diagonal covariance."""
+    problem = noap.Problem.from_covariance(np.diag(values), n_samples=1, k=len(values), adversary=noap.NoAdversary())
+    unit = np.eye(len(values))
+    return KPath(
+        tuple(
+            noap.Result(problem.with_sparsity(i + 1), "by hand", unit[i], bound=bound, bound_proof="rigorous")
+            for i, bound in enumerate(bounds or values)
+        )
+    )
+
+
+def test_the_chosen_k_is_proved_to_keep_its_share():
+    path = by_hand([4.0, 7.0, 9.0, 10.0])
+    assert path.shares == pytest.approx([0.4, 0.7, 0.9, 1.0])
+    assert [path.choose(share) for share in (0.1, 0.399, 0.41, 0.899, 0.91, 1.0)] == [1, 1, 2, 3, 4, 4]
+    # An open last level: 9 is no longer known to be 90 % of it.
+    opened = by_hand([4.0, 7.0, 9.0, 10.0], [4.0, 7.0, 9.0, 11.0])
+    assert opened.choose(0.8) == 3
+    assert opened.choose(0.9) == 4
+    with pytest.warns(NoapWarning, match="that level has a gap of 10.00%"):
+        assert opened.choose(0.95) == 4
+    for share in (0.0, 1.1, "much", None, np.nan, True):
+        with pytest.raises(InvalidProblem, match="share must be a number above 0"):
+            path.choose(share)
+
+
+def test_the_elbow_is_where_the_curve_stands_highest_above_its_chord():
+    assert by_hand([4.0, 8.0, 9.0, 10.0]).elbow() == 2
+    assert by_hand([1.0, 2.0, 3.0, 4.0]).elbow() == 4  # every feature pays the same
+    assert by_hand([1.0, 2.0, 4.0, 8.0]).elbow() == 4  # each pays more than the last
+    assert by_hand([3.0, 5.0, 7.0, 8.0]).elbow() == 1  # three are as high; the fewest
+    assert by_hand([5.0]).elbow() == by_hand([5.0]).choose() == 1
+
+
+def test_a_path_is_a_sequence_of_results(wine, wine_path):
+    assert len(wine_path) == 6
+    assert wine_path[0] is wine_path.results[0]
+    assert wine_path[-1].problem.k == 6
+    assert wine_path[1:3] == wine_path.results[1:3]
+    assert [result.value for result in wine_path] == wine_path.values.tolist()
+    assert repr(wine_path).startswith("KPath(k from 1 to 6, 6 levels, 6 of them optimal, value from 0.49 to 1.49")
+    assert wine_path.increments.sum() == pytest.approx(wine_path.values[-1])
+    assert wine_path.certificates[2].claim.k == 3
+    with pytest.raises(InvalidProblem, match="k must be one of those of the path, 1 to 6, got 7"):
+        wine_path.at(7)
+    with pytest.raises(ValueError, match="read-only"):
+        wine_path.values[0] = 1.0
+
+
+def test_names_are_kept_and_the_table_holds_the_path(wine, wine_path):
+    assert wine_path.feature_names == tuple(wine.columns)
+    table = wine_path.to_frame(loadings=True)
+    assert table["k"].to_list() == [1, 2, 3, 4, 5, 6]
+    assert table["features"].to_list()[2] == [wine.columns[j] for j in wine_path.supports[2]]
+    assert table["value"].to_numpy() == pytest.approx(wine_path.values)
+    assert table["increment"].to_numpy() == pytest.approx(wine_path.increments)
+    assert table["share"].to_numpy() == pytest.approx(wine_path.shares)
+    assert table["status"].to_list() == ["optimal"] * 6
+    assert table["loading hue"].to_numpy() == pytest.approx(wine_path.vectors[:, list(wine.columns).index("hue")])
+    unnamed = noap.k_path(noap.Problem(wine.to_numpy(), k=2, adversary=noap.NoAdversary()))
+    assert unnamed.to_frame()["features"].to_list()[0][0].isdigit()
+    # On standardised data every feature alone is worth the same: the first one is named, and the tie is told.
+    assert wine_path.supports[0].tolist() == [0]
+    assert "Feature 0 ties with 1, 2" in " ".join(wine_path[0].messages)
+
+
+def test_plot_draws_values_bars_and_the_choice(wine_path, tmp_path):
+    figure = wine_path.plot()
+    variance, steps = figure.axes
+    assert variance.lines[0].get_ydata() == pytest.approx(wine_path.values)
+    assert [bar.get_height() for bar in steps.patches] == pytest.approx(wine_path.increments)
+    assert f"k = {wine_path.elbow()}: elbow" in variance.get_legend_handles_labels()[1]
+    chosen = wine_path.plot(share=0.9).axes[0].get_legend_handles_labels()[1]
+    assert any(label.startswith(f"k = {wine_path.choose(0.9)}: proved to keep 9") for label in chosen)
+    figure.savefig(tmp_path / "k-path.png")
+    open_ended = by_hand([4.0, 7.0, 9.0], [4.0, 8.0, 12.0]).plot(share=0.9)  # no warning: the label says 75 %
+    assert "k = 3: proved to keep 75 %" in open_ended.axes[0].get_legend_handles_labels()[1]
+    open_ended.savefig(tmp_path / "open.svg")
+
+
+def command(*arguments):
+    line = [sys.executable, "-c", "from noap.cli import main; main()", "k-path", *map(str, arguments)]
+    return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+def test_the_command_line(wine, tmp_path):
+    wine.to_csv(tmp_path / "wine.csv", index=False)
+    (tmp_path / "proofs").mkdir()
+    out, plot = tmp_path / "k.csv", tmp_path / "k.png"
+    places = ("--out", out, "--plot", plot, "--certificates", tmp_path / "proofs")
+    shown = command(tmp_path / "wine.csv", "-k", 4, "--noise", 0.3, *places)
+    assert shown.returncode == 0, shown.stderr
+    assert "k = 1 to 4 of 13 features" in shown.stdout
+    assert "4 of 4 levels proved optimal" in shown.stdout
+    assert "is proved to keep" in shown.stdout
+    table = pl.read_csv(out)
+    assert table["k"].to_list() == [1, 2, 3, 4]
+    assert table["features"][1].split("; ") == ["total_phenols", "flavanoids"]
+    assert plot.read_bytes()[:4] == b"\x89PNG"
+    problem = noap.Problem(wine, k=3, adversary=noap.FeatureWise(0.3 * np.sqrt(len(wine))))
+    assert noap.Certificate.load(tmp_path / "proofs" / "k3.noap").claim.k == problem.k
+    again = command(tmp_path / "wine.csv", "-k", 4, "--certificates", tmp_path / "proofs")
+    assert again.returncode == 2
+    assert "k1.noap exists" in again.stderr
+    spoken = command(tmp_path / "wine.csv", "--ks", "3,1", "--adversary", "none", "--share", 0.5, "--json")
+    document = json.loads(spoken.stdout)
+    assert [level["k"] for level in document["levels"]] == [1, 3]
+    assert document["chosen_k"] == 3
+    assert document["levels"][0]["status"] == "optimal"
+    assert document["levels"][1]["increment"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("-k", 2, "--ks", "1,2"), "-k and --ks both say which k to solve"),
+        (("--ks", "1,two"), "--ks must be whole numbers"),
+        (("--ks", "0,2"), "--ks must be whole numbers from 1"),
+        (("-k", 9), "k must be at most the number of features, 3"),
+        (("--share", 0), "--share must be a number above 0"),
+        (("--certificates", "nowhere"), "--certificates nowhere must be a folder that exists"),
+        (("--out", "k.txt"), "must end in .csv, .parquet or .json"),
+    ],
+)
+def test_bad_usage_is_one_line_and_code_2(arguments, sentence, tmp_path):
+    np.save(tmp_path / "x.npy", data(0, n=8, d=3))
+    shown = command(tmp_path / "x.npy", *arguments)
+    assert shown.returncode == 2
+    assert sentence in shown.stderr
+    assert len(shown.stderr.strip().splitlines()) == 1
+
+
+def test_a_limit_that_stopped_it_is_code_3(tmp_path):
+    np.save(tmp_path / "x.npy", data(8, d=20))
+    shown = command(tmp_path / "x.npy", "-k", 5, "--noise", 0.2, "--time-limit", "1e-9", "--json")
+    assert shown.returncode == 3
+    assert {level["limit"] for level in json.loads(shown.stdout)["levels"]} >= {"time"}
