@@ -97,6 +97,7 @@ class Version:
         )
 
     def solve(self, place: str, k: int, noise: float, gap: float, limit: float) -> list[Any]:
+        """Return what the worker says of one problem."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         self.process.stdin.write(json.dumps([place, k, noise, gap, limit]) + "\n")
@@ -143,9 +144,10 @@ def summary(section: str, rows: list[dict[str, str]], limit: float) -> str:
         closed = [row for row in rows if row[f"status {name}"] == "optimal"]
         seconds = np.array([float(row[f"seconds {name}"]) for row in rows])
         nodes = np.array([float(row[f"nodes {name}"]) for row in closed])
+        accepted = sum(row[f"verified {name}"] == "True" for row in rows)
         table.append([
             name, share(len(closed), len(rows)), f"{np.median(seconds):.3f}", f"{seconds.sum():.0f}",
-            f"{np.median(nodes):g}" if len(nodes) else "", share(sum(row[f"verified {name}"] == "True" for row in rows), len(rows)),
+            f"{np.median(nodes):g}" if len(nodes) else "", share(accepted, len(rows)),
         ])  # fmt: skip
     text += markdown(
         [
@@ -153,7 +155,7 @@ def summary(section: str, rows: list[dict[str, str]], limit: float) -> str:
             "closed",
             "seconds, median",
             "seconds, all",
-            "nodes of the closed, median",
+            "nodes of closed, median",
             "certificates accepted",
         ],
         table,

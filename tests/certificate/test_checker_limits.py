@@ -115,8 +115,8 @@ def kernels():
     yield "Schur test", lambda clock: (
         test_kernels.schur_test(
             data.A, data.eps, data.top, data.r_lo, data.r_hi, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
-            free, ceil, 4, 0.0, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_), np.ones(6),
-            clock,
+            free, ceil, 4, 0.0, 0, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_),
+            np.ones(6), clock,
         ) != test_kernels.NOTHING
     )  # fmt: skip
 

@@ -129,11 +129,11 @@ class Pair:
         for j in set(self.S) - set(inc.tolist()):
             assert self.s(j) <= Fraction(float(left[j]))
 
-    def check_floor(self, inc, floor):
-        """A floor above rho says that S has all of its k features, and where those of them that are free are."""
+    def check_floor(self, inc, floor, n_high):
+        """A floor above rho says that at least so many of the free features of S are above it."""
         if floor > self.rho:
-            assert len(self.S) == self.k
-            assert all(self.s(j) >= Fraction(float(floor)) for j in set(self.S) - set(inc.tolist()))
+            assert n_high >= 1
+            assert sum(self.s(j) >= Fraction(float(floor)) for j in set(self.S) - set(inc.tolist())) >= n_high
 
     def lean(self, rng):
         """Loadings a_j'w of the direction w of a k-sparse vector that need not lie in the node, as the search has them.
