@@ -111,9 +111,9 @@ def sentence(name: str, on: dict[str, float], off: dict[str, float], full: float
     if over > 0.0:
         said += f"What is too much is {over / compiling:.0%} of the {compiling:.1f} s of compiling. "
     return (
-        f"{said}Numba's own passes take {python:.1f} s: they are Python, go over each kernel once, and shrink only "
-        f"with its lines. LLVM takes {on['llvm']:.1f} s, and goes over a part again in every kernel that reaches it. "
-        f"Without its optimiser LLVM takes {off['llvm']:.1f} s and everything {plain:.1f} s, "
+        f"{said}Numba's own passes take {python:.1f} s: they are Python, go over a kernel once, and shrink only with "
+        f"its lines. LLVM takes {on['llvm']:.1f} s, and goes over a part again in each kernel that reaches it. Without "
+        f"its optimiser LLVM takes {off['llvm']:.1f} s and everything {plain:.1f} s, "
         f"{'enough' if plain <= ASKED[name] else 'still too much'}, and kernels that are slower ever after. "
         f"Kernels that come compiled would leave what a full cache leaves: {full:.1f} s."
     )
@@ -131,8 +131,8 @@ def where_they_go(full: dict[str, float]) -> str:
     rows: list[list[object]] = [[STAGES[stage], *(round(one[stage], 1) for one in found)] for stage in STAGES]
     rows.append(["all", *(round(sum(one.values()), 1) for one in found)])
     about = (
-        "CPU seconds from an empty cache, in runs of their own, timed by Numba's events; the optimiser is LLVM's, "
-        "which `NUMBA_OPT=0` turns off."
+        "CPU seconds from an empty cache, in runs of their own, by Numba's events; the optimiser is LLVM's, which "
+        "`NUMBA_OPT=0` turns off."
     )
     return "\n\n".join(["\n## Where the seconds go", about, markdown(columns, rows).rstrip(), *sentences]) + "\n"
 
