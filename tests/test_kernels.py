@@ -18,7 +18,7 @@ import collections, json, warnings
 import numpy as np
 from numba.core import dispatcher, event
 warnings.simplefilter("ignore")
-import noap, noap.exact.feature_wise.search
+import noap, noap.exact.feature_wise.attempt
 from noap.exact.sample_wise import cones, portions, tree
 
 counts = collections.defaultdict(list)
@@ -47,7 +47,7 @@ for k, rho in ((4, 1.0), (3, 2.0), (2, 1.0), (1, 1.0)):
 solved(noise, 4, noap.FeatureWise(1.0), node_limit=200)
 stages["feature-wise"] = sorted(counts)
 # The semidefinite test joins as soon as plain branching has had its turn.
-noap.exact.feature_wise.search._PATIENCE = 0.0
+noap.exact.feature_wise.attempt._PATIENCE = 0.0
 solved(rng.standard_normal((80, 40)), 14, noap.NoAdversary(), node_limit=800)
 stages["vanilla"] = sorted(counts)
 for d, k, rho in ((8, 3, 0.5), (8, 4, 1.5), (3, 3, 0.5)):

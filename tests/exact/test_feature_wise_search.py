@@ -46,7 +46,7 @@ def test_thresholds_agree_with_brute_force(shape, seed, monkeypatch):
     # Small problems end before thresholds are used; here they are used from the first node, and the ladder as well,
     # with the first rung to decide between the cuts.
     for name, value in {"_PLAIN": 0, "_HEAD_START": 0, "TURN": 2}.items():
-        monkeypatch.setattr(f"noap.exact.feature_wise.search.{name}", value)
+        monkeypatch.setattr(f"noap.exact.feature_wise.attempt.{name}", value)
     for name, value in {"_TURN": 3, "_TURN_FAR": 3, "_TELLING": 0}.items():
         monkeypatch.setattr(f"noap.exact.feature_wise.ladder.{name}", value)
     if seed % 2:
@@ -87,7 +87,7 @@ def test_vanilla_agrees_with_brute_force(shape, seed):
 def test_the_semidefinite_search_agrees_with_brute_force(shape, seed, monkeypatch):
     # Small problems end before it starts; here it starts at once.
     for name, value in {"_PLAIN": 0, "_HEAD_START": 0, "TURN": 4, "_PATIENCE": 0}.items():
-        monkeypatch.setattr(f"noap.exact.feature_wise.search.{name}", value)
+        monkeypatch.setattr(f"noap.exact.feature_wise.attempt.{name}", value)
     test_vanilla_agrees_with_brute_force(shape, seed)
 
 
@@ -96,7 +96,7 @@ def test_the_semidefinite_search_closes_noise_that_dominance_does_not(monkeypatc
     result = noap.solve(problem, certificate=True)
     assert result.status is Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
-    monkeypatch.setattr("noap.exact.feature_wise.search.MOST", 0)
+    monkeypatch.setattr("noap.exact.feature_wise.attempt.MOST", 0)
     assert noap.solve(problem, node_limit=2 * result.nodes).status is not Status.OPTIMAL
 
 
@@ -141,7 +141,7 @@ def test_interrupts_keep_the_bound_valid(monkeypatch):
 
 
 def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it(monkeypatch):
-    monkeypatch.setattr("noap.exact.feature_wise.search._RELAXED", -1.0)  # the relaxation would close the problem
+    monkeypatch.setattr("noap.exact.feature_wise.attempt._RELAXED", -1.0)  # the relaxation would close the problem
     problem = noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0))
     result = noap.solve(problem, node_limit=6000)
     assert result.limit is Limit.NODES
