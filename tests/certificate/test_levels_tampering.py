@@ -306,6 +306,15 @@ def test_a_single_tree_with_a_list_of_trees_is_not_read(chain):
             Certificate.from_bytes(header("trees", trees)(single.to_bytes()))
 
 
+def test_bounds_beyond_all_numbers_say_nothing():
+    """On data of small units a level's bound leaves the range of floats when it is scaled."""
+    tiny = Chain(1e-3 * np.random.default_rng(3).standard_normal((12, 7)), 4, 1e-3)
+    c = tiny.certificate
+    for number in range(len(c.proof.ks)):
+        for bound in (1e308, math.nextafter(math.inf, 0), 1e200, 1.0):
+            tiny.judge(levels(c, bounds=put(c.proof.bounds, number, bound)))
+
+
 def test_a_level_on_its_own_is_no_proof(chain):
     """Without the bounds of fewer features there are no floors: the tree of the last level is not enough."""
     c = chain.certificate

@@ -302,10 +302,11 @@ def test_a_node_never_loses_a_better_pair():
 # -- the Gram matrix as it was computed --------------------------------------------------------------------------------
 
 
-def proved(pair, start, manner):
+def proved(pair, start, manner, k=None, below=NONE):
     """The target that a whole refutation proves, starting from a vector that may be poor."""
-    A, d = pair.A, len(pair.A)
-    instance = GramInstance(A, pair.rho, pair.k, np.arange(d), pair.norms, pair.scale, 0.0, 0.0, 1.0)
+    A, d, k = pair.A, len(pair.A), k or pair.k
+    features = np.arange(d)
+    instance = GramInstance(A, pair.rho, k, features, pair.norms, pair.scale, 0.0, 0.0, 1.0, below=below)
     refutation = Refutation(instance, Incumbent(instance, start), 0.0, Workspace(instance), manner, None)
     for _ in range(3000):
         if not refutation.stack:
@@ -326,6 +327,20 @@ def test_a_misread_gram_matrix_proves_no_bound_that_is_too_low():
         finished += bound < math.inf
         assert bound >= truth
     assert min(finished, indefinite) > 30
+
+
+def test_levels_on_a_misread_gram_matrix_prove_no_bound_that_is_too_low():
+    """Each level with what those before it prove, all on the matrix that was shifted for k features."""
+    finished = 0
+    for rng, pair, truth in misread_pairs(8, 40, two_supports):
+        start = np.eye(len(pair.A))[rng.integers(len(pair.A))]
+        below = np.zeros(pair.k + 1)
+        for q in range(1, pair.k + 1):
+            manner = [PLAIN, LOW, HIGH][rng.integers(3)] if pair.rho else PLAIN
+            below[q] = proved(pair, start, manner, q, below[:q].copy() if q > 1 else NONE)
+        finished += below[-1] < math.inf and pair.k > 1
+        assert below[-1] >= truth
+    assert finished > 15
 
 
 def test_a_shift_for_fewer_features_would():

@@ -180,25 +180,21 @@ def test_a_stop_between_levels_leaves_what_is_proved(forced, clusters, monkeypat
 
 
 def test_the_rungs_of_the_last_level_count_when_it_is_stopped(forced, monkeypatch):
-    """A level that is cut short keeps its last rung: no bound is lost."""
+    """A level that a limit cuts short keeps its last rung: no bound is lost."""
     X = np.random.default_rng(0).standard_normal((50, 40))
     problem = noap.Problem(X, k=6, adversary=noap.FeatureWise(1.0))
-    took, stop_at = [], []
-    proved = levels_module.Attempt.proved
+    rungs, proved = [], levels_module.Attempt.proved
 
     def noted(self, refutation):
         proved(self, refutation)
-        if self.instance.k == 6 and len(took) < 3:
-            took.append(self.bound)
-            if len(took) == 3:
-                self.meter.controls.limit = Limit.INTERRUPTED
-                stop_at.append(self.bound)
+        if self.instance.k == problem.k:
+            rungs.append(self.instance.outward(self.bound))
 
     monkeypatch.setattr(levels_module.Attempt, "proved", noted)
-    monkeypatch.setattr(levels_module, "_ROOTS", 1e-9)
-    result = noap.solve(problem, gap=1e-6)
-    assert stop_at
-    assert result.bound <= stop_at[0] * (1 + 1e-9)
+    result = noap.solve(problem, gap=1e-6, node_limit=700)
+    assert result.limit is Limit.NODES
+    assert rungs
+    assert result.bound == min(rungs)
     assert result.trace[-1].bound == result.bound
     assert noap.verify(problem, result.certificate).ok
 

@@ -12,6 +12,9 @@ from noap.checker.feature_wise.kernels.worth import chord, worth_up
 from noap.checker.kernels.rounding import U
 from noap.runtime.kernels import part
 
+# To Numba a Python integer is a type of its own, for which it would compile the callee once more.
+_ZERO = np.int64(0)
+
 
 @part
 def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
@@ -45,7 +48,7 @@ def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
     if p == 0:
         return False, n_free, r_lo, 0
     owed = least(due, weakest, below, z, best[p - 1])
-    kept = 0
+    kept = _ZERO
     for f in range(n_free):
         if worth_up(ceil[f], r_lo) > owed:
             free[kept], ceil[kept] = free[f], ceil[f]

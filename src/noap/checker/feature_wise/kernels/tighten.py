@@ -227,7 +227,7 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     Returns (closed, n_free, what the free features add at most, floor, n_high): as `owe` does.
     """
     best = np.zeros(max(p, 1))
-    kept, held = 0, _ZERO
+    kept, held = _ZERO, _ZERO
     for f in range(n_free):
         if not ceil[f] > r_lo:
             continue  # worth nothing
@@ -236,7 +236,7 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         held = insert(worth_up(ceil[f], r_lo), best, held, p)
     n_free = kept
     if p == 0:
-        n_free = 0
+        n_free = _ZERO
     grow = 1.0 + gamma(n_inc + p + 3)
     rest = 0.0
     for c in range(p):

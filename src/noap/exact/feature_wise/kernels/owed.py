@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from noap.exact.feature_wise.kernels.worth import chord, worth
+from noap.heuristics.kernels.largest import ZERO
 from noap.runtime.kernels import part
 
 
@@ -48,7 +49,7 @@ def owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free):
     if p == 0:
         return False, n_free, rho, 0
     owed = least(due, weakest, below, z, top[p - 1])
-    kept = 0
+    kept = ZERO
     for f in range(n_free):
         if worth(ceil[f], rho) > owed:
             free[kept], ceil[kept] = free[f], ceil[f]

@@ -7,7 +7,7 @@ import numpy as np
 from noap.exact.feature_wise.kernels.caps import cap
 from noap.exact.feature_wise.kernels.owed import owe
 from noap.exact.feature_wise.kernels.worth import chord, worth
-from noap.heuristics.kernels.largest import keep
+from noap.heuristics.kernels.largest import ZERO, keep
 from noap.runtime.kernels import part
 
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
@@ -129,7 +129,7 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
     Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor, n_high): if floor > rho, at least n_high
     free features lie in S with s_j >= floor.
     """
-    kept = 0
+    kept = ZERO
     for f in range(n_free):
         if ceil[f] > rho:
             free[kept] = free[f]
