@@ -141,7 +141,9 @@ def test_interrupts_keep_the_bound_valid(monkeypatch):
 
 
 def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it(monkeypatch):
-    monkeypatch.setattr("noap.exact.feature_wise.attempt._RELAXED", -1.0)  # the relaxation would close the problem
+    # The relaxation would close the problem, and so would lower levels.
+    monkeypatch.setattr("noap.exact.feature_wise.attempt._RELAXED", -1.0)
+    monkeypatch.setattr("noap.exact.feature_wise.search._FEWEST", 99)
     problem = noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0))
     result = noap.solve(problem, node_limit=6000)
     assert result.limit is Limit.NODES
