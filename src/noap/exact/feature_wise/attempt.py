@@ -26,7 +26,7 @@ TURN, TURN_WORK = 128, 1e8
 # it costs no more than that.
 _RELAXED = 1.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
-_PATIENCE_FOR_TREES = 512
+_PATIENCE_FOR_TREES = 128
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
 _PATIENCE = 12
 
