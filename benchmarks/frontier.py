@@ -144,7 +144,7 @@ def summary(section: str, rows: list[dict[str, str]], limit: float) -> str:
         closed = [row for row in rows if row[f"status {name}"] == "optimal"]
         seconds = np.array([float(row[f"seconds {name}"]) for row in rows])
         nodes = np.array([float(row[f"nodes {name}"]) for row in closed])
-        accepted = sum(row[f"verified {name}"] == "True" for row in rows)
+        accepted = sum(row[f"verified {name}"].lower() == "true" for row in rows)
         table.append([
             name, share(len(closed), len(rows)), f"{np.median(seconds):.3f}", f"{seconds.sum():.0f}",
             f"{np.median(nodes):g}" if len(nodes) else "", share(accepted, len(rows)),
