@@ -19,6 +19,7 @@ from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.instance import SampleInstance
 from noap.exact.sample_wise.leaf import best_direction, hold_down
 from noap.exact.sample_wise.long_game import long_contest
+from noap.exact.sample_wise.narrow_game import is_wide, narrow_contest
 from noap.exact.sample_wise.portions import is_long
 from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, KeptAttack, SampleRecord
 from noap.linalg.outward import UNIT
@@ -31,6 +32,8 @@ __all__ = ["Tree", "root_bytes"]
 
 # Rounds of the game at the root and below, and rounds without progress after which it stops.
 _ROOT_ROUNDS, _ROUNDS, _PATIENCE = 240, 60, 15
+# The same for a game on some of the features: so many rounds are worth a look at all, and looks without progress.
+_LOOKS, _LOOKED = 6, 8
 # How often a node whose opponents are all below the target, but not provably, is played further down.
 _ATTEMPTS = 8
 # A listing of at most this many supports becomes that many children.
@@ -46,6 +49,8 @@ _GAME_SHARE = 0.85
 # Bytes of portions, of temporary arrays and of the compiled code that only a search loads. They count where samples are
 # very many; elsewhere everything is small.
 _OVERHEAD = 130e6
+# Attacks that a game on some of the features keeps at a time.
+_PLAYED = 4
 # Attacks that `hold_down` keeps at a time.
 _HELD = 4
 # The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
@@ -144,9 +149,13 @@ class Tree:
 
     def reserve(self, more: float) -> None:
         """Stop here if so many bytes on top of what is held would exceed the limit on memory."""
-        if self.most_bytes is not None and self.nbytes + more > self.most_bytes:
+        if not self.fits(more):
             self.controls.limit = Limit.MEMORY
             raise Stopped
+
+    def fits(self, more: float) -> bool:
+        """Whether so many bytes on top of what is held stay within the limit on memory."""
+        return self.most_bytes is None or self.nbytes + more <= self.most_bytes
 
     def new_place(self, how: How) -> int:
         """Return a place in the record for a node whose bound is proved in this way."""
@@ -285,8 +294,13 @@ class Tree:
     def play(self, attack: Attack, rounds: int, goal: float) -> float:
         """Improve the attack in portions; returns the energy of the strongest opponent known."""
         self.reserve(attack.E.nbytes)
-        if attack.is_long:
-            strongest = long_contest(attack, goal, rounds, _PATIENCE, self.controls.within(_GAME_SHARE))
+        narrow = is_wide(attack) and self.fits(_PLAYED * attack.E.nbytes)
+        if narrow or attack.is_long:
+            late = self.controls.within(_GAME_SHARE)
+            if narrow:
+                strongest = narrow_contest(attack, goal, rounds // _LOOKS, _LOOKED, late)
+            else:
+                strongest = long_contest(attack, goal, rounds, _PATIENCE, late)
             if strongest == math.inf:
                 raise Stopped
             return strongest
