@@ -36,8 +36,8 @@ _ROOT_ROUNDS, _ROUNDS, _PATIENCE = 240, 60, 15
 _LOOKS, _LOOKED = 6, 8
 # How often a node whose opponents are all below the target, but not provably, is played further down.
 _ATTEMPTS = 8
-# A listing of at most this many supports becomes that many children.
-_FEW = 12
+# A listing of at most this many supports becomes that many children; of more where a game on all of them costs more.
+_FEW, _MORE = 12, 128
 # Cones made in the first visit of a leaf; every further visit makes four times as many, up to a limit.
 _CONES, _MOST_CONES = 20_000, 5_000_000
 # Matrix entries touched in one go of the game, so that limits are heard every few tenths of a second.
@@ -236,7 +236,7 @@ class Tree:
                 self.judge(node, attack, strongest)  # a limit may leave no time for what follows
             self.ascend(attack.directions(4, self.instance.d))
             M = attack.gram(self.controls.check)
-            listing = attack.listing(M, self.target, _FEW)
+            listing = attack.listing(M, self.target, _MORE if is_wide(attack) else _FEW)
             if listing.complete:
                 self.narrow(node, attack, listing.sets)
                 return
@@ -246,7 +246,7 @@ class Tree:
                 return
             # No known opponent exceeds the goal, but the enumeration cannot prove it: a weaker one leaves it more room.
             if listing.sets:
-                attack.recruit(M, listing.sets)
+                attack.recruit(M, listing.sets[:_FEW])
             rounds, goal = _ROUNDS, 0.95 * strongest
         removable, kept = attack.removable_columns(M, self.target), self.kept(attack)
         dropped = attack.cols[removable]
@@ -296,7 +296,8 @@ class Tree:
         self.reserve(attack.E.nbytes)
         narrow = is_wide(attack) and self.fits(_PLAYED * attack.E.nbytes)
         if narrow or attack.is_long:
-            late = self.controls.within(_GAME_SHARE)
+            # At the root nothing is proved yet.
+            late = self.controls.within(_GAME_SHARE) if attack.is_long or attack.clock == 0 else self.controls.check
             if narrow:
                 strongest = narrow_contest(attack, goal, rounds // _LOOKS, _LOOKED, late)
             else:
