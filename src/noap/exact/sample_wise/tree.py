@@ -18,8 +18,8 @@ from noap.exact.sample_wise.certify import certify
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.instance import SampleInstance
 from noap.exact.sample_wise.leaf import best_direction, hold_down
-from noap.exact.sample_wise.long_game import long_contest
-from noap.exact.sample_wise.narrow_game import is_wide, narrow_contest
+from noap.exact.sample_wise.narrow_game import is_wide
+from noap.exact.sample_wise.play import GAME_SHARE, PLAYED, play
 from noap.exact.sample_wise.portions import is_long
 from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, KeptAttack, SampleRecord
 from noap.linalg.outward import UNIT
@@ -30,27 +30,19 @@ from noap.runtime.controls import Controls, Stopped
 
 __all__ = ["Tree", "root_bytes"]
 
-# Rounds of the game at the root and below, and rounds without progress after which it stops.
-_ROOT_ROUNDS, _ROUNDS, _PATIENCE = 240, 60, 15
-# The same for a game on some of the features: so many rounds are worth a look at all, and looks without progress.
-_LOOKS, _LOOKED = 6, 8
+# Rounds of the game at the root and below.
+_ROOT_ROUNDS, _ROUNDS = 240, 60
 # How often a node whose opponents are all below the target, but not provably, is played further down.
 _ATTEMPTS = 8
 # A listing of at most this many supports becomes that many children; of more where a game on all of them costs more.
 _FEW, _MORE = 12, 128
 # Cones made in the first visit of a leaf; every further visit makes four times as many, up to a limit.
 _CONES, _MOST_CONES = 20_000, 5_000_000
-# Matrix entries touched in one go of the game, so that limits are heard every few tenths of a second.
-_PORTION = 3e8
 # An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
 _COARSE = 0.1
-# Where samples are very many, the game stops at this share of the time: the rest is for judging what it came to.
-_GAME_SHARE = 0.85
 # Bytes of portions, of temporary arrays and of the compiled code that only a search loads. They count where samples are
 # very many; elsewhere everything is small.
 _OVERHEAD = 130e6
-# Attacks that a game on some of the features keeps at a time.
-_PLAYED = 4
 # Attacks that `hold_down` keeps at a time.
 _HELD = 4
 # The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
@@ -292,29 +284,9 @@ class Tree:
         self.close()
 
     def play(self, attack: Attack, rounds: int, goal: float) -> float:
-        """Improve the attack in portions; returns the energy of the strongest opponent known."""
+        """Improve the attack; returns the energy of the strongest opponent known."""
         self.reserve(attack.E.nbytes)
-        narrow = is_wide(attack) and self.fits(_PLAYED * attack.E.nbytes)
-        if narrow or attack.is_long:
-            # At the root nothing is proved yet.
-            late = self.controls.within(_GAME_SHARE) if attack.is_long or attack.clock == 0 else self.controls.check
-            if narrow:
-                strongest = narrow_contest(attack, goal, rounds // _LOOKS, _LOOKED, late)
-            else:
-                strongest = long_contest(attack, goal, rounds, _PATIENCE, late)
-            if strongest == math.inf:
-                raise Stopped
-            return strongest
-        portion = int(np.clip(_PORTION / (attack.E.size * len(attack.cols) + 1), 3, rounds))
-        strongest = math.inf
-        while rounds > 0:
-            before = strongest
-            strongest = attack.improve(goal, min(portion, rounds), _PATIENCE)
-            rounds -= portion
-            stalled = portion >= _PATIENCE and before - strongest < 0.02 * (before - goal)
-            if strongest <= goal or stalled or self.controls.expired():
-                break
-        return strongest
+        return play(attack, rounds, goal, self.controls, self.fits(PLAYED * attack.E.nbytes))
 
     def certify(self, attack: Attack, M: FloatArray, strongest: float, ceiling: float) -> float:
         """Return a bound on the node: a threshold, sought by bisection, that no support exceeds.
@@ -350,7 +322,7 @@ class Tree:
         if cones is None:
             attack = self.narrowed(attack, support, _NONE, 0)
             starts = np.vstack([np.linalg.eigh(attack.gram())[1].T, self.v[support]])
-            late = self.controls.within(_GAME_SHARE)
+            late = self.controls.within(GAME_SHARE)
             v = best_direction(attack.Y, attack.rho, starts, late)
             self.ascend(self.spread(v, support))
             self.reserve(_HELD * attack.E.nbytes)
