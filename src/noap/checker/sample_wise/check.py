@@ -17,8 +17,8 @@ from noap.runtime.compilation import compiling
 
 __all__ = ["check_samples"]
 
-# Matrix entries that the enumeration of one leaf may touch, with its eliminations: about a second at least, half a minute
-# at most; in between, so many times the entries of the leaf's matrix.
+# Matrix entries that the enumeration of one leaf may touch, with its eliminations, at least and at most: a second and
+# half a minute. In between, so many times the entries of the leaf's matrix.
 _WORK, _MOST_WORK, _PASSES = 40_000_000, 1_600_000_000, 800
 # A support of more features than this is not covered by cones; cones per leaf, and cuts one after the other.
 _MOST_FEATURES, _MOST_CONES, _DEEPEST = 12, 8_000_000, 256

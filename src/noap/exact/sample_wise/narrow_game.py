@@ -1,9 +1,9 @@
 """The game on very many features: played on those that an opponent uses, while the others follow.
 
-A row's N counts its p largest free entries only, so an entry no larger than the p-th largest is free of charge. Features
-that no opponent uses are therefore moved towards 0 by as much as every row allows, in one pass, and the moves of
-`kernels.game.contest` are made on the others: a few dozen, however many there are. This is no bound; the attack that
-comes out is feasible, row by row, and is judged elsewhere.
+A row's N counts its p largest free entries only, so an entry no larger than the p-th largest is free of charge.
+Features that no opponent uses are therefore moved towards 0 by as much as every row allows, in one pass, and the moves
+of `kernels.game.contest` are made on the others: a few dozen, however many there are. This is no bound; the attack that
+comes out is feasible, row by row, and is judged elsewhere. This is Section 3, The game, of docs/exact-sample-wise.md.
 """
 
 import math
@@ -38,7 +38,9 @@ def is_wide(attack: Attack) -> bool:
     return attack.p > 0 and len(attack.cols) - attack.n_inc >= max(_WIDE, 2 * _EACH * attack.p)
 
 
-def narrow_contest(attack: Attack, target: float, turns: int, patience: int, check: Callable[[], None] = never) -> float:
+def narrow_contest(
+    attack: Attack, target: float, turns: int, patience: int, check: Callable[[], None] = never
+) -> float:
     """Improve the attack; returns the energy of the strongest opponent known.
 
     The players circle, so the average of the attacks is looked at as well: the ball is convex. When `check` raises

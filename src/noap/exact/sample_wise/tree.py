@@ -47,6 +47,8 @@ _OVERHEAD = 130e6
 _HELD = 4
 # The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
 _NEXT_TO_NOTHING = 5e-13
+# A bound this many times the target is not worth handing down: the attack as it stands proves less.
+_LOOSE = 2.0
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -230,6 +232,8 @@ class Tree:
             M = attack.gram(self.controls.check)
             listing = attack.listing(M, self.target, _MORE if is_wide(attack) else _FEW)
             if listing.complete:
+                if listing.sets and is_wide(attack) and node.bound > _LOOSE * self.target:
+                    self.judge(node, attack, strongest)  # the families inherit the bound
                 self.narrow(node, attack, listing.sets)
                 return
             if strongest > goal:
