@@ -228,10 +228,10 @@ def singles_hold(M, at, n_inc, t, clock):
             if f < n_inc:
                 for e in range(f + 1, total):
                     A[f, e] -= x * A[j, e]
+    below = True
     for f in range(n_inc, total):
-        if not diagonal[f] > 0.0:
-            return False
-    return True
+        below = below and diagonal[f] > 0.0
+    return below
 
 
 @kernel
