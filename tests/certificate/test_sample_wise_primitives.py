@@ -117,6 +117,30 @@ def test_closed_nodes_are_closed_exactly():
     assert opened > 100
 
 
+def test_with_one_place_a_leaf_is_closed_only_if_every_support_is_below():
+    closed, opened = 0, 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        m = int(rng.integers(2, 7))
+        B = rng.standard_normal((int(rng.integers(1, 8)), m)) * np.exp(rng.standard_normal(m))
+        M = B.T @ B
+        M = np.triu(M) + np.triu(M, 1).T
+        n_inc = int(rng.integers(0, m - 1))
+        order = rng.permutation(m)
+        inc, free = order[:n_inc], order[n_inc:]
+        top = max(np.linalg.eigvalsh(M[np.ix_([*inc, f], [*inc, f])])[-1] for f in free)
+        for nudge in (-1e-3, -1e-12, 0.0, 1e-15, 1e-14, 1e-11):
+            T = float(top * (1 + nudge))
+            if kernels.closes(M, 0.0, inc, free, 1, T, 10**7, NEVER) >= 0:
+                assert exactly_below(M, inc, free, 1, T)
+                closed += 1
+            else:
+                assert nudge < 1e-11
+                opened += 1
+    assert closed > 150
+    assert opened > 250
+
+
 @pytest.mark.parametrize(("n_inc", "p"), [(0, 60), (40, 20), (40, 2)])
 def test_eliminations_are_charged(n_inc, p):
     M, every = 0.1 * np.eye(60), np.arange(60)

@@ -17,8 +17,9 @@ from noap.runtime.compilation import compiling
 
 __all__ = ["check_samples"]
 
-# Matrix entries that the enumeration of one leaf may touch, with its eliminations: about a second.
-_WORK = 40_000_000
+# Matrix entries that the enumeration of one leaf may touch, with its eliminations, at least and at most: a second and
+# half a minute. In between, so many times the entries of the leaf's matrix.
+_WORK, _MOST_WORK, _PASSES = 40_000_000, 1_600_000_000, 800
 # A support of more features than this is not covered by cones; cones per leaf, and cuts one after the other.
 _MOST_FEATURES, _MOST_CONES, _DEEPEST = 12, 8_000_000, 256
 # Entries of samples that the cones of one leaf may touch: a minute or two. Every cone touches all of them twice.
@@ -189,7 +190,8 @@ class _Walk:
         free = attacked.position[node.free] if p else np.empty(0, dtype=np.int64)
         inc = attacked.position[node.inc]
         self.allowance.need(self.held + 4 * (len(inc) + len(free)) ** 2)
-        left = kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, _WORK, self.allowance.clock)
+        work = min(max(_PASSES * len(free) ** 2, _WORK), _MOST_WORK)
+        left = kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, work, self.allowance.clock)
         self.allowance.check_kernel()
         if left < 0:
             raise _Refused(f"leaf {place} stays open: its attack does not hold it below the claim.")

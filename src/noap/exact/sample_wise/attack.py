@@ -26,8 +26,10 @@ _ATTACKERS = 200
 _MOST_PROBED = 600
 # Accuracy of the first response, in bits; on very many samples it is paid for in seconds.
 _HALVINGS, HALVINGS_OF_MANY = 30, 12
-# Work (entries touched) after which the enumeration of supports gives up: about a tenth of a second.
-_WORK = 40_000_000
+# Work (entries touched) after which the enumeration of supports gives up, at least and at most: a tenth of a second, a
+# second; in between, so many times the entries of the matrix. The test of one feature has a smaller share.
+_WORK, _MOST_WORK, _PASSES = 40_000_000, 400_000_000, 200
+_PROBE = 400_000
 
 
 def rounding_room(M: FloatArray, rows: int, k: int, t: float) -> float:
@@ -216,7 +218,8 @@ class Attack:
         sizes, rest_sizes = np.zeros(limit, dtype=np.int64), np.zeros(limit, dtype=np.int64)
         rest = np.zeros((limit, max(m, 1)), dtype=np.int64)
         room = rounding_room(M, len(self.rows), self.k, t)
-        verdict, count, _ = list_supports(M, self.n_inc, self.p, t, room, _WORK, supports, sizes, rest, rest_sizes)
+        work = min(max(_PASSES * m * m, _WORK), _MOST_WORK)
+        verdict, count, _ = list_supports(M, self.n_inc, self.p, t, room, work, supports, sizes, rest, rest_sizes)
         sets = [(supports[c, : sizes[c]] + self.n_inc, rest[c, : rest_sizes[c]] + self.n_inc) for c in range(count)]
         return Listing(verdict == COMPLETE, sets, verdict == INCLUDED)
 
@@ -224,10 +227,12 @@ class Attack:
         """Positions of free columns that no support above t uses."""
         m = len(self.cols) - self.n_inc
         mask = np.zeros(m, dtype=np.bool_)
-        if m > _MOST_PROBED:
+        # With three places or more beside the feature, one look at the dominance of its matrix is four passes over it.
+        # With two places, one look serves all features.
+        if self.p != 2 and (m > _MOST_PROBED or (self.p > 3 and 4 * (m - 1) ** 2 > _PROBE)):
             return np.flatnonzero(mask)
         room = rounding_room(M, len(self.rows), self.k, t)
-        removable(M, self.n_inc, self.p, t, room, _WORK // 100, mask)
+        removable(M, self.n_inc, self.p, t, room, _PROBE, mask)
         return np.flatnonzero(mask) + self.n_inc
 
     def recruit(self, M: FloatArray, sets: list[tuple[IntArray, IntArray]]) -> float:

@@ -4,9 +4,13 @@ import math
 from collections.abc import Callable
 
 from noap.exact.sample_wise.attack import Attack
+from noap.exact.sample_wise.narrow_game import is_wide
 from noap.linalg.types import FloatArray
 
 __all__ = ["certify"]
+
+# Where listings are dear, a threshold so little above an opponent's energy, relatively, is near enough.
+_ENOUGH = 2e-3
 
 
 def certify(attack: Attack, M: FloatArray, least: float, ceiling: float, expired: Callable[[], bool]) -> float:
@@ -25,10 +29,11 @@ def certify(attack: Attack, M: FloatArray, least: float, ceiling: float, expired
         Asked between listings; the best so far is the answer then.
     """
     best = least
+    enough = _ENOUGH if is_wide(attack) else 0.0
     low, high = 1e-6, ceiling / best - 1.0
     excess = low
     for _ in range(7):
-        if high <= 1.5 * low or expired():
+        if high <= max(1.5 * low, enough) or expired():
             break
         t = best * (1.0 + excess)
         listing = attack.listing(M, t, 16)

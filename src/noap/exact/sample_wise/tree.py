@@ -18,7 +18,8 @@ from noap.exact.sample_wise.certify import certify
 from noap.exact.sample_wise.cones import MOST_FEATURES, Cones
 from noap.exact.sample_wise.instance import SampleInstance
 from noap.exact.sample_wise.leaf import best_direction, hold_down
-from noap.exact.sample_wise.long_game import long_contest
+from noap.exact.sample_wise.narrow_game import is_wide
+from noap.exact.sample_wise.play import GAME_SHARE, PLAYED, play
 from noap.exact.sample_wise.portions import is_long
 from noap.exact.sample_wise.record import BY_CONES, BY_LENGTHS, MOST_BYTES, How, KeptAttack, SampleRecord
 from noap.linalg.outward import UNIT
@@ -29,20 +30,16 @@ from noap.runtime.controls import Controls, Stopped
 
 __all__ = ["Tree", "root_bytes"]
 
-# Rounds of the game at the root and below, and rounds without progress after which it stops.
-_ROOT_ROUNDS, _ROUNDS, _PATIENCE = 240, 60, 15
+# Rounds of the game at the root and below.
+_ROOT_ROUNDS, _ROUNDS = 240, 60
 # How often a node whose opponents are all below the target, but not provably, is played further down.
 _ATTEMPTS = 8
-# A listing of at most this many supports becomes that many children.
-_FEW = 12
+# A listing of at most this many supports becomes that many children; of more where a game on all of them costs more.
+_FEW, _MORE = 12, 128
 # Cones made in the first visit of a leaf; every further visit makes four times as many, up to a limit.
 _CONES, _MOST_CONES = 20_000, 5_000_000
-# Matrix entries touched in one go of the game, so that limits are heard every few tenths of a second.
-_PORTION = 3e8
 # An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
 _COARSE = 0.1
-# Where samples are very many, the game stops at this share of the time: the rest is for judging what it came to.
-_GAME_SHARE = 0.85
 # Bytes of portions, of temporary arrays and of the compiled code that only a search loads. They count where samples are
 # very many; elsewhere everything is small.
 _OVERHEAD = 130e6
@@ -50,6 +47,8 @@ _OVERHEAD = 130e6
 _HELD = 4
 # The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
 _NEXT_TO_NOTHING = 5e-13
+# A bound this many times the target is not worth handing down: the attack as it stands proves less.
+_LOOSE = 2.0
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -144,9 +143,13 @@ class Tree:
 
     def reserve(self, more: float) -> None:
         """Stop here if so many bytes on top of what is held would exceed the limit on memory."""
-        if self.most_bytes is not None and self.nbytes + more > self.most_bytes:
+        if not self.fits(more):
             self.controls.limit = Limit.MEMORY
             raise Stopped
+
+    def fits(self, more: float) -> bool:
+        """Whether so many bytes on top of what is held stay within the limit on memory."""
+        return self.most_bytes is None or self.nbytes + more <= self.most_bytes
 
     def new_place(self, how: How) -> int:
         """Return a place in the record for a node whose bound is proved in this way."""
@@ -227,8 +230,10 @@ class Tree:
                 self.judge(node, attack, strongest)  # a limit may leave no time for what follows
             self.ascend(attack.directions(4, self.instance.d))
             M = attack.gram(self.controls.check)
-            listing = attack.listing(M, self.target, _FEW)
+            listing = attack.listing(M, self.target, _MORE if is_wide(attack) else _FEW)
             if listing.complete:
+                if listing.sets and is_wide(attack) and node.bound > _LOOSE * self.target:
+                    self.judge(node, attack, strongest)  # the families inherit the bound
                 self.narrow(node, attack, listing.sets)
                 return
             if strongest > goal:
@@ -237,7 +242,7 @@ class Tree:
                 return
             # No known opponent exceeds the goal, but the enumeration cannot prove it: a weaker one leaves it more room.
             if listing.sets:
-                attack.recruit(M, listing.sets)
+                attack.recruit(M, listing.sets[:_FEW])
             rounds, goal = _ROUNDS, 0.95 * strongest
         removable, kept = attack.removable_columns(M, self.target), self.kept(attack)
         dropped = attack.cols[removable]
@@ -283,23 +288,9 @@ class Tree:
         self.close()
 
     def play(self, attack: Attack, rounds: int, goal: float) -> float:
-        """Improve the attack in portions; returns the energy of the strongest opponent known."""
+        """Improve the attack; returns the energy of the strongest opponent known."""
         self.reserve(attack.E.nbytes)
-        if attack.is_long:
-            strongest = long_contest(attack, goal, rounds, _PATIENCE, self.controls.within(_GAME_SHARE))
-            if strongest == math.inf:
-                raise Stopped
-            return strongest
-        portion = int(np.clip(_PORTION / (attack.E.size * len(attack.cols) + 1), 3, rounds))
-        strongest = math.inf
-        while rounds > 0:
-            before = strongest
-            strongest = attack.improve(goal, min(portion, rounds), _PATIENCE)
-            rounds -= portion
-            stalled = portion >= _PATIENCE and before - strongest < 0.02 * (before - goal)
-            if strongest <= goal or stalled or self.controls.expired():
-                break
-        return strongest
+        return play(attack, rounds, goal, self.controls, self.fits(PLAYED * attack.E.nbytes))
 
     def certify(self, attack: Attack, M: FloatArray, strongest: float, ceiling: float) -> float:
         """Return a bound on the node: a threshold, sought by bisection, that no support exceeds.
@@ -335,7 +326,7 @@ class Tree:
         if cones is None:
             attack = self.narrowed(attack, support, _NONE, 0)
             starts = np.vstack([np.linalg.eigh(attack.gram())[1].T, self.v[support]])
-            late = self.controls.within(_GAME_SHARE)
+            late = self.controls.within(GAME_SHARE)
             v = best_direction(attack.Y, attack.rho, starts, late)
             self.ascend(self.spread(v, support))
             self.reserve(_HELD * attack.E.nbytes)

@@ -276,6 +276,37 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
     return COMPLETE, count, work
 
 
+@part
+def unpaired(M, n_inc, t, room, dead):
+    """Mark the free features that no support above t contains where two places are left; returns how many.
+
+    One complement shows all pairs: a feature is dead if it stays below with every other one.
+    """
+    m = M.shape[0] - n_inc
+    for f in range(m):
+        dead[f] = False
+    C = np.empty((m, m))
+    diagonal = np.empty(m)
+    if not (all_finite(M) and t - room < np.inf and first_complement(M, n_inc, t, room, C, diagonal)):
+        return 0
+    scale = np.empty(m)
+    for f in range(m):
+        # A feature that fails alone fails with every other one.
+        scale[f] = 1.0 / math.sqrt(diagonal[f]) if diagonal[f] > room else np.inf
+    count = 0
+    for f in range(m):
+        alone = True
+        if not scale[f] < np.inf:
+            alone = False
+        for e in range(m):
+            if alone and e != f and not (scale[e] < np.inf and abs(C[f, e]) * scale[f] * scale[e] < 1.0 - MARGIN):
+                alone = False
+        dead[f] = alone
+        if alone:
+            count += 1
+    return count
+
+
 @kernel
 def removable(M, n_inc, p, t, room, work_limit, dead):
     """Mark the free features that no support of the node above t contains; returns how many.
@@ -284,6 +315,8 @@ def removable(M, n_inc, p, t, room, work_limit, dead):
     """
     size = M.shape[0]
     m = size - n_inc
+    if p == 2:
+        return unpaired(M, n_inc, t, room, dead)
     supports = np.empty((1, max(p, 1)), dtype=np.int64)
     rest = np.empty((1, max(m, 1)), dtype=np.int64)
     sizes = np.empty(1, dtype=np.int64)
