@@ -8,8 +8,9 @@ BIN    := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/noap demo --force
 
+# Two processes; the tests of a file stay together, because they share what their fixtures made.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
