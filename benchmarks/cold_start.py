@@ -25,7 +25,7 @@ tell()
 from sklearn.datasets import load_wine
 X = load_wine().data
 X = (X - X.mean(axis=0)) / X.std(axis=0)
-feature_wise = noap.Problem(X, k=8, adversary=noap.FeatureWise(0.4 * np.sqrt(len(X))))
+feature_wise = noap.Problem(X, k=8, adversary=noap.FeatureWise(0.3 * np.sqrt(len(X))))
 vanilla = noap.Problem(X, k=8, adversary=noap.NoAdversary())
 sample_wise = noap.Problem(X, k=3, adversary=noap.SampleWise(0.5))
 """
