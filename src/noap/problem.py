@@ -26,8 +26,6 @@ __all__ = ["Problem"]
 # The adversaries whose optimum a covariance determines, and those whose screening is a theorem.
 FROM_COVARIANCE_SERVES = ENERGY_LESS_L1
 ZERO_SERVES = (FeatureWise, SampleWise, NoAdversary)
-# A quotient that no rounding of two products explains, and numbers whose products are rounded relatively.
-_CLEARLY, _NORMAL = 1.0 + 1e-12, 1e-290
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -325,8 +323,7 @@ class Problem:
         if not serves(ZERO_SERVES, self.adversary):
             return False
         if self.X is None:
-            floor, largest = self.adversary.feature_floor, self.n_samples * float(np.diag(self.covariance).max())
-            if largest > max(_CLEARLY * floor * floor, _NORMAL):
+            if not self.lift and self.kept_features.any():
                 return False  # one feature is enough; no need to look at every entry
             return not covariance_exceeds(self._largest_entry, self.n_samples, self.adversary.feature_floor)[0]
         if not self.kept_features.any():
