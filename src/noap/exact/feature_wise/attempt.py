@@ -5,6 +5,7 @@ gaps runs beside it, so that whatever stops the attempt, the last finished rung 
 """
 
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.kernels.semidefinite import MOST
@@ -13,8 +14,12 @@ from noap.exact.feature_wise.meter import Meter
 from noap.exact.feature_wise.record import GramRecord
 from noap.exact.feature_wise.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
 from noap.exact.relaxation.relaxation import MOST_FEATURES, Relaxation
+from noap.proofs.levels import LevelProof
 
-__all__ = ["Attempt"]
+__all__ = ["Attempt", "Prover", "proof_of"]
+
+Prover: TypeAlias = GramRecord | Relaxation
+"""What can prove a bound."""
 
 # Nodes that plain branching gets before the search starts again with thresholds; problems with a clear signal end
 # there. With floors from lower levels thresholds are the better choice sooner.
@@ -31,6 +36,13 @@ _PATIENCE_FOR_TREES = 128
 _PATIENCE = 12
 
 
+def proof_of(prover: Prover, instance: GramInstance) -> LevelProof:
+    """Return what a prover proved about an instance, for the checker."""
+    if isinstance(prover, Relaxation):
+        return prover.proof(instance.features, instance.unit)
+    return prover.proof(instance)
+
+
 class Attempt:
     """Proves bounds on the optimum of an instance, turn by turn.
 
@@ -44,12 +56,13 @@ class Attempt:
 
     def __init__(self, instance: GramInstance, incumbent: Incumbent, gap: float, meter: Meter) -> None:
         self.instance, self.incumbent, self.asked_gap, self.meter = instance, incumbent, gap, meter
-        self.prover: GramRecord | Relaxation | None = None
+        self.prover: Prover | None = None
         self.workspace = Workspace(instance)
         self.root_price = PLAIN.price(len(instance.norms), instance.k)
         self.bound = instance.largest_worths()
-        self.work = 0.0
+        self.work, self.nodes = 0.0, 0
         self.racers: list[Refutation] = []  # for the asked gap
+        self.relaxation: Relaxation | None = None
         self.ladder = Ladder(self)
 
     @property
@@ -76,9 +89,8 @@ class Attempt:
             # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
             # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
             self.racers = [self.refutation(self.asked_gap, LOW)]
-        relaxation = self._relaxation()
         while not self.stopped():
-            if relaxation is not None and self._relaxed(relaxation):
+            if self._relaxed():
                 return
             self._join()
             running = [one for one in self.racers if one.stack]
@@ -95,18 +107,21 @@ class Attempt:
                 return
             yield
 
-    def _relaxation(self) -> Relaxation | None:
-        """Return the relaxation in the l1 norm, None where it costs too much or cannot be handed over as a proof."""
-        instance = self.instance
-        m = len(instance.norms)
+    def _is_relaxable(self) -> bool:
+        """Whether the relaxation in the l1 norm costs little enough and can be handed over as a proof."""
+        instance, m = self.instance, len(self.instance.norms)
         # At rho = 0 the search with the semidefinite test has the same relaxation at every node.
-        if instance.k < 2 or m > MOST_FEATURES or (instance.rho == 0 and m <= MOST) or not instance.clear_cut:
-            return None
-        return Relaxation(instance.A, instance.rho, instance.k)
+        has_it = instance.rho == 0 and m <= MOST
+        return instance.k >= 2 and m <= MOST_FEATURES and not has_it and instance.clear_cut
 
-    def _relaxed(self, relaxation: Relaxation) -> bool:
+    def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
         share = _RELAXED * (self.work - _PATIENCE_FOR_TREES * self.root_price)
+        if share < 0 or not self._is_relaxable():
+            return False
+        if self.relaxation is None:  # it begins with two factorisations: only now
+            self.relaxation = Relaxation(self.instance.A, self.instance.rho, self.instance.k)
+        relaxation = self.relaxation
         while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
             relaxation.advance()
             if relaxation.bound < self.bound:
@@ -138,8 +153,9 @@ class Attempt:
         for _ in range(nodes):
             if not refutation.stack or refutation.work >= goal or self.stopped():
                 break
-            worked = refutation.work
-            self.meter.nodes += refutation.advance()
+            worked, nodes = refutation.work, refutation.advance()
+            self.nodes += nodes
+            self.meter.nodes += nodes
             self.work += refutation.work - worked
         self.meter.tell(self, refutation.features_left)
 
@@ -160,6 +176,6 @@ class Attempt:
 
     def _late(self) -> bool:
         limit = self.meter.controls.time_limit
-        return self.meter.nodes >= _HEAD_START or (
+        return self.nodes >= _HEAD_START or (
             limit is not None and self.meter.controls.seconds > _HEAD_START_SHARE * limit
         )

@@ -4,19 +4,19 @@ from dataclasses import replace
 
 import numpy as np
 
-from noap.exact.feature_wise.attempt import Attempt
+from noap.adversaries import FeatureWise
+from noap.exact.feature_wise.attempt import Attempt, Prover, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
-from noap.exact.feature_wise.record import GramRecord
-from noap.exact.relaxation.relaxation import Relaxation
+from noap.heuristics.batch import truncate
+from noap.heuristics.gram_climber import GramClimber
 from noap.linalg.types import FloatArray
-from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.proofs.feature_wise import GramProof
-from noap.proofs.levels import LevelProof, LevelsProof
+from noap.proofs.levels import LevelsProof
 
 __all__ = ["Chain"]
 
-# A start has so many candidates, and each takes so many half-steps.
-_CANDIDATES, _HALF_STEPS = 8, 12
+# A start has so many candidates, and each climbs for so many steps.
+_CANDIDATES, _STEPS = 8, 12
 
 
 class Chain:
@@ -35,7 +35,7 @@ class Chain:
     def __init__(self, instance: GramInstance) -> None:
         self.instance = instance
         self.below: FloatArray = instance.largest_worths_of_each()
-        self.proofs: list[tuple[int, float, GramRecord | Relaxation, GramInstance]] = []
+        self.proofs: list[tuple[int, float, Prover, GramInstance]] = []
         self.incumbents: dict[int, Incumbent] = {}
 
     def at(self, k: int) -> GramInstance:
@@ -43,14 +43,14 @@ class Chain:
         return replace(self.instance, k=k, below=self.below[:k].copy() if k > 1 else np.empty(0))
 
     def incumbent(self, k: int) -> Incumbent:
-        """Return the best vector of k features so far; at first one that half-steps reach from the neighbours'."""
+        """Return the best vector of k features so far; at first one that ascent reaches from the neighbours'."""
         if k not in self.incumbents:
             self.incumbents[k] = self._started(k)
         return self.incumbents[k]
 
     def _started(self, k: int) -> Incumbent:
-        A, rho = self.instance.A, self.instance.rho
-        known = [np.eye(1, len(A), int(np.argmax(self.instance.norms)))[0]]
+        norms, rho = self.instance.norms, self.instance.rho
+        known = [np.eye(1, len(norms), int(np.argmax(norms)))[0]]
         known += [one.v for q, one in self.incumbents.items() if q >= k]
         if k - 1 in self.incumbents:
             # One feature more: each of those that pull hardest.
@@ -60,18 +60,11 @@ class Chain:
                 more = before.v.copy()
                 more[j] = np.sign(before.g[j]) * max(abs(before.g[j]) - rho, 0.1 * np.abs(before.v).max())
                 known.append(more)
-        V = unit(keep_top_k(np.array(known), k))
-        best = Incumbent(replace(self.instance, k=k), V[0])
-        for _ in range(_HALF_STEPS):
-            for v in V:
-                best.offer(v)
-            pulled = V @ A
-            energy = np.sqrt(np.maximum(np.einsum("ij,ij->i", V, pulled), 0.0))
-            moved = keep_top_k(soft(pulled / np.where(energy > 0, energy, 1.0)[:, None], rho), k)
-            V = unit(moved[moved.any(axis=1)])
-            if len(V) == 0:
-                break
-        return best
+        climber = GramClimber(self.instance.A, FeatureWise(rho), k)
+        starts = climber.measured(truncate(np.array(known), k).alive())
+        reached = climber.climb(starts, len(starts), _STEPS)
+        best = starts.joined(reached).best(1)
+        return Incumbent(replace(self.instance, k=k), best.batch.first(len(norms)))
 
     def take(self, attempt: Attempt) -> bool:
         """Take what an attempt proved, and what follows for the levels around it; returns whether anything is new."""
@@ -93,11 +86,6 @@ class Chain:
         # What was proved after it, or of more features, is of no use to it.
         last = [n for n, (q, bound, *_) in enumerate(self.proofs) if q == k and bound == self.below[k]]
         wanted = [one for one in (self.proofs[: last[0] + 1] if last else self.proofs) if one[0] <= k]
-        trees: list[LevelProof] = []
-        for _, _, prover, instance in wanted:
-            if isinstance(prover, Relaxation):
-                trees.append(prover.proof(instance.features, instance.unit))
-            else:
-                trees.append(prover.proof(instance))
         bounds = np.array([self.instance.outward(bound) for _, bound, *_ in wanted])
-        return LevelsProof(np.array([q for q, *_ in wanted], dtype=np.uint32), bounds, tuple(trees))
+        trees = tuple(proof_of(prover, instance) for *_, prover, instance in wanted)
+        return LevelsProof(np.array([q for q, *_ in wanted], dtype=np.uint32), bounds, trees)

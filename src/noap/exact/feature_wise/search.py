@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noap.exact.feature_wise.attempt import Attempt
+from noap.exact.feature_wise.attempt import Attempt, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.levels import Levels
 from noap.exact.feature_wise.meter import Meter
 from noap.exact.outcome import SearchOutcome, TracePoint
-from noap.exact.relaxation.relaxation import Relaxation
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
@@ -27,7 +26,9 @@ __all__ = ["solve_gram"]
 # With fewer features there is no level between the first, which needs no search, and the last.
 _FEWEST = 3
 # Without a budget chords are exact as they are, and floors only help the caps: the levels get a smaller share there.
-_WEIGHT, _WEIGHT_WITHOUT_BUDGET = 1.0, 3.0
+_PRICE_WITHOUT_BUDGET = 3.0
+# Says that a way has come to its end.
+_OVER = object()
 
 
 def solve_gram(
@@ -103,11 +104,11 @@ class GramSearch:
         if self.instance.k >= _FEWEST:
             levels = self.begin_levels()
             ways[levels] = levels.turns()
-        weight = _WEIGHT if self.instance.rho > 0 else _WEIGHT_WITHOUT_BUDGET
+        price = 1.0 if self.instance.rho > 0 else _PRICE_WITHOUT_BUDGET
         while ways and not self.meter.stopped():
-            way = min(ways, key=lambda one: one.work * (weight if one is self.levels else 1.0))
+            way = min(ways, key=lambda one: one.work * (price if one is self.levels else 1.0))
             self.meter.held = sum(one.bytes for one in ways if one is not way)
-            if next(ways[way], self) is self:
+            if next(ways[way], _OVER) is _OVER:
                 del ways[way]
             if self.bound <= self.incumbent.target(self.controls.gap):
                 return
@@ -127,11 +128,7 @@ class GramSearch:
         if self.levels is not None and self.levels.bound < self.direct.bound:
             return self.levels.chain.proof(instance.k)
         prover = self.direct.prover
-        if prover is None:
-            return GramProof.trivial(self._reported_bound())
-        if isinstance(prover, Relaxation):
-            return prover.proof(instance.features, instance.unit)
-        return prover.proof(instance)
+        return GramProof.trivial(self._reported_bound()) if prover is None else proof_of(prover, instance)
 
     def _reported_bound(self) -> float:
         return self.instance.outward(self.bound)
