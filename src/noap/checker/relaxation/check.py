@@ -15,6 +15,9 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
@@ -24,8 +27,10 @@ from noap.proofs.relaxation import GIVEN, RelaxationProof
 
 __all__ = ["check_relaxation"]
 
-# How often a largest eigenvalue that a factorisation does not confirm is raised, and by what.
+# How often a largest eigenvalue that a factorisation does not confirm is raised, and by what at first.
 _TRIES, _RAISE = 20, 1e-12
+# From so many features on the hint comes from Lanczos steps.
+_LANCZOS = 600
 
 
 def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: Allowance) -> tuple[float, str | None]:
@@ -72,20 +77,54 @@ def _matrices(
 
 
 def _line(B: FloatArray, mu: float, allowance: Allowance) -> tuple[float, float] | None:
-    """Return (c, mu) with c at least the largest eigenvalue of B and at least 0, proved; None if it is not."""
-    size = float(np.abs(B).max())
-    if size == 0.0:
-        return 0.0, mu
-    m = len(B)
-    allowance.spent(0.3 * m**3)
-    # A hint, which the factorisation has to confirm.
-    c = max(float(np.linalg.eigvalsh(B)[-1]), 0.0)
+    """Return (c, mu) with c at least the largest eigenvalue of B and at least 0, proved; None if it is not.
+
+    B is a sum of blocks that do not touch, often of one feature only: each has its own eigenvalues.
+    """
+    entries = csr_array(B)
+    allowance.spent(2.0 * B.size)
+    _, part = connected_components(entries, directed=False)
+    rows, columns = entries.nonzero()
+    if (part[rows] != part[columns]).any():
+        part = np.zeros(len(B), dtype=np.int64)  # what touches is one block, whoever says otherwise
+    order = np.argsort(part, kind="stable")
+    blocks = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
+    c = max([0.0, *(float(B[one[0], one[0]]) for one in blocks if len(one) == 1)])
+    for features in sorted((one for one in blocks if len(one) > 1), key=len, reverse=True):
+        allowance.check()
+        found = _largest_eigenvalue(B[np.ix_(features, features)], c, allowance)
+        if found is None:
+            return None
+        c = found
+    return c, mu
+
+
+def _largest_eigenvalue(B: FloatArray, least: float, allowance: Allowance) -> float | None:
+    """Return at least the largest eigenvalue of B and at least `least`, proved by a factorisation; None if it fails."""
+    m, size = len(B), float(np.abs(B).max())
+    # Row sums are a bound as well, and enough for most small blocks.
+    if up(float(np.abs(B).sum(axis=1).max()), m) <= least:
+        return least
+    c, more = max(_hint(B, allowance), least), _RAISE
     for _ in range(_TRIES):
-        c = c * (1.0 + _RAISE) + 4.0 * m * UNIT * size * m
+        c, more = c * (1.0 + more) + 4.0 * m * UNIT * size * m, 4.0 * more
         allowance.spent(0.05 * m**3)
         if is_definite(-B, c):
-            return c, mu
+            return c
     return None
+
+
+def _hint(B: FloatArray, allowance: Allowance) -> float:
+    """Return about the largest eigenvalue, which a factorisation has to confirm."""
+    if len(B) >= _LANCZOS:
+        allowance.spent(200.0 * B.size)
+        try:
+            found = eigsh(B, k=1, which="LA", v0=np.linspace(1.0, 2.0, len(B)), tol=1e-10, return_eigenvectors=False)
+            return max(float(found[0]), 0.0) * (1.0 + 1e-9)
+        except ArpackNoConvergence:
+            pass
+    allowance.spent(0.3 * len(B) ** 3)
+    return max(float(np.linalg.eigvalsh(B)[-1]), 0.0)
 
 
 def _above(lines: list[tuple[float, float]], r: float, k: int) -> float:

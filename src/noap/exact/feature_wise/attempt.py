@@ -31,7 +31,10 @@ TURN, TURN_WORK = 128, 1e8
 # it costs no more than that.
 _RELAXED = 1.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
-_PATIENCE_FOR_TREES = 128
+# With many features a threshold costs no more than a few nodes do.
+_PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
+# Bytes that it holds, for each entry of the Gram matrix.
+_MATRICES = 24
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
 _PATIENCE = 12
 
@@ -112,11 +115,15 @@ class Attempt:
         instance, m = self.instance, len(self.instance.norms)
         # At rho = 0 the search with the semidefinite test has the same relaxation at every node.
         has_it = instance.rho == 0 and m <= MOST
-        return instance.k >= 2 and m <= MOST_FEATURES and not has_it and instance.clear_cut
+        limit = self.meter.limits.bytes
+        fits = limit is None or self.meter.held + self.bytes + _MATRICES * m * m <= limit
+        return instance.k >= 2 and not has_it and instance.clear_cut and fits
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
-        share = _RELAXED * (self.work - _PATIENCE_FOR_TREES * self.root_price)
+        by_thresholds = len(self.instance.norms) > MOST_FEATURES
+        patience = _PATIENCE_FOR_LARGE_TREES if by_thresholds else _PATIENCE_FOR_TREES
+        share = _RELAXED * (self.work - patience * self.root_price)
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now

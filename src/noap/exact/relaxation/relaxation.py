@@ -6,6 +6,7 @@ import numpy as np
 
 from noap.exact.relaxation.envelope import Line, bound_of, useful
 from noap.exact.relaxation.multiplier import Multiplier
+from noap.exact.relaxation.thresholds import Threshold
 from noap.linalg.outward import is_definite
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import soft
@@ -19,6 +20,8 @@ MOST_FEATURES = 600
 _STEPS, _MOST_STEPS, _DONE = 10, 150, 2e-5
 # Slopes at most, and how near to each other they may come, relative to the largest entry.
 _MOST_SLOPES, _NEAREST = 24, 1e-5
+# The ratio of two thresholds between which another one is not worth its cost.
+_NEAR_THRESHOLDS = 1.04
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
 _PRICE, _PRICE_EACH = 0.6, 0.01
 
@@ -49,8 +52,6 @@ class Relaxation:
         self._multiplier = Multiplier.of(A) if len(A) <= MOST_FEATURES else None
         if self._multiplier is not None:
             self._add(0.0, None)
-        else:
-            self._waiting = [self.top * share for share in (0.7, 0.5, 0.35, 0.25, 0.17, 0.12, 0.08, 0.05)]
 
     @property
     def W(self) -> FloatArray | None:  # noqa: N802 - the paper's name for a matrix
@@ -84,10 +85,19 @@ class Relaxation:
         self._slope = None
 
     def _advance_by_thresholds(self) -> None:
-        self._add(self._waiting.pop(0), None)
-        m = len(self.A)
-        self.work += m * m * (_PRICE + _PRICE_EACH * m)
-        self.done = not self._waiting
+        mu = self._next_slope()
+        if mu is None:
+            self.done = True
+            return
+        threshold = Threshold(self.A, mu)
+        self._spreads.append((mu, threshold.spread))
+        # A factorisation of the largest block costs far more than the guess: only for a line that would be used.
+        if bound_of([*self._lines, Line(threshold.guess, threshold.far)], self.rho, self.k)[0] < self.bound:
+            c = threshold.proved()
+            if c is not None:
+                self._lines.append(Line(c, threshold.far))
+                self._matrices.append(None)
+        self.work += threshold.cost
 
     def _next_slope(self) -> float | None:
         """Return a slope whose W would have the spread at which the bound is made, None if it is known well enough."""
@@ -96,6 +106,9 @@ class Relaxation:
         _, t = bound_of(self._lines, self.rho, self.k)
         below = max(mu for mu, spread in self._spreads if spread > t)
         above = min(mu for mu, spread in self._spreads if spread <= t)
+        if self._multiplier is None:
+            # From above, where the thresholded matrix is sparse and falls into small blocks.
+            return None if above <= _NEAR_THRESHOLDS * below else math.sqrt(max(below, above / 2) * above)
         if not above - below > _NEAREST * self.top:
             return None
         return math.sqrt(below * above) if below > 0 else above / 8
@@ -145,18 +158,9 @@ def _largest_eigenvalue(B: FloatArray) -> float | None:
     """Return at least the largest eigenvalue, proved by a factorisation; None if that fails."""
     if not B.any():
         return 0.0
-    c = max(_estimated(B), 0.0) + 1e-14 * len(B) * float(np.abs(B).max())
+    c = max(float(np.linalg.eigvalsh(B)[-1]), 0.0) + 1e-14 * len(B) * float(np.abs(B).max())
     for _ in range(40):
         if is_definite(-B, c):
             return c
         c = c * (1 + 1e-12) + 1e-14 * len(B) * float(np.abs(B).max())
     return None
-
-
-def _estimated(B: FloatArray) -> float:
-    if len(B) <= MOST_FEATURES:
-        return float(np.linalg.eigvalsh(B)[-1])
-    from scipy.sparse.linalg import eigsh
-
-    # From below, and only a first guess: the factorisation decides.
-    return float(eigsh(B, k=1, which="LA", v0=np.ones(len(B)), return_eigenvectors=False)[0]) * (1 + 1e-9)
