@@ -86,21 +86,21 @@ def correlations(S: np.ndarray) -> np.ndarray:
 class Version:
     """A process that solves with one version of noap, on one thread."""
 
-    def __init__(self, sources: Path) -> None:
+    def __init__(self, sources: Path, worker: str = WORKER) -> None:
         one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", WORKER],
+            [sys.executable, "-c", worker],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             env={**os.environ, **one, "PYTHONPATH": str(sources)},
         )
 
-    def solve(self, place: str, k: int, noise: float, gap: float, limit: float) -> list[Any]:
+    def ask(self, *what: object) -> list[Any]:
         """Return what the worker says of one problem."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(json.dumps([place, k, noise, gap, limit]) + "\n")
+        self.process.stdin.write(json.dumps(what) + "\n")
         self.process.stdin.flush()
         found: list[Any] = json.loads(self.process.stdout.readline())
         return found
@@ -118,7 +118,7 @@ def run(section: str, folder: Path, against: Path | None, limit: float, only: li
             np.save(matrix, S)
             row: dict[str, object] = {"instance": label}
             for name, version in versions.items():
-                status, value, left, nodes, seconds, ok, checking = version.solve(matrix, k, noise, gap, limit)
+                status, value, left, nodes, seconds, ok, checking = version.ask(matrix, k, noise, gap, limit)
                 row |= {f"status {name}": status, f"value {name}": value, f"gap {name}": left}
                 row |= {f"nodes {name}": nodes, f"seconds {name}": round(seconds, 3)}
                 row |= {f"verified {name}": ok, f"verify {name}": round(checking, 3)}

@@ -34,8 +34,8 @@ class Threshold:
     guess : float
         The largest eigenvalue, or 0 if that is larger; not proved.
     spread : float
-        How fast it falls as mu grows: :math:`\sum |x_i x_j|` over the entries, x the eigenvector. It is the t at which
-        the line :math:`c + \mu t` touches the curve below all such lines.
+        How fast it falls as mu grows: :math:`\sum \mathrm{sign}(B_{ij}) x_i x_j`, x the eigenvector, or 1 if that is
+        larger. It is the t at which the line :math:`c + \mu t` touches the curve below all such lines.
     cost : float
         What it took so far, in entries of matrices.
 
