@@ -17,6 +17,7 @@ __all__ = [
     "FeatureWise",
     "KPath",
     "Limit",
+    "NearOptimal",
     "NoAdversary",
     "Path",
     "Problem",
@@ -29,6 +30,7 @@ __all__ = [
     "experiments",
     "k_path",
     "metrics",
+    "near_optimal",
     "path",
     "screen_submatrix",
     "solve",
@@ -46,9 +48,11 @@ _LAZY = {
 }
 _LAZY_NAMES = {
     "KPath": "noap.sweep",
+    "NearOptimal": "noap.alternatives",
     "Path": "noap.sweep",
     "RobustSparsePCA": "noap.estimator",
     "k_path": "noap.sweep",
+    "near_optimal": "noap.alternatives",
     "path": "noap.sweep",
 }
 

@@ -1,0 +1,281 @@
+"""`noap.near_optimal`: every support that comes close to the best one, and whether the list is complete."""
+
+import math
+import operator
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noap.adversaries import ENERGY_LESS_L1, require_served
+from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.vectors import soft, unit
+from noap.methods import METHODS
+from noap.problem import Problem
+from noap.result import Limit
+from noap.runtime.controls import Controls
+
+if TYPE_CHECKING:
+    import polars
+
+    from noap.exact.feature_wise.instance import GramInstance
+
+__all__ = ["NearOptimal", "near_optimal"]
+
+LISTING_SERVES = ENERGY_LESS_L1
+# Values this near to each other, relatively, are one number.
+_SAME = 1e-9
+# Half-steps on one support, at most.
+_STEPS = 500
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NearOptimal:
+    """Every support within a share of the optimum, as returned by :func:`noap.near_optimal`.
+
+    Attributes
+    ----------
+    problem : Problem
+    within : float
+    vectors : array of shape (m, d)
+        The best direction found on each support, the best of all first.
+    values : array of shape (m,)
+        Their robust variances, falling.
+    supports : tuple of int arrays
+        The features that each of them uses.
+    threshold : float
+        What a support has to be worth to be listed: (1 - within) times the best value.
+    complete : bool
+        Whether it is proved that no other support is worth more than the threshold. The first of the list is then
+        proved to be optimal.
+    limit : Limit or None
+        What stopped the search; None also where it ended because `limit` supports were found.
+    nodes : int
+    seconds : float
+    core : array of int
+        The features that all of them use.
+    counts : array of int, shape (d,)
+        How many of them use each feature.
+    """
+
+    problem: Problem
+    within: float
+    vectors: FloatArray
+    values: FloatArray
+    complete: bool
+    limit: Limit | None
+    nodes: int
+    seconds: float
+
+    def __repr__(self) -> str:
+        known = "complete" if self.complete else "not complete"
+        best = f"{self.values[0]:.6g}" if len(self) else "0"
+        return f"NearOptimal({len(self)} supports within {self.within:.3%} of {best}, {known})"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def threshold(self) -> float:
+        """What a support has to be worth to be listed."""
+        return (1.0 - self.within) * float(self.values[0]) if len(self) else 0.0
+
+    @cached_property
+    def supports(self) -> tuple[IntArray, ...]:
+        """The features of each."""
+        return tuple(np.flatnonzero(v) for v in self.vectors)
+
+    @cached_property
+    def counts(self) -> IntArray:
+        """How many of the supports use each feature."""
+        counts: IntArray = (self.vectors != 0).sum(axis=0)
+        return counts
+
+    @property
+    def core(self) -> IntArray:
+        """The features that all of them use; none if there is no support."""
+        return np.flatnonzero(self.counts == len(self)) if len(self) else np.empty(0, dtype=np.int64)
+
+    def to_frame(self) -> "polars.DataFrame":
+        """Return a table with one row per support.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns value, share (of the best), size, features (names, or positions as text), and what the support has
+            instead of what the best one has: `instead_of` and `has`.
+        """
+        import polars
+
+        names = self.problem.feature_names or tuple(str(j) for j in range(self.problem.n_features))
+        first = set(self.supports[0].tolist()) if len(self) else set()
+
+        def listed(sets: list[set[int]]) -> "polars.Series":
+            return polars.Series([[names[j] for j in sorted(one)] for one in sets], dtype=polars.List(str))
+
+        sets = [set(support.tolist()) for support in self.supports]
+        return polars.DataFrame(
+            {
+                "value": self.values,
+                "share": self.values / self.values[0] if len(self) else self.values,
+                "size": [len(one) for one in sets],
+                "features": listed(sets),
+                "instead_of": listed([first - one for one in sets]),
+                "has": listed([one - first for one in sets]),
+            }
+        )
+
+
+def near_optimal(
+    problem: Problem,
+    within: float = 0.01,
+    limit: int | None = None,
+    *,
+    time_limit: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+) -> NearOptimal:
+    r"""List every support whose robust variance is within a share of the optimum.
+
+    A support is a set S of at most k features all of which its best direction uses. It is listed if
+
+    .. math:: \max_{\mathrm{supp}(v) = S} \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v\|_2^2 \ge (1 - within)\,opt
+
+    and S is no part of another one on the list. The list shows how far the answer is the only one, which features all
+    good answers share, and which can stand in for which. It is found by the exact search: everything that is not listed
+    is closed by its tests (docs/exact.md, "Every good support").
+
+    Parameters
+    ----------
+    problem : Problem
+        Without an adversary or against FeatureWise.
+    within : float
+        At least 0 and below 1.
+    limit : int, optional
+        Stop after so many supports; the list is then not complete.
+    time_limit : float, optional
+        Seconds. When it runs out, or on Ctrl-C, the list so far comes back.
+    random_state : int, Generator or None
+        None means 0: the same call gives the same answer.
+
+    Returns
+    -------
+    NearOptimal
+
+    Examples
+    --------
+    >>> import noap
+    >>> X = [[2.0, 1.9, 2.0], [-2.0, -2.1, -1.9], [1.0, 1.1, 0.9], [-1.0, -0.9, -1.2]]
+    >>> near = noap.near_optimal(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), within=0.05)
+    >>> [support.tolist() for support in near.supports], near.complete
+    ([[0, 1], [0, 2], [1, 2]], True)
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    require_served(problem.adversary, LISTING_SERVES, "near_optimal")
+    share, most = _share(within), _most(limit)
+    controls = Controls.checked(0.0, time_limit, random_state, False)
+    problem.check_unchanged()
+    if problem.optimum_is_zero:
+        warnings.warn(
+            f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so no support is worth "
+            "anything; use a smaller rho.",
+            NoapWarning,
+            stacklevel=2,
+        )
+        nothing = np.empty((0, problem.n_features))
+        return NearOptimal(problem, share, nothing, np.empty(0), True, None, 0, controls.seconds)
+    return _listed(problem, share, most, controls)
+
+
+def _listed(problem: Problem, within: float, most: int | None, controls: Controls) -> NearOptimal:
+    from noap.exact.feature_wise.instance import GramInstance, Incumbent
+    from noap.exact.feature_wise.listing import Listing  # loads Numba
+
+    start = METHODS["ascent"]().run(problem, controls, METHODS["ascent"]().check(problem)).v
+    instance = GramInstance.of(problem)
+    incumbent = Incumbent(instance, instance.inside(start))
+    # The matrix of the search is the given one or a little larger, so that nothing worth the threshold is lost.
+    T = (1.0 - within) * (1.0 - _SAME) * problem.value(start) / instance.unit
+    listing, nodes = Listing(instance, incumbent, T), 0
+    try:
+        while listing.stack and not controls.expired() and (most is None or len(listing.supports) < most):
+            nodes += listing.advance()
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+    complete = not listing.stack
+    vectors = [start]
+    for support, met in listing.supports.items():
+        v = _best_on(instance, list(support), met)
+        # Rounding keeps a node open only if it is worth T to the last digits.
+        complete = complete and (met is not None or _worth(instance, v) >= (1.0 - 1e-6) * T)
+        vectors.append(np.zeros(problem.n_features))
+        vectors[-1][instance.features] = v
+    values = np.array([problem.value(v) for v in vectors])
+    good = np.flatnonzero(values >= (1.0 - within) * (1.0 - _SAME) * values.max())
+    kept = np.array(_maximal([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]))
+    values = np.array([problem.value(v) for v in kept])
+    return NearOptimal(problem, within, kept, values, complete, controls.limit, nodes, controls.seconds)
+
+
+def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | None) -> FloatArray:
+    """Return the best unit vector on a support that the half-steps reach from the one that was met, or its leading one.
+
+    Where it does not need all of the support it is zero on the rest.
+    """
+    A = instance.A[np.ix_(support, support)]
+    leading = np.linalg.eigh(A)[1][:, -1]
+    best = np.zeros(len(instance.norms))
+    for x in [leading] if instance.rho == 0 or met is None else [leading, met[support]]:
+        for _ in range(_STEPS):
+            pulled = A @ x
+            moved = unit(soft(pulled / math.sqrt(max(float(x @ pulled), 1e-300)), instance.rho))
+            still = np.abs(moved - x).max() <= 1e-12
+            x = moved
+            if still or not x.any():
+                break
+        v = np.zeros(len(best))
+        v[support] = x
+        if _worth(instance, v) > _worth(instance, best):
+            best = v
+    return best
+
+
+def _worth(instance: "GramInstance", v: FloatArray) -> float:
+    """Return the robust variance of a unit vector, in the units of the instance; 0 for the zero vector."""
+    on = np.flatnonzero(v)
+    energy = float(v[on] @ instance.A[np.ix_(on, on)] @ v[on])
+    return max(math.sqrt(max(energy, 0.0)) - instance.rho * float(np.abs(v[on]).sum()), 0.0) ** 2
+
+
+def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
+    """Return one vector for each support, the first, without supports that are part of another one."""
+    by_support: dict[frozenset[int], FloatArray] = {}
+    for v in vectors:
+        by_support.setdefault(frozenset(np.flatnonzero(v).tolist()), v)
+    largest = max(map(len, by_support))
+    return [v for S, v in by_support.items() if len(S) == largest or not any(S < other for other in by_support)]  # noqa: SIM300 - a proper subset
+
+
+def _share(within: Any) -> float:
+    try:
+        share = math.nan if isinstance(within, (bool, str)) else float(within)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 <= share < 1:
+        raise InvalidProblem(f"within must be a number of at least 0 and below 1, got {within!r}.")
+    return share
+
+
+def _most(limit: Any) -> int | None:
+    if limit is None:
+        return None
+    try:
+        most = 0 if isinstance(limit, (bool, np.bool_)) else operator.index(limit)
+    except TypeError:
+        most = 0
+    if most < 1:
+        raise InvalidProblem(f"limit must be a whole number of at least 1 or None, got {limit!r}.")
+    return most
