@@ -15,7 +15,7 @@ from noap import Status
 from noap.errors import InvalidProblem
 from noap.exact.relaxation.envelope import Line, bound_of, useful
 from noap.exact.relaxation.multiplier import Multiplier
-from noap.exact.relaxation.relaxation import Relaxation
+from noap.exact.relaxation.relaxation import Relaxation, _largest_eigenvalue
 from noap.proofs.relaxation import RelaxationProof
 
 
@@ -209,3 +209,9 @@ def test_a_proof_of_another_problem_says_nothing(proved):
     moved = dataclasses.replace(certificate, claim=dataclasses.replace(certificate.claim, rho=smaller.rho))
     assert not noap.verify(problem.with_adversary(smaller), moved).ok
     assert not noap.verify(noap.Problem(problem.X * 1.01, k=4, adversary=problem.adversary), certificate).ok
+
+
+def test_an_eigenvalue_is_proved_whatever_room_the_factorisation_needs():
+    """The room grows with the square of the size, and the steps up to it with each try."""
+    B = 0.03 * (1.0 - np.eye(1001))
+    assert 30.0 <= _largest_eigenvalue(B) <= 30.0 * (1 + 1e-8)

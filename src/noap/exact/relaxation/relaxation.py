@@ -22,6 +22,8 @@ _STEPS, _MOST_STEPS, _DONE = 10, 150, 2e-5
 _MOST_SLOPES, _NEAREST = 24, 1e-5
 # The ratio of two thresholds between which another one is not worth its cost.
 _NEAR_THRESHOLDS = 1.04
+# How often a largest eigenvalue that a factorisation does not confirm is raised.
+_TRIES = 40
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
 _PRICE, _PRICE_EACH = 0.6, 0.01
 
@@ -158,9 +160,10 @@ def _largest_eigenvalue(B: FloatArray) -> float | None:
     """Return at least the largest eigenvalue, proved by a factorisation; None if that fails."""
     if not B.any():
         return 0.0
-    c = max(float(np.linalg.eigvalsh(B)[-1]), 0.0) + 1e-14 * len(B) * float(np.abs(B).max())
-    for _ in range(40):
+    c, step = max(float(np.linalg.eigvalsh(B)[-1]), 0.0), 1e-14 * len(B) * float(np.abs(B).max())
+    for _ in range(_TRIES):
+        # The room that a factorisation needs grows with the square of the size: each step is twice the last.
+        c, step = c + step, 2.0 * step
         if is_definite(-B, c):
             return c
-        c = c * (1 + 1e-12) + 1e-14 * len(B) * float(np.abs(B).max())
     return None
