@@ -100,7 +100,7 @@ def draw_path(path: "_path.Path") -> Figure:
         j = row.feature
         for bar in row.bars:
             # Faint where another feature would do as well.
-            faint = 0.3 if bar.tied else 1.0
+            faint = 0.3 if bar.shared else 1.0
             barcode.barh(
                 i,
                 bar.right - bar.left,
@@ -114,7 +114,7 @@ def draw_path(path: "_path.Path") -> Figure:
         loadings.plot(path.rhos, curve, label=names[j], linewidth=1.6, **styles[j])
     barcode.set_yticks(range(len(shown)), [names[j] for j in shown])
     barcode.invert_yaxis()
-    faint_note = "; faint: another would do as well" if any(bar.tied for row in rows for bar in row.bars) else ""
+    faint_note = "; faint: another would do as well" if any(bar.shared for row in rows for bar in row.bars) else ""
     left_out = f", {len(order) - len(shown)} shorter-lived not shown" if len(order) > len(shown) else ""
     barcode.set_title(f"Which features survive (k = {path.k}{left_out}{faint_note})", loc="left", fontsize="medium")
     loadings.axhline(0.0, color="0.7", linewidth=0.8, zorder=0)

@@ -27,9 +27,9 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     more = f" and {len(robust) - _MOST_NAMES} more" if len(robust) > _MOST_NAMES else ""
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that last beyond half the noise it takes to erase everything: {named}{more}."
+        f"Those that it needs beyond half the noise it takes to erase everything: {named}{more}."
         if robust
-        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none lasts "
+        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
         "beyond half the noise it takes to erase everything."
     )
     result = report.components[0].result
