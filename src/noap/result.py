@@ -162,10 +162,14 @@ class Result:
     def claim(self) -> str:
         """What is proved, by whom and to which gap, in one sentence."""
         if self.status is Status.OPTIMAL:
-            return f"optimal: no {self.problem.k}-sparse direction is more than {self.gap:.1e} better (rigorous)."
+            return f"optimal: no {self.problem.k}-sparse direction is more than {_up(self.gap)} better (rigorous)."
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
-            return f"feasible: at most {self.gap:.2%} below the best, {prover}."
+            if self.value == 0:
+                return f"feasible: worth nothing here, and the best at most {self.bound:.6g}, {prover}."
+            # Of the best, not of the value: what lies below a positive number lies less than 100 % below it.
+            short = math.ceil(1e4 * (self.bound - self.value) / self.bound) / 100
+            return f"feasible: at most {short:.2f}% below the best, {prover}."
         if self.restricted_bound is not None and self.restricted_to is not None:
             return (
                 f"heuristic: nothing is proved about the whole problem; over {len(self.restricted_to)} chosen "
@@ -203,6 +207,16 @@ class Result:
         moved = np.eye(len(v)) + T
         attacked = moved.T @ S @ moved
         return attacked
+
+
+def _up(number: float) -> str:
+    """Return a number with two digits, rounded up so that "at most" stays true.
+
+    >>> _up(1.24e-5), _up(0.0)
+    ('1.3e-05', '0.0e+00')
+    """
+    near = f"{number:.1e}"
+    return near if float(near) >= number else f"{float(near) + 10.0 ** (math.floor(math.log10(number)) - 1):.1e}"
 
 
 def rounding_allowance(value: float, scale: float) -> float:

@@ -36,7 +36,9 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     if result.value == 0:
         return f"{first} Noise {plain(report.noise)} erases every component."
     kept = result.value / float(np.mean((result.problem.samples("the report") @ result.v) ** 2))
-    proof = f", proved within {percent_up(result.gap)} of the best possible" if np.isfinite(result.bound) else ""
+    # Of the best, so that it stays below 100 % however little is proved.
+    short = (result.bound - result.value) / result.bound
+    proof = f", proved at most {percent_up(short)} below the best possible" if np.isfinite(result.bound) else ""
     return (
         f"{first} At noise {plain(report.noise)} the best component found keeps {down(100 * kept, 3)} % of its "
         f"variance under the worst attack{proof}."
