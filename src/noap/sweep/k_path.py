@@ -15,6 +15,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.result import Result, Status
+from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.implied import implied_bounds
 
 if TYPE_CHECKING:
@@ -240,13 +241,15 @@ class KPath:
             columns |= {f"loading {name}": shown[:, j] for j, name in enumerate(names)}
         return polars.DataFrame(columns)
 
-    def plot(self, share: float | None = None) -> Any:
+    def plot(self, share: float | None = None, ax: Any = None) -> Any:
         """Draw the robust variance against k with its certified band, and what every feature more adds.
 
         Parameters
         ----------
         share : float, optional
             Mark the k that `choose(share)` gives; the elbow by default.
+        ax : matplotlib Axes or sequence of two, optional
+            Where to draw: one for the variance alone, two for both panels; a figure of its own by default.
 
         Returns
         -------
@@ -254,7 +257,24 @@ class KPath:
             `figure.savefig("k-path.png")` writes it.
         """
         # Pictures lie a layer above; the name is resolved when someone asks for one.
-        return importlib.import_module("noap.figures").draw_k_path(self, share)
+        return importlib.import_module("noap.figures").draw_k_path(self, share, ax)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: some of the levels."""
+        names = self.feature_names or tuple(str(j) for j in range(self.problem.n_features))
+        rows = [
+            (
+                self.ks[i],
+                f"{self.values[i]:.6g}",
+                f"{self.bounds[i]:.6g}",
+                self.results[i].status.value,
+                f"{np.floor(1000 * self.shares[i]) / 10:.1f} %",
+                listed([names[j] for j in self.supports[i]]),
+            )
+            for i in spread(len(self))
+        ]
+        shown = "" if len(rows) == len(self) else f"; {len(rows)} of its levels"
+        return html_table(f"{self!r}{shown}", rows, ("k", "value", "bound", "status", "keeps", "features"))
 
 
 def _listed(ks: IntArray) -> str:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from noap.errors import InvalidProblem
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.result import Result, Status
+from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.needed import needed_features
@@ -256,8 +257,17 @@ class Path:
             columns |= {f"loading {name}": shown[:, j] for j, name in enumerate(names)}
         return polars.DataFrame(columns)
 
-    def plot(self) -> Any:
+    def plot(self, ax: Any = None, top: int | None = None, unit: str = "noise") -> Any:
         """Draw the robust variance with its certified band, the barcode of the features and their loadings.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of three, optional
+            Where to draw: one for the barcode alone, three for all panels; a figure of its own by default.
+        top : int, optional
+            At most so many features, those that are needed longest; 40 by default.
+        unit : "noise" or "rho"
+            What the budget is counted in: noise as in tables and reports, or rho as in the paper and in `rhos`.
 
         Returns
         -------
@@ -265,7 +275,25 @@ class Path:
             `figure.savefig("path.png")` writes it.
         """
         # Pictures lie a layer above; the name is resolved when someone asks for one.
-        return importlib.import_module("noap.figures").draw_path(self)
+        return importlib.import_module("noap.figures").draw_path(self, ax, top, unit)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: some of the points."""
+        names = self.feature_names or tuple(str(j) for j in range(self.family.base.n_features))
+        unit = type(self.family.base.adversary).noise_unit(self.family.base.n_samples)
+        rows = [
+            (
+                f"{self.rhos[i] / unit:.4g}",
+                f"{self.rhos[i]:.6g}",
+                f"{self.values[i]:.6g}",
+                f"{self.bounds[i]:.6g}",
+                self.results[i].status.value,
+                listed([names[j] for j in self.supports[i]]),
+            )
+            for i in spread(len(self))
+        ]
+        shown = "" if len(rows) == len(self) else f"; {len(rows)} of its points"
+        return html_table(f"{self!r}{shown}", rows, ("noise", "rho", "value", "bound", "status", "features"))
 
 
 def _frozen(entries: list[Any]) -> FloatArray:
