@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 import noap
 from judge import feature_wise_optimum, sample_wise_optimum
 from noap.cli.app import app
+from noap.errors import NoapWarning
 from noap.report import build_report
 from noap.report.words import answer
 from noap.sweep.barcode import barcode
@@ -96,6 +98,38 @@ def test_what_a_limit_leaves_open_is_not_called_needed(monkeypatch):
     monkeypatch.setattr(Task, "run", lambda task: noap.Result(task.problem, "exact", task.start))
     assert not path.needed.any()
     assert np.isnan(path.survives).all()
+
+
+def test_after_ctrl_c_no_search_is_begun(monkeypatch):
+    X, count, run = np.random.default_rng(3).standard_normal((30, 8)), iter(range(100)), Task.run
+
+    def interrupted(task):
+        if next(count) >= 3:
+            raise KeyboardInterrupt
+        return run(task)
+
+    monkeypatch.setattr(Task, "run", interrupted)
+    with pytest.warns(NoapWarning, match="Interrupted"):
+        path = noap.path(X, 3, rhos=np.linspace(0, 5, 9))
+    assert len(path) < 9
+    assert path.needed.sum() < path.selected.sum()  # a search would raise
+
+
+@pytest.mark.parametrize("make", [scipy.sparse.csr_array, lambda X: X.astype(np.float32), pd.DataFrame])
+@pytest.mark.parametrize("adversary", [noap.FeatureWise, noap.SampleWise])
+def test_any_kind_of_data_has_needed_features(make, adversary):
+    X = _data(2)
+    X[np.abs(X) < 0.3] = 0.0
+    X[:, 3] = X[:, 0]
+    path = noap.path(make(X), 2, adversary, rhos=[0.0, 0.5])
+    assert (path.needed == noap.path(X, 2, adversary, rhos=[0.0, 0.5]).needed).all()
+
+
+def test_a_covariance_is_enough():
+    X = _data(3)
+    problem = noap.Problem.from_covariance(X.T @ X / len(X), n_samples=len(X), k=2, adversary=noap.NoAdversary())
+    rhos = [0.0, 0.5, 1.0]
+    assert (noap.path(problem, 2, rhos=rhos).needed == noap.path(X, 2, rhos=rhos).needed).all()
 
 
 def test_ctrl_c_is_heard(monkeypatch):

@@ -92,6 +92,10 @@ def path(
         progress=not json,
     )
     unit = noise_unit(adversary, n)
+    # As long a search as the path was; on a terminal somebody may be waiting for it.
+    with Console(stderr=True, quiet=json).status("Which features can no component do without? ..."):
+        for one in paths:
+            _ = one.needed
     document = _document(paths, unit, center=center, scale=scale)
     if out is not None:
         _write(out, paths, unit, document)

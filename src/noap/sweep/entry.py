@@ -133,7 +133,7 @@ def path(
         sweep.grid(wanted)
         if budgets is None:
             sweep.refine(_share(tolerance) * family.rho_max)
-        found.append(Path(sweep.finish(), family, settings))
+        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings))
         if sweep.interrupted:
             warnings.warn(
                 f"Interrupted: the path for k = {family.base.k} holds the {len(found[-1])} points that were finished.",

@@ -99,7 +99,9 @@ class Family:
         base = self.base.restricted(features)
         if base.X is not None and "covariance" in self.base.__dict__:
             # The same products; to form them again would cost as much as the searches that are to come.
-            base.__dict__["covariance"] = self.base.covariance[np.ix_(features, features)]
+            block = self.base.covariance[np.ix_(features, features)]
+            block.flags.writeable = False
+            base.__dict__["covariance"] = block
         family = Family(base, self.make)
         family._compute_once()
         return family

@@ -114,7 +114,7 @@ class _Without:
             shared = self.pool.best_without(self.feature)[asked] >= self.floors[asked]
             needed = self._limits(asked) < self.floors[asked]
             left = [int(i) for i in asked[~shared & ~needed] if i not in self.bounds]
-            if not left:
+            if not left or self.path.options is None:
                 return ~shared & (needed | (not self.path.proves))
             # The ends first: a bound at each proves the middle if a chord can.
             self._ask(left[(0, -1, len(left) // 2)[min(len(self.bounds), 2)]])
@@ -153,4 +153,4 @@ class _Without:
         dearest = max(result.nodes for result in self.path.results)
         shared = {"time_limit": None, "random_state": None, "progress": False}
         own = {"node_limit": max(_NODES, dearest), "certificate": False}
-        return shared | own | dict(self.path.options) | {"gap": gap, "certificate": False, "progress": False}
+        return shared | own | dict(self.path.options or {}) | {"gap": gap, "certificate": False, "progress": False}

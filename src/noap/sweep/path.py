@@ -75,8 +75,8 @@ class Path:
 
     results: tuple[Result, ...]
     family: Family = field(repr=False)
-    # Those of the call, for the searches that `needed` makes.
-    options: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    # Those of the call, for the searches that `needed` makes; None if it is to make none: the user has had enough.
+    options: Mapping[str, Any] | None = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         optimal = sum(result.status is Status.OPTIMAL for result in self.results)
