@@ -22,7 +22,7 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     if not rows:
         return "No feature survives any noise."
     half = float(path.rhos[-1]) / 2
-    robust = [row.feature for row in rows if row.survives >= half]
+    robust = [row.feature for row in rows if row.survives > half]
     named = ", ".join(report.names[j] for j in robust[:_MOST_NAMES])
     more = f" and {len(robust) - _MOST_NAMES} more" if len(robust) > _MOST_NAMES else ""
     first = (

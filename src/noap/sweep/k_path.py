@@ -17,6 +17,7 @@ from noap.proofs.certificate import Certificate
 from noap.result import Result, Status
 from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.implied import implied_bounds
+from noap.ties import lowest_tie
 
 if TYPE_CHECKING:
     import polars
@@ -53,6 +54,9 @@ class KPath:
         The share of the optimum at the largest k that is proved to be kept: value over the last bound.
     implied_bounds : array of shape (m,)
         What all bounds prove together; no certificate holds it.
+    tied : tuple of int arrays
+        The features selected in whose place another one would be worth exactly as much: on standardised data, always
+        the single feature of k = 1.
     certificates : tuple of Certificate or None
     feature_names : tuple of str, or None
     """
@@ -131,6 +135,14 @@ class KPath:
     def supports(self) -> tuple[IntArray, ...]:
         """The features selected for each k; none where the value is 0."""
         return tuple(result.support if result.value > 0 else result.support[:0] for result in self.results)
+
+    @cached_property
+    def tied(self) -> tuple[IntArray, ...]:
+        """Per k the features selected in whose place another one, of a later index, would be worth as much."""
+        return tuple(
+            np.array(sorted({kept for kept, _ in lowest_tie(result.problem, result.v)[1]}), dtype=np.int64)
+            for result in self.results
+        )
 
     @cached_property
     def increments(self) -> FloatArray:
