@@ -169,6 +169,7 @@ def test_notebooks_show_small_tables(path, k_path, wine):
     assert "100.0 %" in _cells(k_path._repr_html_()) or "99.9 %" in _cells(k_path._repr_html_())
     problem = noap.Problem(wine, k=2, adversary=noap.FeatureWise(2.0))
     certificate = noap.solve(problem).certificate
+    assert f"{certificate.bound:.17g}" in _cells(certificate._repr_html_())
     assert "accepted" in _cells(noap.verify(problem, certificate)._repr_html_())
     other = noap.verify(problem.with_sparsity(3), certificate)
     assert "rejected" in _cells(other._repr_html_())

@@ -94,7 +94,8 @@ def path(
     Returns
     -------
     Path, or tuple of Path
-        At rho >= rho_max the value is 0, without a warning. On Ctrl-C the points finished so far come back, with one.
+        Its `survives` says up to which rho every direction within the gap needs a feature, `plot` draws it. At
+        rho >= rho_max the value is 0, without a warning. On Ctrl-C the points finished so far come back, with one.
 
     Examples
     --------
