@@ -8,13 +8,14 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
+from noap.figures.style import PLAIN as _PLAIN
+from noap.figures.style import ROBUST as _ROBUST
 from noap.figures.style import axes_of, named_of, tidy, titled, top_of
 from noap.linalg.types import FloatArray
 from noap.result import Result
 
 __all__ = ["draw_biplot", "draw_loadings", "draw_scree"]
 
-_ROBUST, _PLAIN = "#0072B2", "0.75"
 # More bars or arrows than these cannot be read; the largest are kept and the picture says so.
 _MOST_BARS, _MOST_ARROWS = 40, 20
 

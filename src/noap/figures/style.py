@@ -13,8 +13,11 @@ from noap.errors import InvalidProblem
 if TYPE_CHECKING:
     from noap.problem import Problem
 
-__all__ = ["axes_of", "named_of", "tidy", "titled", "top_of"]
+__all__ = ["PLAIN", "PLAIN_PCA", "ROBUST", "axes_of", "named_of", "tidy", "titled", "top_of"]
 
+# Of Okabe and Ito's colours, which stay apart for colour-blind readers. No feature has a colour of its own: there are
+# more features than colours that can be told apart, so features are told apart by their rows and names.
+ROBUST, PLAIN_PCA, PLAIN = "#0072B2", "#E69F00", "0.75"
 # Characters of a title on one inch, in matplotlib's own font and size.
 _PER_INCH = 12
 
