@@ -125,7 +125,7 @@ def test_scree_shows_variances_and_bounds(model):
     assert heights[3:] == pytest.approx(model.robust_variance_)
     tops = [segment[1, 1] for segment in axes.collections[-1].get_segments()]
     assert tops == pytest.approx(model.bound_)
-    heuristic = noap.RobustSparsePCA(n_components=1, method="ascent").fit(np.random.default_rng(0).normal(size=(30, 4)))
+    heuristic = noap.RobustSparsePCA(k=2, method="ascent").fit(np.random.default_rng(0).normal(size=(30, 4)))
     assert "proved bound" not in noap.figures.draw_scree(heuristic).axes[0].get_legend_handles_labels()[1]
 
 
