@@ -157,7 +157,14 @@ def test_demo_prints_an_answer_and_draws(tmp_path):
     assert "robust variance" in done.stdout
     assert "optimal" in done.stdout
     assert "(rigorous)" in done.stdout
-    assert (tmp_path / "noap-demo.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    for name in ("noap-demo.png", "noap-demo-path.png"):
+        assert (tmp_path / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    # A barcode worth looking at: features survive to different noises, and the last one standing is no survivor.
+    lines = [line.split("│") for line in done.stdout.splitlines() if line.startswith("│") and line.count("│") == 5]
+    ends = [cells[2].strip() for cells in lines]
+    assert len(set(ends)) >= 5
+    assert ends[-1] == "shared"
+    assert "Breast" not in done.stdout
 
 
 def test_mip_on_the_command_line(table):

@@ -44,6 +44,7 @@ def spoil(mine):
         mine.data[mine.indices == 5] = 30.0
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.UncentredWarning")  # a column of thirties is put in
 @pytest.mark.parametrize("make", [*MAKERS.values(), lambda: pd.DataFrame(X.copy())], ids=[*MAKERS, "pandas"])
 @pytest.mark.parametrize("adversary", [noap.NoAdversary(), noap.FeatureWise(0.5), noap.SampleWise(0.1)])
 def test_data_changed_between_a_property_and_the_answer_change_nothing(make, adversary):

@@ -438,7 +438,9 @@ def test_names_are_kept_and_the_table_holds_the_path(wine, wine_path):
     assert unnamed.to_frame()["features"].to_list()[0][0].isdigit()
     # On standardised data every feature alone is worth the same: the first one is named, and the tie is told.
     assert wine_path.supports[0].tolist() == [0]
-    assert "Feature 0 ties with 1, 2" in " ".join(wine_path[0].messages)
+    assert "Feature alcohol ties with malic_acid, ash" in " ".join(wine_path[0].messages)
+    assert wine_path.tied[0].tolist() == [0]
+    assert all(tied.size == 0 for tied in wine_path.tied[1:])
 
 
 def test_plot_draws_values_bars_and_the_choice(wine_path, tmp_path):

@@ -171,7 +171,7 @@ def test_ties_do_not_pass_for_long_lives(made):
     last = made.path.supports[-2]
     assert len(last) == 1
     (row,) = [row for row in rows if row.feature == last[0]]
-    assert row.bars[-1].tied
+    assert row.bars[-1].shared
     assert np.isnan(row.survives) or row.survives < made.path.lifetimes[last[0]]
     for row in rows:
         assert row.bars[0].left >= made.path.rhos[0]

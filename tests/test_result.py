@@ -1,12 +1,15 @@
 """Result: the numbers decide the status, and impossible results cannot be made."""
 
+import io
 import math
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import noap
 from noap import Limit, Result, Status
+from noap.cli.show import print_result
 
 X = np.random.default_rng(0).standard_normal((12, 4))
 PROBLEM = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))
@@ -93,3 +96,35 @@ def test_zero_data_is_an_answer():
     with pytest.warns(noap.errors.NoapWarning):
         result = noap.solve(noap.Problem(np.zeros((3, 2)), k=1, adversary=noap.NoAdversary()), method="ascent")
     assert result.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("times", [1.5, 5.4144, 1e9])
+def test_nothing_is_further_below_the_best_than_all_of_it(times):
+    claim = Result(PROBLEM, "test", V, bound=VALUE * times, bound_proof="rigorous").claim
+    said = float(claim.split("at most ")[1].split("%")[0])
+    assert 100 * (1 - 1 / times) <= said <= 100  # rounded up: "at most" must be true
+    nothing = np.eye(4)[int(np.argmin(np.linalg.norm(X, axis=0)))]
+    drowned = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.999 * np.linalg.norm(X, axis=0).max()))
+    assert drowned.value(nothing) == 0
+    assert "worth nothing" in Result(drowned, "test", nothing, bound=2.5, bound_proof="rigorous").claim
+
+
+@pytest.mark.parametrize("gap", [1.24e-5, 9.94e-5, 1.0000001e-5, 9.999e-7, 0.0])
+def test_the_gap_of_an_optimum_is_not_rounded_down(gap):
+    result = Result(PROBLEM, "test", V, bound=VALUE * (1 + gap), bound_proof="rigorous")
+    said = float(result.claim.split("more than ")[1].split(" ")[0])
+    assert result.gap <= said <= 1.2 * result.gap + 1e-300
+
+
+def test_every_limit_has_a_sentence_that_reads():
+    told = [limit.sentence for limit in Limit]
+    assert told == [
+        "Stopped early by the time limit.",
+        "Stopped early by the node limit.",
+        "Interrupted: this is the best so far.",
+        "Stopped early by the memory limit.",
+    ]
+    for limit in Limit:
+        console = Console(file=io.StringIO(), width=200)
+        print_result(Result(PROBLEM, "test", V, limit=limit), ("a", "b", "c", "d"), console)
+        assert limit.sentence in console.file.getvalue()

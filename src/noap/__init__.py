@@ -28,6 +28,7 @@ __all__ = [
     "__version__",
     "errors",
     "experiments",
+    "figures",
     "k_path",
     "metrics",
     "near_optimal",
@@ -42,6 +43,7 @@ __all__ = [
 # Loaded on first use, so that `import noap` stays quick: modules, and names from modules.
 _LAZY = {
     "experiments": "noap.experiments",
+    "figures": "noap.figures",
     "metrics": "noap.metrics",
     "stream": "noap.data.streams",
     "theory": "noap.theory",

@@ -1,6 +1,14 @@
 """What noap raises. Every message is one sentence that names the argument and what to do."""
 
-__all__ = ["BackendNotAvailable", "CertificateRejected", "InvalidProblem", "NoapError", "NoapWarning", "StoreError"]
+__all__ = [
+    "BackendNotAvailable",
+    "CertificateRejected",
+    "InvalidProblem",
+    "NoapError",
+    "NoapWarning",
+    "StoreError",
+    "UncentredWarning",
+]
 
 
 class NoapError(Exception):
@@ -25,3 +33,10 @@ class StoreError(NoapError):
 
 class NoapWarning(UserWarning):
     """Something the user should know that does not stop the work."""
+
+
+class UncentredWarning(NoapWarning):
+    """Samples were passed as they are and are mostly mean: what is called variance is then a mean square.
+
+    If that is meant: `warnings.simplefilter("ignore", noap.errors.UncentredWarning)`.
+    """

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
+from noap.data.centring import warn_if_uncentred
 from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -37,7 +38,8 @@ class Problem:
     Parameters
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
-        Samples in rows. Used as given: neither centred nor scaled. float32 stays float32; values are computed in
+        Samples in rows. Used as given: neither centred nor scaled; an UncentredWarning says so where most of X is its
+        column means. float32 stays float32; values are computed in
         float64. Up to 256 MB X is copied, so that changing it later changes nothing here. A larger X is not copied but
         fingerprinted: if it was changed after the Problem was built, `solve`, `verify` and every property that reads
         it raise InvalidProblem.
@@ -71,6 +73,8 @@ class Problem:
 
     def __init__(self, X: Any, k: int, adversary: Adversary, *, feature_names: Sequence[str] | None = None) -> None:
         given, own_names = as_samples(X)
+        if not isinstance(X, Samples):  # those come from within, where somebody has decided
+            warn_if_uncentred(given)
         data = frozen(given)
         n, d = int(data.shape[0]), int(data.shape[1])
         self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names)

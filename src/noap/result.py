@@ -1,9 +1,11 @@
 """What a method found, what is proved about it, and why it stopped."""
 
 import enum
+import importlib
 import math
 from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +19,7 @@ from noap.proofs.certificate import Certificate, Claim, Proof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.limits import Limit
+from noap.runtime.notebook import html_table
 from noap.runtime.progress import TracePoint
 
 __all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
@@ -25,6 +28,9 @@ __all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zer
 # What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
 # that may be before it is a gap like any other.
 _ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
+
+# More loadings than this do not belong in a notebook's cell.
+_MOST_ROWS = 12
 
 # The adversaries whose attacks have the rank-one forms below.
 ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, NoAdversary)
@@ -162,16 +168,47 @@ class Result:
     def claim(self) -> str:
         """What is proved, by whom and to which gap, in one sentence."""
         if self.status is Status.OPTIMAL:
-            return f"optimal: no {self.problem.k}-sparse direction is more than {self.gap:.1e} better (rigorous)."
+            return f"optimal: no {self.problem.k}-sparse direction is more than {_up(self.gap)} better (rigorous)."
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
-            return f"feasible: at most {self.gap:.2%} below the best, {prover}."
+            if self.value == 0:
+                return f"feasible: worth nothing here, and the best at most {self.bound:.6g}, {prover}."
+            # Of the best, not of the value: what lies below a positive number lies less than 100 % below it.
+            short = math.ceil(1e4 * (self.bound - self.value) / self.bound) / 100
+            return f"feasible: at most {short:.2f}% below the best, {prover}."
         if self.restricted_bound is not None and self.restricted_to is not None:
             return (
                 f"heuristic: nothing is proved about the whole problem; over {len(self.restricted_to)} chosen "
                 f"features no direction exceeds {self.restricted_bound:.6g} (to the solver's tolerances)."
             )
         return "heuristic: a good direction; nothing is proved about how close to best it is."
+
+    def plot(self, ax: Any = None, top: int | None = None) -> Any:
+        """Draw the loadings by name, the largest on top.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a figure of its own by default.
+        top : int, optional
+            At most so many features; 40 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        # Pictures lie layers above; the name is resolved when someone asks for one.
+        return importlib.import_module("noap.figures").draw_loadings(self, ax=ax, top=top)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the loadings, the numbers and what is proved."""
+        names = self.problem.feature_names or tuple(f"feature {j}" for j in range(self.problem.n_features))
+        order = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
+        rows: list[tuple[object, ...]] = [(names[j], f"{self.v[j]:+.4f}") for j in order[:_MOST_ROWS]]
+        if len(order) > _MOST_ROWS:
+            rows.append((f"and {len(order) - _MOST_ROWS} more features", ""))
+        rows += [("robust variance", f"{self.value:.6g}"), ("proved bound", f"{self.bound:.6g}")]
+        return html_table(f"{self.method}, {self.claim}", rows)
 
     def attack(self) -> FloatArray:
         """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho."""
@@ -203,6 +240,16 @@ class Result:
         moved = np.eye(len(v)) + T
         attacked = moved.T @ S @ moved
         return attacked
+
+
+def _up(number: float) -> str:
+    """Return a number with two digits, rounded up so that "at most" stays true.
+
+    >>> _up(1.24e-5), _up(0.0)
+    ('1.3e-05', '0.0e+00')
+    """
+    near = f"{number:.1e}"
+    return near if float(near) >= number else f"{float(near) + 10.0 ** (math.floor(math.log10(number)) - 1):.1e}"
 
 
 def rounding_allowance(value: float, scale: float) -> float:

@@ -21,11 +21,13 @@ _CLOSE = 1e-9
 def break_ties(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
     """Return the result with ties given to the lowest index and a message about them, and the pairs (kept, tied)."""
     v, pairs = lowest_tie(result.problem, result.v)
+    names = result.problem.feature_names
+    name = str if names is None else names.__getitem__
     notes = []
     for kept in dict.fromkeys(first for first, _ in pairs):
-        others = [str(other) for first, other in pairs if first == kept]
+        others = [name(other) for first, other in pairs if first == kept]
         shown = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
-        notes.append(f"Feature {kept} ties with {shown}; the lowest index was kept.")
+        notes.append(f"Feature {name(kept)} ties with {shown}; the first of them was kept.")
     if not notes:
         return result, ()
     return dataclasses.replace(result, v=v, messages=(*result.messages, *notes)), pairs

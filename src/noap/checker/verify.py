@@ -17,6 +17,7 @@ from noap.data.validation import as_megabytes, as_seconds
 from noap.errors import CertificateRejected, InvalidProblem
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate, Claim
+from noap.runtime.notebook import html_table
 
 __all__ = ["Verification", "verify"]
 
@@ -55,6 +56,17 @@ class Verification:
     def gap(self) -> float:
         """(bound - value)/value of what is proved."""
         return (self.bound - self.value) / self.value if self.value > 0 else (0.0 if self.bound <= 0 else math.inf)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        rows = [
+            ("certificate", "accepted" if self.ok else "rejected"),
+            ("optimum at least", f"{self.value:.17g}"),
+            ("optimum at most", f"{self.bound:.17g}"),
+            ("nodes checked", self.nodes),
+            ("seconds", f"{self.seconds:.2f}"),
+        ]
+        return html_table(self.message, rows)
 
     def require(self) -> "Verification":
         """Return itself, or raise CertificateRejected with the reason."""

@@ -21,7 +21,7 @@ __all__ = ["demo"]
 
 
 def demo(
-    k: Annotated[int, typer.Option("-k", help="How many features of the wines to keep.")] = 8,
+    k: Annotated[int, typer.Option("-k", help="How many features a component may use.")] = 6,
     noise: Annotated[float, typer.Option(help="Root-mean-square error per entry of the standardised data.")] = 0.5,
     out: Annotated[Path, typer.Option(help="Where the plot goes; the path and the report go beside it.")] = Path(
         "noap-demo.png"
@@ -29,7 +29,7 @@ def demo(
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Solve wines, then draw the path and write the report of breast cancer data.
+    """Solve a table of wines, draw which features survive which noise, and write the report.
 
     For example:
 
@@ -39,7 +39,7 @@ def demo(
     """
     # All are slow to import, and only this command needs them.
     import polars as pl
-    from sklearn.datasets import load_breast_cancer, load_wine
+    from sklearn.datasets import load_wine
 
     from noap.figures import draw_demo
     from noap.report import build_report
@@ -73,17 +73,16 @@ def demo(
     )
 
     started = time.perf_counter()
-    bunch = load_breast_cancer()
-    cells = pl.DataFrame(bunch.data, schema=bunch.feature_names.tolist())
-    report = build_report(cells, k=5, title="Breast cancer: cell measurements", progress=not json)
+    wines = pl.DataFrame(bunch.data, schema=list(names))
+    report = build_report(wines, k=k, noise=noise, title="Wines", progress=not json)
     write_file(drawn, "--out", lambda temporary: report.path.plot().savefig(temporary, dpi=150))
     write_text(page, "--out", report.html())
-    console.print(f"\nBreast cancer data, {cells.height} samples of {cells.width} measurements: who survives noise?\n")
+    console.print("\nWhich measurements survive as the noise grows?\n")
     print_path(report.path, report.names, report.unit, console)
     console.print(f"Path and report took {time.perf_counter() - started:.1f} s.\n")
-    for what, file in (("Plot of the wines", out), ("Path of the cells", drawn), ("Report on the cells", page)):
+    for what, file in (("Plot", out), ("Path", drawn), ("Report", page)):
         console.print(f"{what}: {file.resolve()}", markup=False, soft_wrap=True)
     if json:
         written = {"plot": str(out), "path": str(drawn), "report": str(page)}
-        wines = json_module.loads(as_json(result, names, center=True, scale=True))
-        typer.echo(json_module.dumps(written | {"wine": wines}, indent=2))
+        wine = json_module.loads(as_json(result, names, center=True, scale=True))
+        typer.echo(json_module.dumps(written | {"wine": wine}, indent=2))

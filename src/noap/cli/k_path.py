@@ -147,8 +147,9 @@ def _print(path: noap.KPath, names: tuple[str, ...], chosen: int, console: Conso
     before: set[int] = set()
     for i, result in enumerate(path):
         support = set(path.supports[i].tolist())
+        tied = set(path.tied[i].tolist())
         moves = [
-            *(f"+{names[j]}" for j in sorted(support - before)),
+            *(f"+{names[j]}{' (or another)' if j in tied else ''}" for j in sorted(support - before)),
             *(f"-{names[j]}" for j in sorted(before - support)),
         ]
         more = f" and {len(moves) - _MOST_NAMES} more" if len(moves) > _MOST_NAMES else ""

@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -91,6 +92,10 @@ def path(
         progress=not json,
     )
     unit = noise_unit(adversary, n)
+    # As long a search as the path was; on a terminal somebody may be waiting for it.
+    with Console(stderr=True, quiet=json).status("Which features can no component do without? ..."):
+        for one in paths:
+            _ = one.needed
     document = _document(paths, unit, center=center, scale=scale)
     if out is not None:
         _write(out, paths, unit, document)
@@ -114,22 +119,34 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
     grid = Grid(title=f"k = {path.k}: {len(rows)} of {len(names)} features are ever selected", title_justify="left")
     grid.add_column("feature")
     grid.add_column("survives to noise", justify="right")
-    grid.add_column("selected at noise")
+    grid.add_column("needed at noise")
+    grid.add_column("shared at noise")
     for row in rows[:_MOST_ROWS]:
-        spans = "; ".join(f"{a / unit:.4g} to {b / unit:.4g}" for a, b in path.intervals[row.feature])
-        survives = "tie" if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
-        grid.add_row(escape(names[row.feature]), survives, spans)
+        spans = [
+            "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.shared is shared)
+            for shared in (False, True)
+        ]
+        survives = "shared" if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
+        grid.add_row(escape(names[row.feature]), survives, *spans)
     console.print(grid)
     if len(rows) > _MOST_ROWS:
         console.print(f"... and {len(rows) - _MOST_ROWS} more; --out writes all of them.")
-    if any(bar.tied for row in rows for bar in row.bars):
-        console.print("A feature survives while no other one would do as well; where some tie, the first is kept.")
+    how = "proved" if path.proves else f"as far as method {path.results[0].method} could find"
+    console.print(
+        f"A feature survives while every component within the asked gap of the best needs it ({how}); where it is "
+        "shared, one without it does as well.",
+        soft_wrap=True,
+    )
     words = {"full": f"{path.k} features", "partial": "fewer", "single": "one", "none": "nothing left"}
     shown = ", ".join(f"{words[s.kind]} at {s.start / unit:.4g} to {s.end / unit:.4g}" for s in path.stages())
     console.print(f"Stages by noise: {shown}.", soft_wrap=True)
     optimal = sum(result.status is Status.OPTIMAL for result in path.results)
     asked = path.results[0].asked_gap
     console.print(f"{optimal} of {len(path)} points proved optimal to a gap of {asked:g} (rigorous).", soft_wrap=True)
+
+
+def _span(first: float, last: float) -> str:
+    return f"{first:.4g}" if first == last else f"{first:.4g} to {last:.4g}"
 
 
 def _write(out: Path, paths: tuple[noap.Path, ...], unit: float, document: str) -> None:
@@ -169,6 +186,8 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
         "n_features": base.n_features,
         "adversary": type(base.adversary).__name__,
         "rho_max": path.rho_max,
+        "survives": {names[j]: rho for j, rho in enumerate(path.survives.tolist()) if not math.isnan(rho)},
+        "survives_proved": path.proves,
         "lifetimes": {names[j]: rho for j, rho in enumerate(path.lifetimes.tolist()) if not math.isnan(rho)},
         "intervals": {names[j]: spans for j, spans in enumerate(path.intervals) if spans},
         "stages": [{"kind": s.kind, "start": s.start, "end": s.end} for s in path.stages()],
@@ -183,8 +202,9 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
                 "limit": None if result.limit is None else result.limit.value,
                 "features": [names[j] for j in support],
                 "loadings": result.v[support].tolist(),
+                "needed": [names[j] for j in np.flatnonzero(needed)],
                 "messages": list(result.messages),
             }
-            for result, support in zip(path.results, path.supports, strict=True)
+            for result, support, needed in zip(path.results, path.supports, path.needed, strict=True)
         ],
     }

@@ -34,7 +34,7 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
     for message in result.messages:
         console.print(message, soft_wrap=True)
     if result.limit is not None:
-        console.print(f"Stopped early by its {result.limit.value} limit.")
+        console.print(result.limit.sentence)
 
 
 def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> str:

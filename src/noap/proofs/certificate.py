@@ -20,6 +20,7 @@ from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
+from noap.runtime.notebook import html_table
 
 __all__ = ["Certificate", "Claim", "Proof"]
 
@@ -141,6 +142,18 @@ class Certificate:
 
     def __repr__(self) -> str:
         return f"Certificate({self.claim!r}, nodes={self.nodes})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""
+        claim = self.claim
+        rows = [
+            ("adversary", f"{claim.adversary}, rho = {claim.rho:g}"),
+            ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}, k = {claim.k}"),
+            ("optimum at least", f"{claim.value:.17g}"),
+            ("optimum at most", f"{claim.bound:.17g}"),
+            ("nodes", self.nodes),
+        ]
+        return html_table("Certificate: a claim until noap.verify(problem, certificate) has checked it", rows)
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""

@@ -27,15 +27,15 @@ def barcode(report: "Report", shown: tuple[Row, ...]) -> str:
     rows = []
     for row in shown:
         bars = "".join(
-            f"<i{' class=tied' if bar.tied else ''} "
+            f"<i{' class=shared' if bar.shared else ''} "
             f'style="left:{100 * bar.left / last:.3f}%;width:{100 * (bar.right - bar.left) / last:.3f}%"></i>'
             for bar in row.bars
         )
         spans = ", ".join(
-            f"{plain(bar.left / report.unit)} to {plain(bar.right / report.unit)}{' (tied)' if bar.tied else ''}"
+            f"{plain(bar.left / report.unit)} to {plain(bar.right / report.unit)}{' (shared)' if bar.shared else ''}"
             for bar in row.bars
         )
-        end = "tie" if math.isnan(row.survives) else plain(row.survives / report.unit)
+        end = "shared" if math.isnan(row.survives) else plain(row.survives / report.unit)
         name = escape(report.names[row.feature])
         rows.append(
             f'<li><span class="name" title="{name}">{name}</span>'

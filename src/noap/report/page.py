@@ -43,7 +43,7 @@ def render(report: "Report") -> str:
         "answer": escape(answer(report, everyone)),
         "facts": _facts(report),
         "barcode": barcode(report, rows),
-        "barcode_note": _barcode_note(rows, len(everyone) - len(rows)),
+        "barcode_note": _barcode_note(report, rows, len(everyone) - len(rows)),
         "band": band(report),
         "band_note": escape(band_note(report)),
         "axis": axis(report),
@@ -72,15 +72,16 @@ def render(report: "Report") -> str:
     return re.sub(r"\{\{(\w+)\}\}", lambda match: slots[match.group(1)], template)
 
 
-def _barcode_note(rows: tuple[Row, ...], hidden: int) -> str:
-    notes = []
-    if any(bar.tied for row in rows for bar in row.bars):
+def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
+    proved = "it is proved that" if report.path.proves else "as far as the method could find,"
+    notes = [f"The number is the last noise at which {proved} every component as good as the best needs the feature."]
+    if any(bar.shared for row in rows for bar in row.bars):
         notes.append(
-            "Striped: another feature here would do as well, and the first in the table was kept. On standardised data "
-            "the last feature standing is always such a tie."
+            "Striped: shared, for a component without this feature does as well, within the asked gap. On standardised "
+            "data the last feature standing is always shared."
         )
     if hidden:
-        notes.append(f"{hidden} shorter-lived features are not shown.")
+        notes.append(f"{hidden} features that are needed less long are not shown.")
     return " ".join(notes)
 
 

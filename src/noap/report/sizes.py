@@ -27,7 +27,8 @@ def sizes(report: "Report") -> str:
         '<ul class="rows" aria-label="Variance left by the worst attack, by the number of features">\n'
         f"{_rows(path, report.names)}\n</ul>\n"
         f'<p class="caption">{escape(_sentence(path))} The number is the variance that the worst attack leaves; what '
-        "is pale beyond a bar is not excluded by the proof. + and \N{MINUS SIGN} say which features come and go.</p>\n"
+        "is pale beyond a bar is not excluded by the proof. + and \N{MINUS SIGN} say which features come and go; "
+        "where it says (or another), others are worth as much.</p>\n"
         "</section>\n"
     )
 
@@ -37,7 +38,8 @@ def _rows(path: noap.KPath, names: tuple[str, ...]) -> str:
     rows, before = [], set[int]()
     for i, result in enumerate(path):
         support = set(path.supports[i].tolist())
-        moves = [f"+{names[j]}" for j in sorted(support - before)]
+        tied = set(path.tied[i].tolist())
+        moves = [f"+{names[j]}{' (or another)' if j in tied else ''}" for j in sorted(support - before)]
         moves += [f"\N{MINUS SIGN}{names[j]}" for j in sorted(before - support)]
         before = support
         name = escape(f"{path.ks[i]}: {', '.join(moves) or 'the same'}")

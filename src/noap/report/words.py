@@ -22,21 +22,23 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     if not rows:
         return "No feature survives any noise."
     half = float(path.rhos[-1]) / 2
-    robust = [row.feature for row in rows if row.survives >= half]
+    robust = [row.feature for row in rows if row.survives > half]
     named = ", ".join(report.names[j] for j in robust[:_MOST_NAMES])
     more = f" and {len(robust) - _MOST_NAMES} more" if len(robust) > _MOST_NAMES else ""
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that last beyond half the noise it takes to erase everything: {named}{more}."
+        f"Those that it needs beyond half the noise it takes to erase everything: {named}{more}."
         if robust
-        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none lasts "
+        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
         "beyond half the noise it takes to erase everything."
     )
     result = report.components[0].result
     if result.value == 0:
         return f"{first} Noise {plain(report.noise)} erases every component."
     kept = result.value / float(np.mean((result.problem.samples("the report") @ result.v) ** 2))
-    proof = f", proved within {percent_up(result.gap)} of the best possible" if np.isfinite(result.bound) else ""
+    # Of the best, so that it stays below 100 % however little is proved.
+    short = (result.bound - result.value) / result.bound
+    proof = f", proved at most {percent_up(short)} below the best possible" if np.isfinite(result.bound) else ""
     return (
         f"{first} At noise {plain(report.noise)} the best component found keeps {down(100 * kept, 3)} % of its "
         f"variance under the worst attack{proof}."

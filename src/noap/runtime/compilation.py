@@ -35,7 +35,8 @@ def compiling(kernels: tuple[Any, ...], whose: str) -> Iterator[None]:
         return
     from noap.runtime.kernels import watched  # loads Numba, which `import noap` should not
 
-    tell(f"compiling the kernels of {whose}, once; later runs start at once.")
+    again = "once; later runs start at once" if kernels[0].stats.cache_path else "for this run: there is no cache"
+    tell(f"compiling the kernels of {whose}, {again}.")
     line = _Line()
     with watched(kernels, lambda done, total, name: line.show(f"noap: {done} of {total} compiled, now {name}")):
         try:
@@ -54,6 +55,8 @@ def is_compiled(kernel: Any) -> bool:
     """Return whether a kernel is in memory or in Numba's cache on disk."""
     if kernel.overloads:  # in memory; its `signatures` would be built anew at each call
         return True
+    if not kernel.stats.cache_path:  # there is nowhere to keep it
+        return False
     name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
     return any(Path(str(kernel.stats.cache_path)).glob(name))
 

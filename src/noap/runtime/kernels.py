@@ -4,21 +4,47 @@ All of them share their options: Numba compiles what kernels have in common (Num
 """
 
 import contextlib
+import functools
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba import njit
 from numba.core import event
 
+from noap.errors import NoapWarning
+
 __all__ = ["kernel", "part", "reached_from", "watched"]
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a function that Python calls, on first use; kept in Numba's cache."""
+    """Compile a function that Python calls, on first use; kept in Numba's cache if there is a place for it."""
     # Divisions raise where the divisor is 0: what a proof rests on must not go on with an infinity.
-    given: dict[str, Any] = {"cache": True, "nogil": True, "no_cfunc_wrapper": True} | options
-    made: Any = njit(**given)
+    given: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True} | options
+    made: Any = functools.partial(_cached, given)
     return made if function is None else made(function)
+
+
+def _cached(options: dict[str, Any], function: Callable[..., Any]) -> Any:
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError as error:
+        # Numba looks for a folder as soon as a function is made, and has no other name for finding none.
+        if "cannot cache function" not in str(error):
+            raise
+        _warn_of_no_cache()
+        return njit(**options)(function)
+
+
+@functools.cache
+def _warn_of_no_cache() -> None:
+    """Say once that nothing can be kept; every kernel would have the same to say."""
+    warnings.warn(
+        "Compiled kernels cannot be kept, for neither the installation nor the home folder can be written, so every "
+        "process compiles them again: set NUMBA_CACHE_DIR to a folder that can be written.",
+        NoapWarning,
+        stacklevel=2,
+    )
 
 
 def part(function: Callable[..., Any] | None = None, **options: Any) -> Any:

@@ -19,6 +19,19 @@ class Limit(enum.Enum):
     INTERRUPTED = "interrupted"
     MEMORY = "memory"
 
+    @property
+    def sentence(self) -> str:
+        """What stopped the method, in one sentence.
+
+        Examples
+        --------
+        >>> Limit.NODES.sentence, Limit.INTERRUPTED.sentence
+        ('Stopped early by the node limit.', 'Interrupted: this is the best so far.')
+        """
+        if self is Limit.INTERRUPTED:
+            return "Interrupted: this is the best so far."
+        return f"Stopped early by the {'node' if self is Limit.NODES else self.value} limit."
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -94,7 +94,8 @@ def path(
     Returns
     -------
     Path, or tuple of Path
-        At rho >= rho_max the value is 0, without a warning. On Ctrl-C the points finished so far come back, with one.
+        Its `survives` says up to which rho every direction within the gap needs a feature, `plot` draws it. At
+        rho >= rho_max the value is 0, without a warning. On Ctrl-C the points finished so far come back, with one.
 
     Examples
     --------
@@ -133,7 +134,7 @@ def path(
         sweep.grid(wanted)
         if budgets is None:
             sweep.refine(_share(tolerance) * family.rho_max)
-        found.append(Path(sweep.finish(), family))
+        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings))
         if sweep.interrupted:
             warnings.warn(
                 f"Interrupted: the path for k = {family.base.k} holds the {len(found[-1])} points that were finished.",

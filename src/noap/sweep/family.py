@@ -12,7 +12,7 @@ from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_serve
 from noap.adversaries.base import Adversary, GramAdversary
 from noap.errors import InvalidProblem
 from noap.linalg import products
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
 __all__ = ["SERVES", "Family"]
@@ -93,6 +93,18 @@ class Family:
                 f"class {kind.__name__} itself."
             )
         return made
+
+    def restricted(self, features: IntArray) -> "Family":
+        """Return the family on the chosen features alone."""
+        base = self.base.restricted(features)
+        if base.X is not None and "covariance" in self.base.__dict__:
+            # The same products; to form them again would cost as much as the searches that are to come.
+            block = self.base.covariance[np.ix_(features, features)]
+            block.flags.writeable = False
+            base.__dict__["covariance"] = block
+        family = Family(base, self.make)
+        family._compute_once()
+        return family
 
     def at(self, rho: float) -> Problem:
         """Return the problem with budget rho; what it has computed from the data is shared, not computed again."""

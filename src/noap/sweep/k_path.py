@@ -15,7 +15,9 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.result import Result, Status
+from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.implied import implied_bounds
+from noap.ties import lowest_tie
 
 if TYPE_CHECKING:
     import polars
@@ -52,6 +54,9 @@ class KPath:
         The share of the optimum at the largest k that is proved to be kept: value over the last bound.
     implied_bounds : array of shape (m,)
         What all bounds prove together; no certificate holds it.
+    tied : tuple of int arrays
+        The features selected in whose place another one would be worth exactly as much: on standardised data, always
+        the single feature of k = 1.
     certificates : tuple of Certificate or None
     feature_names : tuple of str, or None
     """
@@ -130,6 +135,14 @@ class KPath:
     def supports(self) -> tuple[IntArray, ...]:
         """The features selected for each k; none where the value is 0."""
         return tuple(result.support if result.value > 0 else result.support[:0] for result in self.results)
+
+    @cached_property
+    def tied(self) -> tuple[IntArray, ...]:
+        """Per k the features selected in whose place another one, of a later index, would be worth as much."""
+        return tuple(
+            np.array(sorted({kept for kept, _ in lowest_tie(result.problem, result.v)[1]}), dtype=np.int64)
+            for result in self.results
+        )
 
     @cached_property
     def increments(self) -> FloatArray:
@@ -240,13 +253,15 @@ class KPath:
             columns |= {f"loading {name}": shown[:, j] for j, name in enumerate(names)}
         return polars.DataFrame(columns)
 
-    def plot(self, share: float | None = None) -> Any:
+    def plot(self, share: float | None = None, ax: Any = None) -> Any:
         """Draw the robust variance against k with its certified band, and what every feature more adds.
 
         Parameters
         ----------
         share : float, optional
             Mark the k that `choose(share)` gives; the elbow by default.
+        ax : matplotlib Axes or sequence of two, optional
+            Where to draw: one for the variance alone, two for both panels; a figure of its own by default.
 
         Returns
         -------
@@ -254,7 +269,24 @@ class KPath:
             `figure.savefig("k-path.png")` writes it.
         """
         # Pictures lie a layer above; the name is resolved when someone asks for one.
-        return importlib.import_module("noap.figures").draw_k_path(self, share)
+        return importlib.import_module("noap.figures").draw_k_path(self, share, ax)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: some of the levels."""
+        names = self.feature_names or tuple(str(j) for j in range(self.problem.n_features))
+        rows = [
+            (
+                self.ks[i],
+                f"{self.values[i]:.6g}",
+                f"{self.bounds[i]:.6g}",
+                self.results[i].status.value,
+                f"{np.floor(1000 * self.shares[i]) / 10:.1f} %",
+                listed([names[j] for j in self.supports[i]]),
+            )
+            for i in spread(len(self))
+        ]
+        shown = "" if len(rows) == len(self) else f"; {len(rows)} of its levels"
+        return html_table(f"{self!r}{shown}", rows, ("k", "value", "bound", "status", "keeps", "features"))
 
 
 def _listed(ks: IntArray) -> str:

@@ -1,6 +1,7 @@
 """What a sweep over rho found: which features survive, for how long, and what is proved."""
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,8 +12,10 @@ from numpy.typing import ArrayLike
 from noap.errors import InvalidProblem
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.result import Result, Status
+from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
+from noap.sweep.needed import needed_features
 
 if TYPE_CHECKING:
     import polars
@@ -52,8 +55,15 @@ class Path:
     supports : tuple of int arrays
         The features selected. Where the adversary cancels everything (value 0) none is, and the row of
         `vectors` means nothing.
+    needed : bool array of shape (m, d)
+        Which features a point cannot do without: every direction within the asked gap of the one found uses them.
+    survives : array of shape (d,)
+        Per feature the last rho that needs it; nan if none does. This is what tables and pictures rank by: a feature
+        that others could replace is never called a survivor.
+    proves : bool
+        Whether `needed` is proved; else it is as far as the method could find.
     lifetimes : array of shape (d,)
-        Per feature the last rho that selects it; nan if none does.
+        Per feature the last rho whose vector happens to use it, ties included; nan if none does.
     intervals : tuple of tuples of (start, end)
         Per feature the ranges of rho over which it is selected without a break: features can leave, come back and
         enter late. A range that is one point wide has start = end.
@@ -65,6 +75,8 @@ class Path:
 
     results: tuple[Result, ...]
     family: Family = field(repr=False)
+    # Those of the call, for the searches that `needed` makes; None if it is to make none: the user has had enough.
+    options: Mapping[str, Any] | None = field(default_factory=dict, repr=False)
 
     def __repr__(self) -> str:
         optimal = sum(result.status is Status.OPTIMAL for result in self.results)
@@ -124,9 +136,44 @@ class Path:
         mask: BoolArray = (self.vectors != 0) & alive[:, None]
         return mask
 
+    @property
+    def proves(self) -> bool:
+        """Whether `needed` and `survives` are proved: with method "exact" they are."""
+        return all(result.method == "exact" for result in self.results)
+
+    @cached_property
+    def needed(self) -> BoolArray:
+        r"""Mask of shape (m, d): which features a point cannot do without.
+
+        At a budget with the vector v found there, feature j is needed if every k-sparse direction w with
+        :math:`(1 + \mathrm{gap})\,\mathrm{value}(w) \ge \mathrm{value}(v)` uses it. With method "exact" every True is
+        proved, by bounds on the problems without j, and what their searches could not settle is False; with other
+        methods True means that no such w was found. Computed when first asked for, which takes about as long as the
+        path did.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 2.0], [-2.0, -2.1, -2.0], [1.0, 1.1, 1.0], [-1.0, -0.9, -1.0]]
+        >>> noap.path(X, k=2, rhos=[0.0, 0.5]).needed  # the third feature equals the first
+        array([[False,  True, False],
+               [False,  True, False]])
+        """
+        mask = needed_features(self)
+        mask.flags.writeable = False
+        return mask
+
+    @cached_property
+    def survives(self) -> FloatArray:
+        """Per feature the last rho that needs it (see `needed`); nan if none does."""
+        return _frozen([self.rhos[column].max() if column.any() else np.nan for column in self.needed.T])
+
     @cached_property
     def lifetimes(self) -> FloatArray:
-        """Per feature the last rho that selects it; nan if none does."""
+        """Per feature the last rho whose vector uses it, also where another would do as well; nan if none does.
+
+        On standardised data the last feature standing ties with all others: `survives` does not count that.
+        """
         return _frozen([runs[-1][1] if runs else np.nan for runs in self.intervals])
 
     @cached_property
@@ -210,8 +257,17 @@ class Path:
             columns |= {f"loading {name}": shown[:, j] for j, name in enumerate(names)}
         return polars.DataFrame(columns)
 
-    def plot(self) -> Any:
+    def plot(self, ax: Any = None, top: int | None = None, unit: str = "noise") -> Any:
         """Draw the robust variance with its certified band, the barcode of the features and their loadings.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of three, optional
+            Where to draw: one for the barcode alone, three for all panels; a figure of its own by default.
+        top : int, optional
+            At most so many features, those that are needed longest; 40 by default.
+        unit : "noise" or "rho"
+            What the budget is counted in: noise as in tables and reports, or rho as in the paper and in `rhos`.
 
         Returns
         -------
@@ -219,7 +275,25 @@ class Path:
             `figure.savefig("path.png")` writes it.
         """
         # Pictures lie a layer above; the name is resolved when someone asks for one.
-        return importlib.import_module("noap.figures").draw_path(self)
+        return importlib.import_module("noap.figures").draw_path(self, ax, top, unit)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: some of the points."""
+        names = self.feature_names or tuple(str(j) for j in range(self.family.base.n_features))
+        unit = type(self.family.base.adversary).noise_unit(self.family.base.n_samples)
+        rows = [
+            (
+                f"{self.rhos[i] / unit:.4g}",
+                f"{self.rhos[i]:.6g}",
+                f"{self.values[i]:.6g}",
+                f"{self.bounds[i]:.6g}",
+                self.results[i].status.value,
+                listed([names[j] for j in self.supports[i]]),
+            )
+            for i in spread(len(self))
+        ]
+        shown = "" if len(rows) == len(self) else f"; {len(rows)} of its points"
+        return html_table(f"{self!r}{shown}", rows, ("noise", "rho", "value", "bound", "status", "features"))
 
 
 def _frozen(entries: list[Any]) -> FloatArray:

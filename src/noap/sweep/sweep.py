@@ -66,7 +66,8 @@ class Sweep:
         limits = self._limits(rhos)
         for i, result in enumerate(results):
             best = int(np.argmax(worths[i]))
-            if worths[i, best] > _BETTER * result.value:
+            # Where the optimum is 0, what another vector seems to be worth is rounding.
+            if worths[i, best] > _BETTER * result.value and not result.problem.optimum_is_zero:
                 result = self._replaced(result, vectors[best])
             if limits[i] < result.bound and not (result.proof is not None and result.status is Status.OPTIMAL):
                 # A point with a proof of its own keeps it: a chord has none to hand over.

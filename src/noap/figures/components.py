@@ -1,0 +1,194 @@
+"""Pictures of components: their loadings, how much each holds, and the samples along two of them."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from noap.errors import InvalidProblem
+from noap.figures.style import PLAIN as _PLAIN
+from noap.figures.style import ROBUST as _ROBUST
+from noap.figures.style import axes_of, named_of, tidy, titled, top_of
+from noap.linalg.types import FloatArray
+from noap.result import Result
+
+__all__ = ["draw_biplot", "draw_loadings", "draw_scree"]
+
+# More bars or arrows than these cannot be read; the largest are kept and the picture says so.
+_MOST_BARS, _MOST_ARROWS = 40, 20
+
+
+def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | None = None) -> Figure:
+    """Draw the loadings of one component by name, the largest on top.
+
+    Parameters
+    ----------
+    source : Result or fitted RobustSparsePCA
+    component : int
+        Which component of an estimator; a Result has one.
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+    top : int, optional
+        At most so many features; 40 by default.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> import noap
+    >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+    >>> result = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)))
+    >>> [text.get_text() for text in draw_loadings(result).axes[0].get_yticklabels()]
+    ['feature 1', 'feature 0']
+    """
+    v, names = _loadings_of(source, component)
+    order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+    shown = order[: top_of(top, _MOST_BARS)]
+    panels, figure = axes_of(ax, 1, (7.0, 1.2 + 0.3 * max(len(shown), 3)))
+    axes = panels[0]
+    bars = axes.barh(np.arange(len(shown)), v[shown], height=0.7, color=_ROBUST)
+    axes.bar_label(bars, [f"{loading:+.2f}" for loading in v[shown]], padding=3, fontsize="small")
+    axes.set_yticks(np.arange(len(shown)), [names[j] for j in shown])
+    axes.invert_yaxis()
+    axes.margins(x=0.25)
+    axes.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    hidden = f", {len(order) - len(shown)} smaller ones not shown" if len(order) > len(shown) else ""
+    which = "" if isinstance(source, Result) else f" of component {component + 1}"
+    titled(axes, f"Loadings{which}{hidden}")
+    axes.set_xlabel("loading")
+    tidy(panels)
+    return figure
+
+
+def draw_scree(model: Any, ax: Any = None) -> Figure:
+    """Draw how much each component of a fitted estimator holds: its variance, what the adversary leaves, the bound.
+
+    Parameters
+    ----------
+    model : fitted RobustSparsePCA
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    Figure
+        Pale bars are explained variances (adjusted for what components share), dark ones robust variances; a whisker
+        goes up to the proved bound, which from the second component on is for the data that the first ones leave.
+    """
+    _require_fitted(model)
+    numbers = np.arange(1, len(model.components_) + 1)
+    panels, figure = axes_of(ax, 1, (1.8 + 0.9 * max(len(numbers), 4), 3.6))
+    axes = panels[0]
+    robust, bounds = np.asarray(model.robust_variance_), np.asarray(model.bound_)
+    axes.bar(numbers, model.explained_variance_, width=0.8, color=_PLAIN, label="explained variance")
+    axes.bar(numbers, robust, width=0.5, color=_ROBUST, label="left by the adversary")
+    proved = np.isfinite(bounds)
+    if proved.any():
+        up = np.maximum(bounds[proved] - robust[proved], 0.0)
+        axes.errorbar(
+            numbers[proved], robust[proved], [0 * up, up], fmt="none", ecolor="black", capsize=4, label="proved bound"
+        )
+    axes.set_xticks(numbers)
+    axes.set_xlabel("component")
+    axes.set_ylabel("variance")
+    axes.set_ylim(bottom=0)
+    axes.legend(frameon=False)
+    tidy(panels)
+    return figure
+
+
+def draw_biplot(
+    model: Any, X: ArrayLike, components: tuple[int, int] = (0, 1), ax: Any = None, top: int | None = None
+) -> Figure:
+    """Draw the samples along two components, and the features that make these up as arrows with names.
+
+    Parameters
+    ----------
+    model : fitted RobustSparsePCA with at least two components
+    X : array-like of shape (n, d)
+        The samples; `model.transform` gives their scores.
+    components : pair of int
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+    top : int, optional
+        At most so many features, those with the longest arrows; 20 by default.
+
+    Returns
+    -------
+    Figure
+        Arrows are loadings, stretched by one factor to the size of the cloud: directions and ratios can be read.
+    """
+    _require_fitted(model)
+    count = len(model.components_)
+    first, second = components if np.size(components) == 2 else (-1, -1)
+    if not (0 <= first < count and 0 <= second < count and first != second):
+        raise InvalidProblem(f"components must be two different numbers from 0 to {count - 1}, got {components!r}.")
+    # Whatever container the estimator was told to give.
+    scores = np.asarray(model.transform(X), dtype=np.float64)[:, [first, second]]
+    arrows = np.asarray(model.components_)[[first, second]].T
+    names = _names_of(model)
+    lengths = np.linalg.norm(arrows, axis=1)
+    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
+    shown = order[: top_of(top, _MOST_ARROWS)]
+    panels, figure = axes_of(ax, 1, (6.4, 5.6))
+    axes = panels[0]
+    axes.scatter(scores[:, 0], scores[:, 1], s=9, color=_PLAIN, linewidths=0)
+    stretch = 0.9 * float(np.abs(scores).max(initial=0.0)) / float(lengths.max(initial=0.0) or 1.0)
+    tips = stretch * arrows[shown]
+    arrow = {"arrowstyle": "->", "color": _ROBUST, "shrinkA": 0, "shrinkB": 0}
+    for tip in tips:
+        axes.annotate("", tip, (0.0, 0.0), arrowprops=arrow)
+    for name, tip, place in zip([names[j] for j in shown], tips, _apart(tips), strict=True):
+        axes.annotate(
+            name,
+            tip,
+            place,
+            fontsize="small",
+            color=_ROBUST,
+            ha="left" if tip[0] >= 0 else "right",
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": _ROBUST, "linewidth": 0.4},
+        )
+    axes.margins(0.15)
+    axes.set_xlabel(f"component {first + 1}")
+    axes.set_ylabel(f"component {second + 1}")
+    hidden = f", {len(order) - len(shown)} shorter arrows not shown" if len(order) > len(shown) else ""
+    titled(axes, f"Samples and features along two components{hidden}")
+    tidy(panels)
+    return figure
+
+
+def _apart(tips: FloatArray) -> FloatArray:
+    """Return where to write beside the tips, so that no two names of one side lie upon each other."""
+    places = 1.08 * tips
+    reach = float(np.abs(tips).max(initial=0.0))
+    for side in (tips[:, 0] >= 0, tips[:, 0] < 0):
+        chosen = np.flatnonzero(side)
+        chosen = chosen[np.argsort(tips[chosen, 1], kind="stable")]
+        for before, after in itertools.pairwise(chosen.tolist()):
+            places[after, 1] = max(places[after, 1], places[before, 1] + 0.09 * reach)
+    return places
+
+
+def _loadings_of(source: Any, component: int) -> tuple[FloatArray, tuple[str, ...]]:
+    if isinstance(source, Result):
+        return source.v, named_of(source.problem)
+    _require_fitted(source)
+    if not 0 <= component < len(source.components_):
+        raise InvalidProblem(f"component must be from 0 to {len(source.components_) - 1}, got {component!r}.")
+    return np.asarray(source.components_[component], dtype=np.float64), _names_of(source)
+
+
+def _names_of(model: Any) -> tuple[str, ...]:
+    given = getattr(model, "feature_names_in_", None)
+    d = np.shape(model.components_)[1]
+    return tuple(map(str, given)) if given is not None else tuple(f"feature {j}" for j in range(d))
+
+
+def _require_fitted(model: Any) -> None:
+    if not hasattr(model, "components_") or not hasattr(model, "robust_variance_"):
+        raise InvalidProblem(f"model must be a fitted RobustSparsePCA, got {type(model).__name__}; call fit first.")

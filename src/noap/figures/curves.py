@@ -1,0 +1,114 @@
+"""Pictures of variances: over k, and in the demonstration."""
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from noap import sweep as _path
+from noap.errors import NoapWarning
+from noap.figures.style import PLAIN_PCA as _VANILLA
+from noap.figures.style import ROBUST as _ROBUST
+from noap.figures.style import axes_of, tidy, titled
+from noap.linalg.types import FloatArray
+from noap.result import Result
+
+__all__ = ["draw_demo", "draw_k_path"]
+
+
+def draw_demo(
+    result: Result,
+    vanilla: Result,
+    names: tuple[str, ...],
+    noises: FloatArray,
+    robust_values: FloatArray,
+    vanilla_values: FloatArray,
+    path: Path,
+) -> None:
+    """Draw the loadings of the robust and the vanilla component, and what noise leaves of each; write a PNG.
+
+    Parameters
+    ----------
+    result, vanilla : Result
+        The robust component and the one that ignores the adversary.
+    names : tuple of str
+        Feature names.
+    noises : array of shape (m,)
+    robust_values, vanilla_values : arrays of shape (m,)
+        Robust variance at every noise: of the component found for it, and of the vanilla component.
+    path : Path
+        Where the PNG goes.
+    """
+    figure = Figure(figsize=(11, 4.8), layout="constrained")
+    bars, curve = figure.subplots(1, 2, width_ratios=[1.2, 1])
+    shown = np.union1d(result.support, vanilla.support)
+    rows = np.arange(len(shown))
+    bars.barh(rows - 0.2, result.v[shown], height=0.4, color=_ROBUST, label="robust")
+    bars.barh(rows + 0.2, vanilla.v[shown], height=0.4, color=_VANILLA, label="ignores the adversary")
+    bars.set_yticks(rows, [names[j] for j in shown])
+    bars.invert_yaxis()
+    bars.set_xlabel("loading")
+    bars.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
+    curve.plot(noises, robust_values, color=_ROBUST, label="robust, found for each noise")
+    curve.plot(noises, vanilla_values, color=_VANILLA, linestyle="--", label="ignores the adversary")
+    curve.set_xlabel("noise (rho / sqrt n)")
+    curve.set_ylabel("variance left by the adversary")
+    curve.set_ylim(bottom=0)
+    curve.legend(frameon=False, loc="upper right")
+    for axes in (bars, curve):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+
+
+def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None) -> Figure:
+    """Draw a path over k: robust variance with its certified band, and what every step adds.
+
+    Parameters
+    ----------
+    path : KPath
+    share : float, optional
+        Mark the k that is proved to keep this share; the elbow by default.
+    ax : Axes or sequence of two Axes, optional
+        Where to draw: one for the variance alone, two for both panels; a figure of its own by default.
+
+    Returns
+    -------
+    Figure
+        Two panels over one axis of k. Whiskers on the bars are what the bounds leave open about a step.
+    """
+    with warnings.catch_warnings():
+        # Where no k keeps the share, the label says what is kept instead.
+        warnings.simplefilter("ignore", NoapWarning)
+        marked = path.elbow() if share is None else path.choose(share)
+    kept = math.floor(1000 * path.shares[path.ks.tolist().index(marked)]) / 10
+    reason = "elbow" if share is None else f"proved to keep {kept:g} %"
+    panels, figure = axes_of(ax, 2, (8.0, 5.6), [1.6, 1])
+    variance, ks = panels[0], path.ks
+    variance.fill_between(
+        ks, path.values, path.bounds, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
+    )
+    variance.plot(ks, path.values, color=_ROBUST, marker="o", markersize=4, label="found")
+    titled(variance, "Variance left by the adversary")
+    if len(panels) == 2:
+        _draw_steps(panels[1], path)
+    for axes in panels:
+        axes.axvline(marked, color=_VANILLA, linestyle="--", label=f"k = {marked}: {reason}", zorder=0)
+        axes.set_ylim(bottom=0)
+    variance.legend(frameon=False, loc="lower right")
+    panels[-1].set_xlabel("features that a component may use, k")
+    panels[-1].xaxis.get_major_locator().set_params(integer=True)
+    tidy(panels)
+    return figure
+
+
+def _draw_steps(axes: Any, path: "_path.KPath") -> None:
+    # The optimum of a step lies between value and bound, and so does that of the step before.
+    below = np.concatenate([[0.0], path.bounds[:-1]])
+    least, most = np.maximum(path.values - below, 0.0), path.bounds - np.concatenate([[0.0], path.values[:-1]])
+    # Values that are not optimal may lie further apart than the optima do.
+    whiskers = [np.maximum(path.increments - least, 0.0), np.maximum(most - path.increments, 0.0)]
+    axes.bar(path.ks, path.increments, color=_ROBUST, width=0.7, yerr=whiskers, ecolor="0.3", capsize=2)
+    titled(axes, "What each step adds")

@@ -1,0 +1,121 @@
+"""Pictures of a path over the budget: the band, the barcode, the loadings."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from noap import sweep as _path
+from noap.errors import InvalidProblem
+from noap.figures.style import ROBUST as _ROBUST
+from noap.figures.style import axes_of, named_of, tidy, titled, top_of
+from noap.sweep.barcode import Row
+from noap.sweep.barcode import barcode as barcode_of
+
+__all__ = ["draw_path"]
+
+# More bars than this cannot be read; those that are needed longest are kept and the picture says so.
+_MOST_BARS = 40
+
+
+def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: str = "noise") -> Figure:
+    """Draw a path over the budget: robust variance with its certified band, the barcode, the loadings.
+
+    Parameters
+    ----------
+    path : Path
+    ax : Axes or sequence of three Axes, optional
+        Where to draw: one for the barcode alone, three for all panels; a figure of its own by default.
+    top : int, optional
+        At most so many features, those that are needed longest; 40 by default.
+    unit : "noise" or "rho"
+        What the budget is counted in: noise as in tables and reports, or rho as in the paper.
+
+    Returns
+    -------
+    Figure
+        Three panels over one axis. In the barcode every feature has a bar over each range that selects it: full where
+        it is needed, hatched where a direction without it would do as well. The rows of the loadings are those of the
+        barcode, and the colour is the loading.
+    """
+    order = barcode_of(path)
+    rows = order[: top_of(top, _MOST_BARS)]
+    scale, label = _counted_in(path, unit)
+    names = named_of(path.family.base)
+    heights = [2.4, 0.6 + 0.26 * max(len(rows), 3), 0.6 + 0.26 * max(len(rows), 3)]
+    panels, figure = axes_of(ax, 3, (8.0, sum(heights) + 0.8), heights)
+    barcode = panels[len(panels) // 2]
+    _draw_barcode(barcode, path, rows, len(order) - len(rows), scale, names)
+    if len(panels) == 3:
+        _draw_band(panels[0], path, scale)
+        _draw_loadings(panels[2], path, rows, scale, names)
+    panels[-1].set_xlabel(label)
+    tidy(panels)
+    return figure
+
+
+def _counted_in(path: "_path.Path", unit: str) -> tuple[float, str]:
+    """Return the budget rho of one unit, and what the axis is called."""
+    if unit not in ("noise", "rho"):
+        raise InvalidProblem(f"unit must be 'noise' or 'rho', got {unit!r}.")
+    base = path.family.base
+    noise = type(base.adversary).noise_unit(base.n_samples)
+    if unit == "rho":
+        return 1.0, "budget rho of the adversary"
+    return noise, "noise (rho / sqrt n)" if noise != 1 else "noise (rho)"
+
+
+def _draw_barcode(
+    axes: Any, path: "_path.Path", rows: tuple[Row, ...], hidden: int, scale: float, names: tuple[str, ...]
+) -> None:
+    for i, row in enumerate(rows):
+        for bar in row.bars:
+            axes.barh(
+                i,
+                (bar.right - bar.left) / scale,
+                left=bar.left / scale,
+                height=0.7,
+                facecolor="none" if bar.shared else _ROBUST,
+                edgecolor=_ROBUST,
+                linewidth=0.6,
+                hatch="////" if bar.shared else None,
+            )
+    axes.set_yticks(range(len(rows)), [names[row.feature] for row in rows])
+    axes.invert_yaxis()
+    shared = "; hatched: shared" if any(bar.shared for row in rows for bar in row.bars) else ""
+    left_out = f", {hidden} that are needed less long not shown" if hidden else ""
+    how = "" if path.proves else ", not proved"
+    titled(axes, f"Which features are needed (k = {path.k}{left_out}{how}{shared})")
+
+
+def _draw_loadings(axes: Any, path: "_path.Path", rows: tuple[Row, ...], scale: float, names: tuple[str, ...]) -> None:
+    """Draw the loadings as colours, in the rows of the barcode; white is 0."""
+    shown = [row.feature for row in rows]
+    loadings = np.where(path.selected[:, shown], path.vectors[:, shown], np.nan).T
+    edges = np.concatenate([path.rhos[:1], (path.rhos[1:] + path.rhos[:-1]) / 2, path.rhos[-1:]]) / scale
+    if len(rows):
+        mesh = axes.pcolormesh(
+            edges, np.arange(len(shown) + 1) - 0.5, loadings, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
+        )
+        # Beside the panel, in no panel's room: the axes of all three stay aligned.
+        bar = axes.figure.colorbar(mesh, cax=axes.inset_axes((1.015, 0.0, 0.02, 1.0)), ticks=[-1, 0, 1])
+        bar.outline.set_visible(False)
+        bar.ax.tick_params(labelsize="small")
+    axes.set_yticks(range(len(shown)), [names[j] for j in shown])
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    titled(axes, "Loadings")
+
+
+def _draw_band(axes: Any, path: "_path.Path", scale: float) -> None:
+    """Draw the robust variance; what is not yet proved between value and bound is shaded."""
+    fine = np.unique(np.concatenate([path.rhos, np.linspace(path.rhos[0], path.rhos[-1], 400)]))
+    lower, upper = path.band(fine)
+    proved = np.isfinite(upper)
+    axes.fill_between(
+        fine / scale, lower, upper, where=proved, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
+    )
+    axes.plot(fine / scale, lower, color=_ROBUST, label="found")
+    axes.set_ylim(bottom=0)
+    note = "" if proved.any() else ": nothing is proved"
+    titled(axes, f"Variance left by the adversary{note}")
+    axes.legend(frameon=False, loc="upper right")

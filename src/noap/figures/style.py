@@ -1,0 +1,59 @@
+"""What all pictures share: where they are drawn, how many things they show, and what those are called."""
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from noap.data.validation import as_count
+from noap.errors import InvalidProblem
+
+if TYPE_CHECKING:
+    from noap.problem import Problem
+
+__all__ = ["PLAIN", "PLAIN_PCA", "ROBUST", "axes_of", "named_of", "tidy", "titled", "top_of"]
+
+# Of Okabe and Ito's colours, which stay apart for colour-blind readers. No feature has a colour of its own: there are
+# more features than colours that can be told apart, so features are told apart by their rows and names.
+ROBUST, PLAIN_PCA, PLAIN = "#0072B2", "#E69F00", "0.75"
+# Characters of a title on one inch, in matplotlib's own font and size.
+_PER_INCH = 12
+
+
+def axes_of(
+    ax: Any, count: int, size: tuple[float, float], heights: list[float] | None = None
+) -> tuple[list[Any], Figure]:
+    """Return the axes to draw on and their figure: those given (one, or `count` of them), or new ones of this size."""
+    if ax is None:
+        figure = Figure(figsize=size, layout="constrained")
+        made = figure.subplots(count, 1, sharex=True, squeeze=False, height_ratios=heights)
+        return list(made[:, 0]), figure
+    given = list(np.ravel(ax)) if isinstance(ax, (Sequence, np.ndarray)) else [ax]
+    if len(given) not in (1, count) or not all(hasattr(one, "plot") and hasattr(one, "figure") for one in given):
+        wanted = "one matplotlib Axes" + (f" or a sequence of {count}" if count > 1 else "")
+        raise InvalidProblem(f"ax must be {wanted}, got {ax!r}.")
+    return given, given[0].figure
+
+
+def titled(axes: Any, title: str) -> None:
+    """Write a title over the left end of a panel, in as many lines as its width asks for."""
+    inches = axes.get_position().width * axes.figure.get_figwidth()
+    axes.set_title(textwrap.fill(title, max(24, int(_PER_INCH * inches))), loc="left", fontsize="medium")
+
+
+def top_of(top: int | None, most: int) -> int:
+    """Return how many things to show: as many as asked for, else the most that can be read."""
+    return most if top is None else as_count("top", top)
+
+
+def named_of(problem: "Problem") -> tuple[str, ...]:
+    """Return a name for every feature: those of the data, or numbers."""
+    return problem.feature_names or tuple(f"feature {j}" for j in range(problem.n_features))
+
+
+def tidy(panels: list[Any]) -> None:
+    """Take off the frame's top and right, which measure nothing."""
+    for axes in panels:
+        axes.spines[["top", "right"]].set_visible(False)

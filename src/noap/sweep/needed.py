@@ -1,0 +1,156 @@
+r"""Which features a path cannot do without, and where another would do as well.
+
+At a budget with the vector v found there, feature j is *needed* when every k-sparse direction w within the asked gap,
+
+.. math:: (1 + \mathrm{gap})\,\mathrm{value}(w) \ge \mathrm{value}(v),
+
+uses j. That is a statement about the problem without j: its optimum lies below value(v)/(1 + gap). A rigorous bound on
+that optimum proves it, one direction without j that is worth so much refutes it. The problems without j are a family
+over rho of their own, so a bound at two budgets proves something at all budgets between (`between.py`), and every
+vector found anywhere may refute at every budget: few of the questions need a search.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.result import Limit, Result
+from noap.sweep.between import convex_bounds
+from noap.sweep.family import Family
+from noap.sweep.point import Task, improved
+
+if TYPE_CHECKING:
+    from noap.sweep.path import Path
+
+__all__ = ["needed_features"]
+
+# A search without a feature may take as many nodes as the dearest point of the path, and at least these.
+_NODES = 1024
+# Where the vector without a feature is almost as good, its bound is asked for no more than this share of the gap.
+_SHARE = 0.25
+# The loosest gap that a search is asked for: what is nearly nothing has no useful gap of its own.
+_LOOSEST = 10.0
+# So many of the vectors that do without a feature are where the search for a better one starts.
+_RIVALS = 4
+# A division and a product are off by an ulp each.
+_DOWN = 1 - 1e-15
+
+
+def needed_features(path: "Path") -> BoolArray:
+    """Return the mask of shape (m, d) of the features that a point of the path cannot do without.
+
+    With method "exact" every True is proved; what a search could not settle within its limits is False. With other
+    methods True means that nothing as good was found without the feature.
+    """
+    mask: BoolArray = np.zeros(path.selected.shape, dtype=np.bool_)
+    floors = path.values / (1 + np.array([result.asked_gap for result in path.results])) * _DOWN
+    pool = _Pool(path.family, path.rhos, path.vectors)
+    for j in np.flatnonzero(path.selected.any(axis=0)).tolist():
+        asked = np.flatnonzero(path.selected[:, j])
+        mask[asked, j] = _Without(path, j, floors, pool).settled(asked)
+    return mask
+
+
+class _Pool:
+    """Every vector found so far and its worth at every budget of the path."""
+
+    def __init__(self, family: Family, rhos: FloatArray, vectors: FloatArray) -> None:
+        self.family, self.rhos = family, rhos
+        self.vectors, self.worths = vectors, self._worth(vectors)
+
+    def _worth(self, vectors: FloatArray) -> FloatArray:
+        worth: FloatArray = self.family.distances(vectors, self.rhos) ** 2 / self.family.base.n_samples
+        return worth
+
+    def add(self, v: FloatArray) -> None:
+        self.vectors = np.vstack([self.vectors, v])
+        self.worths = np.hstack([self.worths, self._worth(v[None, :])])
+
+    def best_without(self, j: int) -> FloatArray:
+        """Return per budget the most that a vector without feature j is worth; 0 if there is none."""
+        others = self.vectors[:, j] == 0
+        best: FloatArray = self.worths[:, others].max(axis=1, initial=0.0)
+        return best
+
+    def rivals(self, j: int, i: int) -> FloatArray:
+        """Return the vectors without feature j that are worth most at budget i."""
+        others = np.flatnonzero(self.vectors[:, j] == 0)
+        return self.vectors[others[np.argsort(-self.worths[i, others], kind="stable")[:_RIVALS]]]
+
+
+@dataclass
+class _Without:
+    """The questions about one feature: its family is the path's without it.
+
+    Attributes
+    ----------
+    path : Path
+    feature : int
+    floors : array of shape (m,)
+        What a direction must be worth at each budget to be within the asked gap of the one found.
+    pool : _Pool
+    bounds : dict
+        Proved bounds on the optimum without the feature, by position on the path.
+    """
+
+    path: "Path"
+    feature: int
+    floors: FloatArray
+    pool: _Pool
+    bounds: dict[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        d = self.path.family.base.n_features
+        self.others: IntArray = np.delete(np.arange(d), self.feature)
+        self.family = self.path.family.restricted(self.others) if d > 1 else None
+
+    def settled(self, asked: IntArray) -> BoolArray:
+        """Return at which of the asked positions the feature is needed."""
+        if self.family is None:
+            return np.ones(len(asked), dtype=np.bool_)
+        while True:
+            shared = self.pool.best_without(self.feature)[asked] >= self.floors[asked]
+            needed = self._limits(asked) < self.floors[asked]
+            left = [int(i) for i in asked[~shared & ~needed] if i not in self.bounds]
+            if not left or self.path.options is None:
+                return ~shared & (needed | (not self.path.proves))
+            # The ends first: a bound at each proves the middle if a chord can.
+            self._ask(left[(0, -1, len(left) // 2)[min(len(self.bounds), 2)]])
+
+    def _limits(self, asked: IntArray) -> FloatArray:
+        assert self.family is not None
+        places = sorted(self.bounds)
+        rhos, bounds = self.path.rhos[places], np.array([self.bounds[i] for i in places], dtype=np.float64)
+        return convex_bounds(rhos, bounds, self.family.rho_max, self.path.rhos[asked])
+
+    def _ask(self, i: int) -> None:
+        """Look for a direction without the feature, and prove that none is worth enough if none is found."""
+        assert self.family is not None
+        problem = self.family.at(float(self.path.rhos[i]))
+        near = np.vstack([self.path.vectors[i], self.pool.rivals(self.feature, i)])[:, self.others]
+        near = near[near.any(axis=1)]
+        v = improved(problem, near / np.linalg.norm(near, axis=1)[:, None])
+        self.bounds[i] = np.inf
+        if problem.value(v) < self.floors[i] and self.path.proves:
+            result = self._searched(Task(problem, "exact", v, self._options(i, problem.value(v))))
+            self.bounds[i], v = result.bound, result.v
+        whole = np.zeros(self.path.family.base.n_features)
+        whole[self.others] = v
+        self.pool.add(whole)
+
+    def _searched(self, task: Task) -> Result:
+        result = task.run()
+        if result.limit is Limit.INTERRUPTED:
+            raise KeyboardInterrupt
+        return result
+
+    def _options(self, i: int, value: float) -> dict[str, Any]:
+        """Ask for half the distance to the floor: enough to settle the question, and the rest helps the neighbours."""
+        room = min(self.floors[i] / value - 1, _LOOSEST) if value > 0 else _LOOSEST
+        gap = max(room / 2, _SHARE * self.path.results[i].asked_gap)
+        dearest = max(result.nodes for result in self.path.results)
+        shared = {"time_limit": None, "random_state": None, "progress": False}
+        own = {"node_limit": max(_NODES, dearest), "certificate": False}
+        return shared | own | dict(self.path.options or {}) | {"gap": gap, "certificate": False, "progress": False}

@@ -1,0 +1,188 @@
+"""Pictures: where they are drawn, what they show, in which unit; and the tables of notebooks."""
+
+import re
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgba
+from matplotlib.figure import Figure
+from sklearn.datasets import load_wine
+
+import noap
+from noap.errors import InvalidProblem
+from noap.sweep.barcode import barcode as barcode_of
+
+EVIL = "<script>alert('&')</script>"
+
+
+@pytest.fixture(scope="module")
+def wine():
+    data = load_wine(as_frame=True).data
+    return (data - data.mean()) / data.std(ddof=0)
+
+
+@pytest.fixture(scope="module")
+def path(wine):
+    return noap.path(wine, 4, points=7, tolerance=0.01)
+
+
+@pytest.fixture(scope="module")
+def k_path(wine):
+    return noap.k_path(noap.Problem(wine, k=4, adversary=noap.FeatureWise(2.0)))
+
+
+@pytest.fixture(scope="module")
+def model(wine):
+    return noap.RobustSparsePCA(n_components=3, k=4, noise=0.2).fit(wine)
+
+
+def test_the_picture_counts_in_the_unit_of_the_table(path, wine):
+    unit = np.sqrt(len(wine))
+    for asked, scale, label in (({}, unit, "noise (rho / sqrt n)"), ({"unit": "rho"}, 1.0, "budget rho")):
+        variance, barcode, loadings = path.plot(**asked).axes
+        assert loadings.get_xlabel().startswith(label)
+        first = barcode_of(path)[0]
+        bar = barcode.patches[0]
+        assert bar.get_x() + bar.get_width() == pytest.approx(first.bars[0].right / scale)
+        assert variance.lines[0].get_xdata()[-1] == pytest.approx(path.rhos[-1] / scale)
+        assert loadings.get_xlim()[1] == pytest.approx(path.rhos[-1] / scale, rel=0.06)
+    sample = noap.path(wine.iloc[:30, :4], 2, noap.SampleWise, rhos=[0.0, 1.0], method="ascent").plot()
+    assert sample.axes[2].get_xlabel() == "noise (rho)"
+    with pytest.raises(InvalidProblem, match="unit must be 'noise' or 'rho'"):
+        path.plot(unit="decibel")
+
+
+def test_no_meaning_hangs_on_a_colour_that_comes_again(path):
+    _, barcode, loadings = path.plot().axes
+    assert {to_rgba(bar.get_edgecolor()) for bar in barcode.patches} == {to_rgba("#0072B2")}
+    shared = [bar.shared for row in barcode_of(path) for bar in row.bars]
+    assert [bar.get_hatch() is not None for bar in barcode.patches] == shared
+    assert any(shared)
+    assert not loadings.lines  # rows with names, and one scale of colours for the loading
+    names = [text.get_text() for text in barcode.get_yticklabels()]
+    assert names == [text.get_text() for text in loadings.get_yticklabels()]
+    assert len(set(names)) == len(names) == int(path.selected.any(axis=0).sum())
+    mesh = loadings.collections[0]
+    shown = [row.feature for row in barcode_of(path)]
+    expected = np.where(path.selected[:, shown], path.vectors[:, shown], np.nan).T
+    np.testing.assert_array_equal(np.ma.filled(mesh.get_array(), np.nan).reshape(expected.shape), expected)
+
+
+def test_pictures_are_drawn_where_they_are_wanted(path, k_path, model, wine):
+    one = Figure()
+    axes = one.subplots()
+    assert path.plot(ax=axes, top=2) is one
+    assert len(axes.get_yticklabels()) == 2
+    assert "not shown" in axes.get_title(loc="left").replace("\n", " ")
+    three = Figure()
+    panels = three.subplots(3, 1)
+    assert path.plot(ax=panels) is three
+    assert all(panel.get_title(loc="left") for panel in panels)
+    two = Figure().subplots(1, 2)
+    assert k_path.plot(ax=two) is two[0].figure
+    assert two[1].patches
+    lonely = Figure().subplots()
+    k_path.plot(share=0.9, ax=lonely)
+    assert lonely.lines[0].get_ydata() == pytest.approx(k_path.values)
+    figures = noap.figures
+    for draw in (
+        lambda ax: figures.draw_scree(model, ax=ax),
+        lambda ax: figures.draw_biplot(model, wine, ax=ax),
+        lambda ax: figures.draw_loadings(model, ax=ax),
+        lambda ax: model.results_[0].plot(ax=ax),
+    ):
+        ax = Figure().subplots()
+        assert draw(ax) is ax.figure
+        assert ax.has_data()
+        assert draw(None).axes[0].has_data()
+        with pytest.raises(InvalidProblem, match="ax must be one matplotlib Axes"):
+            draw("here")
+    with pytest.raises(InvalidProblem, match="sequence of 3"):
+        path.plot(ax=panels[:2])
+    with pytest.raises(InvalidProblem, match="top must be a positive integer"):
+        path.plot(top=0)
+
+
+def test_loadings_have_names_and_the_largest_come_first(model, wine):
+    axes = noap.figures.draw_loadings(model, 1, top=3).axes[0]
+    v = model.components_[1]
+    order = np.argsort(-np.abs(v), kind="stable")[:3]
+    assert [text.get_text() for text in axes.get_yticklabels()] == [wine.columns[j] for j in order]
+    assert [bar.get_width() for bar in axes.patches] == pytest.approx(v[order])
+    assert "1 smaller ones not shown" in axes.get_title(loc="left").replace("\n", " ")
+    result = noap.solve(noap.Problem(wine, k=3, adversary=noap.FeatureWise(2.0)))
+    assert {text.get_text() for text in result.plot().axes[0].get_yticklabels()} == set(wine.columns[result.support])
+    with pytest.raises(InvalidProblem, match="component must be from 0 to 2"):
+        noap.figures.draw_loadings(model, 3)
+    with pytest.raises(InvalidProblem, match="fitted RobustSparsePCA"):
+        noap.figures.draw_loadings(noap.RobustSparsePCA())
+
+
+def test_scree_shows_variances_and_bounds(model):
+    axes = noap.figures.draw_scree(model).axes[0]
+    heights = np.array([bar.get_height() for bar in axes.patches])
+    assert heights[:3] == pytest.approx(model.explained_variance_)
+    assert heights[3:] == pytest.approx(model.robust_variance_)
+    tops = [segment[1, 1] for segment in axes.collections[-1].get_segments()]
+    assert tops == pytest.approx(model.bound_)
+    heuristic = noap.RobustSparsePCA(k=2, method="ascent").fit(np.random.default_rng(0).normal(size=(30, 4)))
+    assert "proved bound" not in noap.figures.draw_scree(heuristic).axes[0].get_legend_handles_labels()[1]
+
+
+def test_a_biplot_has_samples_and_named_arrows(model, wine):
+    axes = noap.figures.draw_biplot(model, wine, (2, 0)).axes[0]
+    assert np.asarray(axes.collections[0].get_offsets()) == pytest.approx(model.transform(wine)[:, [2, 0]])
+    named = {text.get_text(): np.array(text.xy) for text in axes.texts if text.get_text()}
+    used = model.components_[[2, 0]].any(axis=0)
+    assert set(named) == set(wine.columns[used])
+    tips = np.array([named[name] for name in wine.columns[used]])
+    arrows = model.components_[[2, 0]][:, used].T
+    assert tips * np.linalg.norm(arrows[0]) == pytest.approx(arrows * np.linalg.norm(tips[0]))
+    assert len({text.xyann for text in axes.texts if text.get_text()}) == len(named)
+    few = noap.figures.draw_biplot(model, wine, top=2).axes[0]
+    assert sum(bool(text.get_text()) for text in few.texts) == 2
+    pandas = noap.RobustSparsePCA(n_components=2, k=2).set_output(transform="pandas").fit(wine)
+    assert noap.figures.draw_biplot(pandas, wine).axes[0].has_data()
+    for wrong in ((0, 3), (1, 1), (0,)):
+        with pytest.raises(InvalidProblem, match="components must be two different numbers"):
+            noap.figures.draw_biplot(model, wine, wrong)
+
+
+def _cells(html):
+    assert html.count("<table>") == html.count("</table>") == 1
+    return re.findall(r"<t[hd]>(.*?)</t[hd]>", html)
+
+
+def test_notebooks_show_small_tables(path, k_path, wine):
+    result = path.results[0]
+    shown = _cells(result._repr_html_())
+    assert [wine.columns[j] for j in result.support if wine.columns[j] not in shown] == []
+    assert f"{result.value:.6g}" in shown
+    assert result.claim in result._repr_html_()
+    rows = path._repr_html_().count("<tr>")
+    assert rows == 1 + min(len(path), 8)
+    assert {"noise", "rho", "value", "bound"} <= set(_cells(path._repr_html_()))
+    fresh = noap.Path(path.results, path.family)
+    assert fresh._repr_html_() == path._repr_html_()
+    assert "needed" not in fresh.__dict__  # a table must not start a search
+    assert k_path._repr_html_().count("<tr>") == 1 + len(k_path)
+    assert "100.0 %" in _cells(k_path._repr_html_()) or "99.9 %" in _cells(k_path._repr_html_())
+    problem = noap.Problem(wine, k=2, adversary=noap.FeatureWise(2.0))
+    certificate = noap.solve(problem).certificate
+    assert f"{certificate.bound:.17g}" in _cells(certificate._repr_html_())
+    assert "accepted" in _cells(noap.verify(problem, certificate)._repr_html_())
+    other = noap.verify(problem.with_sparsity(3), certificate)
+    assert "rejected" in _cells(other._repr_html_())
+    assert len(result._repr_html_()) < 4000
+
+
+def test_names_are_escaped_in_tables(wine):
+    evil = wine.rename(columns={"alcohol": EVIL})
+    problem = noap.Problem(evil, k=13, adversary=noap.NoAdversary())
+    result = noap.solve(problem, method="ascent")
+    path = noap.path(evil, 1, rhos=[0.0, 1.0], method="ascent")
+    k_path = noap.k_path(problem.with_sparsity(1))
+    for html in (result._repr_html_(), path._repr_html_(), k_path._repr_html_()):
+        assert "<script" not in html
+    assert "&lt;script&gt;" in path._repr_html_()
+    assert "and 1 more features" in result._repr_html_()
