@@ -244,8 +244,11 @@ def test_nothing_is_zero_in_silence(wine):
     assert (low.robust_variance_ > 0).tolist() == [True, True, False]
 
 
-def test_k_beyond_the_features_means_all_of_them(wine):
-    assert (fitted(wine, k=500, noise=0.0).components_ == fitted(wine, k=13, noise=0.0).components_).all()
+def test_k_beyond_the_features_means_all_of_them_and_says_so(wine):
+    with pytest.warns(NoapWarning, match="k = 500 is more than the 13 features of X; k = 13 is used"):
+        capped = fitted(wine, k=500, noise=0.0)
+    assert (capped.components_ == fitted(wine, k=13, noise=0.0).components_).all()
+    assert capped.k_.tolist() == [13, 13]
 
 
 def test_k_share_uses_the_fewest_features_that_keep_it(wine):

@@ -47,7 +47,7 @@ _LAZY = {
 _LAZY_NAMES = {
     "KPath": "noap.sweep",
     "Path": "noap.sweep",
-    "RobustSparsePCA": "noap.estimator",
+    "RobustSparsePCA": "noap.estimators",
     "k_path": "noap.sweep",
     "path": "noap.sweep",
 }
