@@ -43,9 +43,9 @@ class Samples:
         Q = span_of(components)
         if isinstance(self.Z, np.ndarray):
             Z = self.Z - (self.Z @ Q) @ Q.T
-            lengths: FloatArray = np.asarray(np.linalg.norm(Z, axis=0))
-            longest = float(np.linalg.norm(self.Z, axis=0).max(initial=0.0))
-            return Samples(_without(Z, lengths <= _NOTHING * longest), self.names)
+            longest = np.linalg.norm(self.Z, axis=0).max(initial=0.0)
+            Z[:, np.linalg.norm(Z, axis=0) <= _NOTHING * longest] = 0.0
+            return Samples(Z, self.names)
         Z = _sparse_projection(self.Z, Q)
         gone = column_norms(Z) <= _NOTHING * column_norms(self.Z).max(initial=0.0)
         return Samples(_without(Z, gone), self.names)

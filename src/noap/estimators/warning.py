@@ -38,8 +38,8 @@ def warn_of(model: Any, fitted: Fitted) -> None:
     share, explained = model.n_components, float(model.explained_variance_ratio_.sum())
     if isinstance(share, float) and explained < share and not (fitted.interrupted or fitted.out_of_time):
         _warn(
-            f"n_components = {share:g} asks for more of the variance than the components explain, {explained:.3g}: the "
-            f"adversary leaves nothing after {len(fitted.components)} of them; use a smaller noise, or a larger k.",
+            f"n_components = {share:g} asks for more of the variance than all {len(fitted.components)} components "
+            f"that are left any explain, {explained:.3g}; use a smaller noise, or a larger k.",
             NoapWarning,
         )
 
