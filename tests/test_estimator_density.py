@@ -44,7 +44,7 @@ def test_the_model_has_the_variances_of_the_data_on_the_span_and_in_all(wine, sp
     Z = (wine - sparse_model.mean_) / sparse_model.scale_
     C = sparse_model.get_covariance() / np.outer(sparse_model.scale_, sparse_model.scale_)
     V = sparse_model.components_
-    assert V @ C @ V.T == pytest.approx(V @ (Z.T @ Z / len(Z)) @ V.T, rel=1e-9)
+    assert pytest.approx(V @ (Z.T @ Z / len(Z)) @ V.T, rel=1e-9) == V @ C @ V.T
     assert np.trace(C) == pytest.approx(13.0)
 
 

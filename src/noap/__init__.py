@@ -22,7 +22,9 @@ __all__ = [
     "Problem",
     "Result",
     "RobustSparsePCA",
+    "RobustSparsePCACV",
     "SampleWise",
+    "Stability",
     "Status",
     "__version__",
     "errors",
@@ -32,6 +34,7 @@ __all__ = [
     "path",
     "screen_submatrix",
     "solve",
+    "stability",
     "stream",
     "theory",
     "verify",
@@ -48,8 +51,11 @@ _LAZY_NAMES = {
     "KPath": "noap.sweep",
     "Path": "noap.sweep",
     "RobustSparsePCA": "noap.estimators",
+    "RobustSparsePCACV": "noap.estimators",
+    "Stability": "noap.resampling",
     "k_path": "noap.sweep",
     "path": "noap.sweep",
+    "stability": "noap.resampling",
 }
 
 

@@ -3,18 +3,23 @@
 import math
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from noap import sweep as _path
+from noap.data.validation import as_count
 from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.result import Result
 from noap.sweep.barcode import barcode as barcode_of
 
-__all__ = ["draw_demo", "draw_k_path", "draw_path"]
+if TYPE_CHECKING:
+    from noap.estimators.choice import Choice
+    from noap.resampling import Stability
+
+__all__ = ["draw_choice", "draw_demo", "draw_k_path", "draw_path", "draw_stability"]
 
 # Okabe and Ito's colours, which stay apart for colour-blind readers.
 _ROBUST, _VANILLA = "#0072B2", "#E69F00"
@@ -168,6 +173,104 @@ def draw_k_path(path: "_path.KPath", share: float | None = None) -> Figure:
     steps.set_xlabel("features that a component may use, k")
     steps.xaxis.get_major_locator().set_params(integer=True)
     return figure
+
+
+# What the scores of a choice are, by the rule.
+_SCORES = {
+    "held-out": "robust variance of held-out samples",
+    "permutation": "standard deviations above shuffled data",
+    "k-path": "share proved to be kept",
+}
+
+
+def draw_choice(choice: "Choice", ax: Any = None) -> Figure:
+    """Draw what pairs of noise and k were compared by, one line per noise, and the pair chosen.
+
+    Parameters
+    ----------
+    choice : Choice
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+
+    Returns
+    -------
+    Figure
+        Darker lines are more noise, and each is labelled at its end. Whiskers are standard errors.
+    """
+    axes, figure = _axes(ax, (8.0, 4.4))
+    levels = np.linspace(0.75, 0.0, len(choice.noises)) if len(choice.noises) > 1 else np.zeros(1)
+    for i, (noise, level) in enumerate(zip(choice.noises, levels, strict=True)):
+        known = ~np.isnan(choice.scores[i])
+        if not known.any():
+            continue
+        ks, scores = choice.ks[known], choice.scores[i][known]
+        whiskers = choice.errors[i][known] if choice.errors.any() else None
+        axes.errorbar(ks, scores, whiskers, color=str(level), marker="o", markersize=3, linewidth=1.2, capsize=2)
+        axes.annotate(f"noise {noise:.3g}", (ks[-1], scores[-1]), (6, 0), textcoords="offset points", va="center")
+    axes.plot([choice.k], [choice.scores[choice.place]], marker="o", markersize=11, fillstyle="none", color=_ROBUST)
+    axes.set_title(
+        f"Chosen: k = {choice.k}, noise = {choice.noise:.3g} (circle)", loc="left", fontsize="medium", color=_ROBUST
+    )
+    axes.set_xlabel("features that a component may use, k")
+    axes.set_ylabel(_SCORES[choice.by])
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.margins(x=0.12)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def draw_stability(stability: "Stability", ax: Any = None, top: int = 20) -> Figure:
+    """Draw how often each feature returns on resampled data, most frequent on top.
+
+    Parameters
+    ----------
+    stability : Stability
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+    top : int
+        At most so many features.
+
+    Returns
+    -------
+    Figure
+        Filled bars are the features that the data themselves select.
+    """
+    order = np.argsort(-stability.frequencies, kind="stable")
+    seen = [int(j) for j in order if stability.frequencies[j] > 0 or stability.result.v[j] != 0]
+    shown = seen[: as_count("top", top)]
+    axes, figure = _axes(ax, (8.0, 1.2 + 0.26 * max(len(shown), 3)))
+    rows = np.arange(len(shown))
+    chosen = np.array([stability.result.v[j] != 0 for j in shown], dtype=bool)
+    frequencies = stability.frequencies[shown]
+    axes.barh(rows[chosen], frequencies[chosen], color=_ROBUST, height=0.7, label="selected on the data themselves")
+    axes.barh(
+        rows[~chosen],
+        frequencies[~chosen],
+        facecolor="none",
+        edgecolor=_ROBUST,
+        height=0.7,
+        label="not selected on the data themselves",
+    )
+    axes.set_yticks(rows, [stability.names[j] for j in shown])
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1)
+    left_out = f", {len(seen) - len(shown)} rarer ones not shown" if len(seen) > len(shown) else ""
+    axes.set_title(
+        f"How often each feature returns in {len(stability.values)} resamples{left_out}", loc="left", fontsize="medium"
+    )
+    axes.set_xlabel("share of resamples")
+    if not chosen.all():
+        axes.legend(frameon=False, loc="lower right")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _axes(ax: Any, size: tuple[float, float]) -> tuple[Any, Figure]:
+    """Return the axes to draw on and their figure: those given, or new ones of this size."""
+    if ax is not None:
+        return ax, ax.figure
+    figure = Figure(figsize=size, layout="constrained")
+    return figure.subplots(), figure
 
 
 def _draw_band(axes: Any, path: "_path.Path") -> None:

@@ -39,7 +39,7 @@ class Samples:
     def left(self, components: FloatArray, deflation: str) -> "Samples":
         """Return what the components (rows) leave of the data."""
         if deflation == "disjoint":
-            return Samples(_without(self.Z, components.any(axis=0)), self.names)
+            return Samples(_without(self.Z, np.asarray(components.any(axis=0))), self.names)
         Q = span_of(components)
         if isinstance(self.Z, np.ndarray):
             Z = self.Z - (self.Z @ Q) @ Q.T
@@ -47,7 +47,7 @@ class Samples:
             Z[:, np.linalg.norm(Z, axis=0) <= _NOTHING * longest] = 0.0
             return Samples(Z, self.names)
         Z = _sparse_projection(self.Z, Q)
-        gone = column_norms(Z) <= _NOTHING * column_norms(self.Z).max(initial=0.0)
+        gone: BoolArray = np.asarray(column_norms(Z) <= _NOTHING * column_norms(self.Z).max(initial=0.0))
         return Samples(_without(Z, gone), self.names)
 
     def products(self, components: FloatArray) -> FloatArray:

@@ -1,0 +1,123 @@
+"""What the same features are worth when nothing ties them together: every column shuffled by itself."""
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noap.adversaries.base import Adversary
+from noap.errors import NoapWarning
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+from noap.resampling.tasks import finished, seeds
+from noap.solving import solve
+
+__all__ = ["PermutationNull", "permutation_null"]
+
+# Nulls that agree to this share are one number as far as rounding lets anyone tell: one feature is worth the same
+# in any order.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class PermutationNull:
+    r"""Robust variances of the data and of shuffled data, over budgets and numbers of features.
+
+    Attributes
+    ----------
+    values : array of shape (r, m)
+        Of the data, for r adversaries and m values of k.
+    nulls : array of shape (p, r, m)
+        Of p shuffled copies.
+    complete : bool
+        False if Ctrl-C ended it early.
+    """
+
+    values: FloatArray
+    nulls: FloatArray
+    complete: bool = True
+
+    @property
+    def scores(self) -> FloatArray:
+        """How far the data stand above chance: (value - mean of the nulls)/their standard deviation; 0 for none."""
+        above = self.values - self.nulls.mean(axis=0)
+        spread = self.nulls.std(axis=0, ddof=1)
+        nothing = spread <= _SAME * self.values
+        # Where shuffling changes nothing there is nothing to stand above.
+        scores: FloatArray = np.where(nothing, 0.0, above / np.where(nothing, 1.0, spread))
+        return scores
+
+    @property
+    def p_values(self) -> FloatArray:
+        """The share of copies, the data counted among them, that are worth as much as the data."""
+        reached = self.nulls >= self.values * (1 - _SAME)
+        shares: FloatArray = (1 + reached.sum(axis=0)) / (1 + len(self.nulls))
+        return shares
+
+
+def permutation_null(
+    X: FloatArray,
+    ks: list[int],
+    adversaries: list[Adversary],
+    *,
+    n_permutations: int,
+    method: str = "ascent",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> PermutationNull:
+    """Compare the data with copies in which every column is shuffled by itself.
+
+    Shuffling keeps every feature, and so what it is worth alone, and breaks what ties features together. It is how
+    Witten, Tibshirani and Hastie (2009) choose the sparsity of a component.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    ks : list of int
+    adversaries : list of Adversary
+    n_permutations : int
+        At least 2.
+    method : str
+        As for :func:`noap.solve`, for the data and the copies alike.
+    random_state : int, Generator or None
+    n_jobs : int, optional
+    progress : bool
+
+    Returns
+    -------
+    PermutationNull
+        On Ctrl-C that of the copies so far, two at least.
+    """
+    drawn = seeds(random_state, n_permutations)
+    tasks: list[_Copy] = [_Copy(X, None, ks, adversaries, method)]
+    tasks += [_Copy(X, seed, ks, adversaries, method) for seed in drawn]
+    answers, cut = finished(_worth, tasks, n_jobs=n_jobs, what="shuffled copy", progress=progress)
+    if len(answers) < 3:
+        raise KeyboardInterrupt
+    return PermutationNull(answers[0], np.array(answers[1:]), not cut)
+
+
+@dataclass(frozen=True)
+class _Copy:
+    X: FloatArray
+    seed: np.random.SeedSequence | None
+    ks: list[int]
+    adversaries: list[Adversary]
+    method: str
+
+
+def _worth(task: _Copy) -> FloatArray:
+    """Return the robust variances of the data (no seed) or of one shuffled copy."""
+    X = task.X
+    if task.seed is not None:
+        X = np.random.default_rng(task.seed).permuted(X, axis=0)
+    problem = Problem(X, task.ks[0], task.adversaries[0])
+    values = np.zeros((len(task.adversaries), len(task.ks)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        for i, adversary in enumerate(task.adversaries):
+            for j, k in enumerate(task.ks):
+                values[i, j] = solve(problem.with_sparsity(k).with_adversary(adversary), task.method).value
+    return values
