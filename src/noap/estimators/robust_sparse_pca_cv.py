@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from noap.adversaries.base import Adversary
@@ -23,7 +23,7 @@ from noap.estimators.strength import kind_of
 from noap.linalg.types import Data, FloatArray
 from noap.problem import Problem
 from noap.resampling.permutation import permutation_null
-from noap.resampling.tasks import checked_jobs
+from noap.resampling.tasks import checked_jobs, seeds
 from noap.sweep import k_path
 
 __all__ = ["RobustSparsePCACV"]
@@ -78,13 +78,13 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     at_noise : float, optional
         For "held-out": the noise that held-out samples face, the smallest of `noises` by default.
     cv : int, splitter or iterable
-        For "held-out", as in scikit-learn; an int is that many folds of neighbouring samples, not shuffled.
+        For "held-out", as in scikit-learn; an int is that many folds of shuffled samples, for data often come sorted.
     share : float
         For "k-path": what share is to be kept.
     n_permutations : int
         For "permutation": how many shuffled copies.
     random_state : int, Generator or None
-        Of the shuffling; None means 0.
+        Of all shuffling; None means 0.
     n_jobs : int, optional
         Number of processes (-1 for all cores); the choice does not depend on it.
     verbose : bool or int
@@ -224,7 +224,7 @@ scale_, results_
             noises = self._noises(base, data, ks)
             at = noises[0] if self.at_noise is None else as_strength("at_noise", self.at_noise)
             searcher = clone(base).set_params(method=self.search_method, k_share=None, verbose=0, n_jobs=None)
-            splits = list(check_cv(self.cv).split(np.zeros((n, 1))))
+            splits = list(self._folds().split(np.zeros((n, 1))))
             return choose_by_held_out(searcher, data, ks, noises, at, splits, n_jobs=jobs, progress=progress)
         Z = self._standardised(base, data)
         noises = self._noises(base, data, ks)
@@ -248,8 +248,8 @@ scale_, results_
         p_value = float(null.p_values[place])
         if p_value > max(_CHANCE, 1 / (1 + count)):
             warnings.warn(
-                f"No k and noise stand out from chance: shuffled data are worth as much in {p_value:.0%} of the copies; "
-                "a component of these data is no evidence that features go together.",
+                f"No k and noise stand out from chance: {p_value:.0%} of shuffled copies are worth as much; a "
+                "component of these data is no evidence that features go together.",
                 NoapWarning,
                 stacklevel=3,
             )
@@ -258,6 +258,12 @@ scale_, results_
         errors = np.zeros_like(null.scores)
         choice = Choice("permutation", np.array(noises), np.array(ks), null.scores, errors, place, reason, columns)
         return choice, null.complete
+
+    def _folds(self) -> Any:
+        if isinstance(self.cv, bool) or not isinstance(self.cv, (int, np.integer)):
+            return check_cv(self.cv)
+        seed = seeds(self.random_state, 1)[0].generate_state(1)[0]
+        return KFold(as_count("cv", self.cv), shuffle=True, random_state=int(seed))
 
     def _by_k_path(
         self, base: RobustSparsePCA, problem: Problem, ks: list[int], noises: list[float]
