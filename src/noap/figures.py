@@ -25,6 +25,7 @@ __all__ = ["draw_choice", "draw_demo", "draw_k_path", "draw_path", "draw_stabili
 _ROBUST, _VANILLA = "#0072B2", "#E69F00"
 _PALETTE = (_ROBUST, "#D55E00", "#009E73", "#CC79A7", _VANILLA, "#56B4E9", "#000000")
 _DASHES = ("-", "--", ":", "-.")
+_MARKS = "os^Dv<>P"
 # More bars than this cannot be read; the longest-lived are kept and the picture says so.
 _MOST_BARS = 40
 
@@ -178,7 +179,7 @@ def draw_k_path(path: "_path.KPath", share: float | None = None) -> Figure:
 # What the scores of a choice are, by the rule.
 _SCORES = {
     "held-out": "robust variance of held-out samples",
-    "permutation": "standard deviations above shuffled data",
+    "permutation": "share of robust variance beyond chance",
     "k-path": "share proved to be kept",
 }
 
@@ -195,7 +196,7 @@ def draw_choice(choice: "Choice", ax: Any = None) -> Figure:
     Returns
     -------
     Figure
-        Darker lines are more noise, and each is labelled at its end. Whiskers are standard errors.
+        Darker lines are more noise, and each has its mark. Whiskers are standard errors.
     """
     axes, figure = _axes(ax, (8.0, 4.4))
     levels = np.linspace(0.75, 0.0, len(choice.noises)) if len(choice.noises) > 1 else np.zeros(1)
@@ -205,16 +206,25 @@ def draw_choice(choice: "Choice", ax: Any = None) -> Figure:
             continue
         ks, scores = choice.ks[known], choice.scores[i][known]
         whiskers = choice.errors[i][known] if choice.errors.any() else None
-        axes.errorbar(ks, scores, whiskers, color=str(level), marker="o", markersize=3, linewidth=1.2, capsize=2)
-        axes.annotate(f"noise {noise:.3g}", (ks[-1], scores[-1]), (6, 0), textcoords="offset points", va="center")
-    axes.plot([choice.k], [choice.scores[choice.place]], marker="o", markersize=11, fillstyle="none", color=_ROBUST)
+        axes.errorbar(
+            ks,
+            scores,
+            whiskers,
+            color=str(level),
+            marker=_MARKS[i % len(_MARKS)],
+            markersize=4,
+            linewidth=1.2,
+            capsize=2,
+            label=f"{noise:.3g}",
+        )
+    axes.legend(title="noise", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
+    axes.plot([choice.k], [choice.scores[choice.place]], marker="o", markersize=13, fillstyle="none", color=_ROBUST)
     axes.set_title(
         f"Chosen: k = {choice.k}, noise = {choice.noise:.3g} (circle)", loc="left", fontsize="medium", color=_ROBUST
     )
     axes.set_xlabel("features that a component may use, k")
     axes.set_ylabel(_SCORES[choice.by])
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.margins(x=0.12)
     axes.spines[["top", "right"]].set_visible(False)
     return figure
 

@@ -12,7 +12,9 @@ from noap.linalg.types import FloatArray, IntArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Choice", "largest", "smallest_within_error"]
+__all__ = ["Choice", "smallest_within_error"]
+
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,17 +99,6 @@ class Choice:
         return importlib.import_module("noap.figures").draw_choice(self, ax=ax)
 
 
-def largest(scores: FloatArray) -> tuple[int, int]:
-    """Return the place of the largest score; of several, the one of fewest features and then of most noise.
-
-    >>> largest(np.array([[1.0, 2.0], [2.0, np.nan]]))
-    (1, 0)
-    """
-    best = np.argwhere(scores == _best(scores))
-    row, column = min(best.tolist(), key=lambda place: (place[1], -place[0]))
-    return row, column
-
-
 def smallest_within_error(scores: FloatArray, errors: FloatArray) -> tuple[int, int]:
     """Return the place of fewest features that scores within one standard error of the best.
 
@@ -116,14 +107,12 @@ def smallest_within_error(scores: FloatArray, errors: FloatArray) -> tuple[int, 
     >>> smallest_within_error(np.array([[1.0, 1.9, 2.0]]), np.full((1, 3), 0.2))
     (0, 1)
     """
-    top = largest(scores)
-    enough = np.where(np.isnan(scores), False, scores >= scores[top] - errors[top])
+    if np.isnan(scores).all():
+        raise InvalidProblem("No pair of k and noise has a score to choose by; allow more time.")
+    top = np.unravel_index(np.nanargmax(scores), scores.shape)
+    # Scores that agree to this share are one number as far as rounding lets anyone tell.
+    slack = errors[top] + _SAME * abs(scores[top])
+    enough = np.where(np.isnan(scores), False, scores >= scores[top] - slack)
     column = int(np.flatnonzero(enough.any(axis=0))[0])
     row = int(np.argmax(np.where(enough[:, column], scores[:, column], -np.inf)))
     return row, column
-
-
-def _best(scores: FloatArray) -> float:
-    if np.isnan(scores).all():
-        raise InvalidProblem("No pair of k and noise has a score to choose by; allow more time.")
-    return float(np.nanmax(scores))

@@ -14,7 +14,7 @@ from noap.adversaries.base import Adversary
 from noap.data.standardising import standardise
 from noap.data.validation import as_count, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
-from noap.estimators.choice import Choice, largest
+from noap.estimators.choice import Choice, smallest_within_error
 from noap.estimators.held_out import choose_by_held_out
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, names_in
 from noap.estimators.robust_sparse_pca import RobustSparsePCA
@@ -56,8 +56,9 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     - "held-out": which pair keeps most on new samples? Every pair is fitted on part of the samples and measured on the
       rest, at one noise. Chosen is the smallest k within one standard error of the best.
     - "permutation": which pair stands out most from chance? Every column is shuffled by itself, which leaves features
-      and breaks what ties them together. Chosen is the pair whose robust variance lies most standard deviations above
-      that of the shuffled data (Witten, Tibshirani and Hastie 2009). It looks at the first component.
+      and breaks what ties them together (Witten, Tibshirani and Hastie 2009). Compared is the share of the robust
+      variance that shuffled data do not have; chosen is the smallest k within one standard deviation of the largest
+      share. It looks at the first component.
     - "k-path": how few features are proved to keep a share of what the most would? It chooses k at one noise, by
       :meth:`noap.KPath.choose`, for the first component.
 
@@ -244,19 +245,22 @@ scale_, results_
             n_jobs=jobs,
             progress=progress,
         )
-        place = largest(null.scores)
+        place = smallest_within_error(null.shares, null.errors)
         p_value = float(null.p_values[place])
         if p_value > max(_CHANCE, 1 / (1 + count)):
             warnings.warn(
-                f"No k and noise stand out from chance: {p_value:.0%} of shuffled copies are worth as much; a "
+                f"No k and noise stand out from chance: {p_value:.0%} of the shuffled copies are worth as much; a "
                 "component of these data is no evidence that features go together.",
                 NoapWarning,
                 stacklevel=3,
             )
-        reason = f"{null.scores[place]:.3g} standard deviations above shuffled data, p = {p_value:.3g}"
+        reason = (
+            f"the fewest features within one standard deviation of the largest share beyond chance, "
+            f"{null.shares.max():.3g}; p = {p_value:.3g}"
+        )
         columns = {"value": null.values, "null mean": null.nulls.mean(axis=0), "p": null.p_values}
-        errors = np.zeros_like(null.scores)
-        choice = Choice("permutation", np.array(noises), np.array(ks), null.scores, errors, place, reason, columns)
+        rows, steps = np.array(noises), np.array(ks)
+        choice = Choice("permutation", rows, steps, null.shares, null.errors, place, reason, columns)
         return choice, null.complete
 
     def _folds(self) -> Any:

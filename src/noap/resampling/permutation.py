@@ -39,14 +39,21 @@ class PermutationNull:
     complete: bool = True
 
     @property
-    def scores(self) -> FloatArray:
-        """How far the data stand above chance: (value - mean of the nulls)/their standard deviation; 0 for none."""
-        above = self.values - self.nulls.mean(axis=0)
-        spread = self.nulls.std(axis=0, ddof=1)
-        nothing = spread <= _SAME * self.values
-        # Where shuffling changes nothing there is nothing to stand above.
-        scores: FloatArray = np.where(nothing, 0.0, above / np.where(nothing, 1.0, spread))
-        return scores
+    def shares(self) -> FloatArray:
+        """The share of the robust variance that chance does not explain: 1 - mean of the nulls/value; 0 for value 0.
+
+        Not in standard deviations of the nulls: with enough noise a single feature is the best that shuffled data have,
+        and that is worth the same in any order.
+        """
+        shares = 1.0 - self.nulls.mean(axis=0) / np.where(self.values > 0, self.values, 1.0)
+        beyond: FloatArray = np.where((self.values > 0) & (np.abs(shares) > _SAME), shares, 0.0)
+        return beyond
+
+    @property
+    def errors(self) -> FloatArray:
+        """What one shuffled copy more or less may change of the shares: the standard deviation of the nulls/value."""
+        errors: FloatArray = self.nulls.std(axis=0, ddof=1) / np.where(self.values > 0, self.values, 1.0)
+        return errors
 
     @property
     def p_values(self) -> FloatArray:
@@ -69,8 +76,8 @@ def permutation_null(
 ) -> PermutationNull:
     """Compare the data with copies in which every column is shuffled by itself.
 
-    Shuffling keeps every feature, and so what it is worth alone, and breaks what ties features together. It is how
-    Witten, Tibshirani and Hastie (2009) choose the sparsity of a component.
+    Shuffling keeps every feature, and so what it is worth alone, and breaks what ties features together. Witten,
+    Tibshirani and Hastie (2009) choose the sparsity of a component by it.
 
     Parameters
     ----------
