@@ -54,12 +54,15 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
     )
     if is_sparse(data):
         data = _canonical(data)
+    suspects = _suspects(data)
+    if not suspects.size:
+        return data
     names = names_in(estimator)
-    infinite = _columns_with(data, np.isinf)
+    infinite = _columns_with(data, suspects, np.isinf)
     if infinite.size:
         raise InvalidProblem(f"X contains infinity in column {_label(infinite[0], names)}; drop or correct it first.")
     if missing == "error":
-        holes = _columns_with(data, np.isnan)
+        holes = _columns_with(data, suspects, np.isnan)
         if holes.size:
             raise InvalidProblem(
                 f"X contains NaN in column {_label(holes[0], names)}; fill it first, for example with "
@@ -115,13 +118,18 @@ def _missing(X: Data) -> FloatArray:
     return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1]).astype(np.float64)
 
 
-def _columns_with(X: Data, odd: Any) -> Any:
-    """Return the columns in which some entry is odd."""
+def _suspects(X: Data) -> Any:
+    """Return the columns whose sum is not finite, because an entry is not or because it overflows: one quick pass."""
+    if not isinstance(X, np.ndarray):
+        return np.unique(X.indices[~np.isfinite(X.data)])
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.flatnonzero(~np.isfinite(X.sum(axis=0, dtype=np.float64)))
+
+
+def _columns_with(X: Data, suspects: Any, odd: Any) -> Any:
+    """Return those of the columns in which some entry is odd."""
     if not isinstance(X, np.ndarray):
         return np.unique(X.indices[odd(X.data)])
-    # A sum is finite unless an entry is not (or it overflows): one pass without an array of the size of X.
-    with np.errstate(over="ignore", invalid="ignore"):
-        suspects = np.flatnonzero(~np.isfinite(X.sum(axis=0, dtype=np.float64)))
     return suspects[odd(X[:, suspects]).any(axis=0)]
 
 

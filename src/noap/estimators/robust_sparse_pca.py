@@ -311,11 +311,11 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.robust_variance_ = np.array([result.value for result in results])
         self.bound_ = np.array([result.bound for result in results])
         self.gap_ = np.array([relative_gap(result.value, result.bound) for result in results])
-        self.explained_variance_ = adjusted_variances(data.products(self.components_))
+        covariances, total = data.products(self.components_), data.trace()
+        self.explained_variance_ = adjusted_variances(covariances)
         self.singular_values_ = np.sqrt(n * self.explained_variance_)
-        total = data.trace()
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
-        self._span_model = SpanModel.of(data, self.components_)
+        self._span_model = SpanModel.of(self.components_, covariances, total)
         self.noise_variance_ = self._span_model.noise_variance
         self.mean_, self.scale_ = mean, scale
         self.noise_, self.rho_, self.n_samples_seen_ = noise, adversary.rho, n

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.data.deflation import Covariance, Samples, span_of
+from noap.data.deflation import span_of
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 
@@ -36,12 +36,14 @@ class SpanModel:
     noise_variance: float
 
     @classmethod
-    def of(cls, data: Samples | Covariance, components: FloatArray) -> "SpanModel":
-        """Return the model of the data with these components (rows)."""
+    def of(cls, components: FloatArray, covariances: FloatArray, total: float) -> "SpanModel":
+        """Return the model of components (rows), the covariances of their scores, and the total variance."""
         Q = span_of(components)
-        inner = data.products(Q.T)
+        # The columns of Q are combinations of the components, and so are their scores.
+        to_Q = np.linalg.lstsq(components.T, Q, rcond=None)[0]
+        inner = to_Q.T @ covariances @ to_Q
         d, r = Q.shape
-        left = max(data.trace() - float(np.trace(inner)), 0.0)
+        left = max(total - float(np.trace(inner)), 0.0)
         return cls(Q, (inner + inner.T) / 2, left / (d - r) if d > r else 0.0)
 
     def covariance(self) -> FloatArray:
