@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import noap
 from noap import RobustSparsePCA
@@ -42,6 +42,15 @@ def test_scikit_learn_checks(estimator, check):
         # Some checks fit data of one constant column; that nothing is left of it is worth a warning, not a failure.
         warnings.simplefilter("ignore", NoapWarning)
         check(estimator)
+
+
+@pytest.mark.parametrize("model", [RobustSparsePCA(method="ascent"), RobustSparsePCA(missing="impute", scale=True)])
+def test_no_check_of_scikit_learn_is_skipped(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoapWarning)
+        checks = check_estimator(model, on_skip=None, on_fail=None)
+    assert len(checks) > 40
+    assert {check["status"] for check in checks} == {"passed"}
 
 
 @pytest.fixture(scope="module")

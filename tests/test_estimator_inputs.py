@@ -187,8 +187,12 @@ def test_what_cannot_be_filled_is_named(wine):
         fitted(holes, missing="impute")
     with pytest.raises(InvalidProblem, match="missing must be one of"):
         fitted(wine, missing="drop")
-    with pytest.raises(InvalidProblem, match="missing='impute' needs all samples at once"):
-        RobustSparsePCA(missing="impute").partial_fit(wine)
+    with pytest.raises(InvalidProblem, match="X contains NaN, and missing='impute' needs all samples at once"):
+        RobustSparsePCA(missing="impute").partial_fit(holes)
+    stream = fitted(wine, missing="impute").partial_fit(wine)
+    assert not hasattr(stream, "fill_values_")
+    with pytest.raises(InvalidProblem, match="NaN in column 'hue'"):
+        stream.transform(holes)
     assert not hasattr(fitted(wine, missing="impute").set_params(missing="error").fit(wine), "fill_values_")
 
 

@@ -6,7 +6,9 @@ import signal
 import threading
 import warnings
 
+import joblib
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning, FitFailedWarning
@@ -85,8 +87,6 @@ def test_the_time_is_for_all_components_together(noise, monkeypatch):
 
 
 def test_other_limits_are_named_and_features_are_called_by_their_names(noise):
-    import pandas as pd
-
     frame = pd.DataFrame(noise, columns=[f"gene {j}" for j in range(40)])
     with pytest.warns(ConvergenceWarning, match=r"limit on nodes left 1 of 1 .*component 0 \(gene \d+, gene") as caught:
         RobustSparsePCA(k=8, options={"node_limit": 2}).fit(frame)
@@ -221,23 +221,28 @@ def test_a_wrong_guess_is_corrected_and_what_stood_on_it_is_found_again(wine, mo
         return noap.solve(problem, method, **options)
 
     monkeypatch.setattr(fitting, "solve", solve)
+    init = joblib.Parallel.__init__
+
+    def one_process(self, n_jobs=None, **options):
+        init(self, n_jobs=1, **options)
+
     # The proofs run here, so that they see the same `solve`.
-    monkeypatch.setattr("joblib.Parallel.__init__", sequential(monkeypatch))
+    monkeypatch.setattr(joblib.Parallel, "__init__", one_process)
     two = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, n_jobs=2).fit(wine)
     assert two.components_ == pytest.approx(right.components_, abs=1e-9)
     # Three guesses; the second was wrong, so that the third component is found anew, by itself.
     assert len(guessed) == 3
 
 
-def sequential(monkeypatch):
-    import joblib
+def test_ctrl_c_while_processes_prove_leaves_what_was_guessed(wine, monkeypatch):
+    def pressed(self, tasks):
+        raise KeyboardInterrupt
 
-    init = joblib.Parallel.__init__
-
-    def one_process(self, n_jobs=None, **options):
-        init(self, n_jobs=1, **options)
-
-    return one_process
+    monkeypatch.setattr(joblib.Parallel, "__call__", pressed)
+    with pytest.warns(ConvergenceWarning, match="Interrupted: the model holds the 3 components .* nothing proved"):
+        model = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, n_jobs=2).fit(wine)
+    right = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, method="ascent").fit(wine)
+    assert model.components_ == pytest.approx(right.components_, abs=1e-12)
 
 
 @pytest.mark.parametrize("jobs", [0, 1.5, True, "all"])

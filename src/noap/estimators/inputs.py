@@ -8,7 +8,7 @@ from sklearn.utils.validation import validate_data
 from noap.errors import InvalidProblem
 from noap.linalg.types import BoolArray, Data, FloatArray
 
-__all__ = ["MISSING", "Filling", "checked_samples", "fill", "filling_of", "is_sparse", "names_in"]
+__all__ = ["MISSING", "Filling", "checked_samples", "fill", "filling_of", "is_sparse", "missing_counts", "names_in"]
 
 MISSING = ("error", "impute")
 
@@ -73,7 +73,7 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
 
 def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
     """Return the means of what is there, per column of the samples X."""
-    holes = _missing(X)
+    holes = missing_counts(X)
     here = X.shape[0] - holes
     if not here.all():
         empty = _label(int(np.flatnonzero(here == 0)[0]), names)
@@ -110,7 +110,7 @@ def _canonical(X: Data) -> Data:
     return array
 
 
-def _missing(X: Data) -> FloatArray:
+def missing_counts(X: Data) -> FloatArray:
     """Return how many entries of every column are NaN."""
     if isinstance(X, np.ndarray):
         counts: FloatArray = np.isnan(X).sum(axis=0).astype(np.float64)

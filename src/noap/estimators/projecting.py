@@ -106,10 +106,11 @@ class ProjectionMixin:
     def _taken(self, X: Any) -> Data:
         """Return X checked against the data of fit, what is missing filled as it was there."""
         check_is_fitted(self, "components_")
-        data = checked_samples(self, X, reset=False, missing=self.missing)
-        if self.missing == "impute" and hasattr(self, "fill_values_"):
-            return fill(data, self.fill_values_)
-        return data
+        values = getattr(self, "fill_values_", None)
+        # A stream or a covariance has learned nothing to fill in.
+        missing = "error" if values is None and self.missing == "impute" else self.missing
+        data = checked_samples(self, X, reset=False, missing=missing)
+        return data if values is None else fill(data, values)
 
     def _scores(self, data: Data, directions: FloatArray) -> FloatArray:
         """Return Z times the directions (columns), Z the centred and scaled samples; a sparse X is not filled."""

@@ -15,7 +15,7 @@ from noap.data.standardising import scale_sparse, standardise
 from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.fitting import Recipe, fit_components
-from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, names_in
+from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
 from noap.estimators.projecting import ProjectionMixin
 from noap.estimators.searches import end_search, require_search_goes_on
 from noap.estimators.span_model import SpanModel
@@ -216,12 +216,13 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         require_search_goes_on()
         self._sums_must_do("partial_fit", "use fit")
         seen = getattr(self, "_moments", None)
-        if self.missing == "impute":
-            raise InvalidProblem(
-                "missing='impute' needs all samples at once to know what to fill in; use fit, or fill X before "
-                "partial_fit and pass missing='error'."
-            )
         data = self._checked(X, reset=seen is None)
+        self._forget_filling()
+        if self.missing == "impute" and missing_counts(data).any():
+            raise InvalidProblem(
+                "X contains NaN, and missing='impute' needs all samples at once to know what to fill in; use fit, or "
+                "fill X before partial_fit."
+            )
         moments = Moments.of(data) if seen is None else seen.merged(Moments.of(data))
         self._moments = moments
         if not solve:
@@ -250,6 +251,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         offset = np.zeros(d) if mean is None else np.array(mean, dtype=np.float64)
         if offset.shape != (d,) or not np.isfinite(offset).all():
             raise InvalidProblem(f"mean must hold {d} finite numbers, one per feature.")
+        self._forget_filling()
         self.n_features_in_ = d
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
@@ -283,13 +285,16 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
 
     def _filled(self, data: Data) -> Data:
         """Learn what stands for missing entries, and put it there."""
-        for name in ("fill_values_", "missing_share_"):
-            if hasattr(self, name):
-                delattr(self, name)
+        self._forget_filling()
         if self.missing != "impute":
             return data
         self.fill_values_, self.missing_share_ = filling_of(data, names_in(self))
         return fill(data, self.fill_values_)
+
+    def _forget_filling(self) -> None:
+        for name in ("fill_values_", "missing_share_"):
+            if hasattr(self, name):
+                delattr(self, name)
 
     def _sums_must_do(self, what: str, instead: str) -> None:
         if not kind_of(self.adversary).gram_suffices:
