@@ -192,6 +192,45 @@ def test_ctrl_c_leaves_the_best_so_far(spiked, monkeypatch):
     assert isinstance(model.choice_.plot(), Figure)
 
 
+def pressing(number, solved):
+    """A `solve` that has Ctrl-C pressed when so many problems are solved, and answers it."""
+
+    def solve(problem, *arguments, **options):
+        result = noap.solve(problem, *arguments, **options)
+        solved.append(problem)
+        if len(solved) == number:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                return result
+        return result
+
+    return solve
+
+
+def test_ctrl_c_that_a_fit_has_answered_ends_the_search_too(spiked, monkeypatch):
+    solved = []
+    monkeypatch.setattr("noap.estimators.fitting.solve", pressing(8, solved))
+    with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
+        RobustSparsePCACV(ks=[1, 2, 3], noises=[0.1, 0.2], cv=2).fit(spiked)
+    # Two folds of three fits, two of the third, and the fit of the pair chosen.
+    assert len(solved) == 9
+
+
+def test_ctrl_c_ends_the_shuffling_with_the_copies_so_far(spiked, monkeypatch):
+    solved = []
+    monkeypatch.setattr("noap.resampling.permutation.solve", pressing(11, solved))
+    with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
+        model = RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
+    # The data and four copies, two fits each; the sixth was begun.
+    assert len(solved) == 11
+    assert model.best_k_ == 3
+    assert model.choice_.to_frame()["p"].min() == pytest.approx(1 / 5)
+    monkeypatch.setattr("noap.resampling.permutation.solve", pressing(5, []))
+    with pytest.raises(KeyboardInterrupt):  # one copy has no standard deviation
+        RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
+
+
 def test_the_smallest_within_an_error_of_the_best():
     scores = np.array([[1.0, 1.7, 1.8, 1.95], [1.0, 1.75, np.nan, 2.0]])
     errors = np.zeros_like(scores)

@@ -125,6 +125,18 @@ def test_ctrl_c_leaves_the_resamples_so_far(problem, monkeypatch):
     assert len(found.values) in (3, 4)
 
 
+def test_ctrl_c_on_the_data_themselves_is_passed_on(problem, monkeypatch):
+    def solve(problem, method, **options):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            return noap.solve(problem, method, **options)
+
+    monkeypatch.setattr(bootstrap, "solve", solve)
+    with pytest.raises(KeyboardInterrupt):
+        noap.stability(problem, n_boot=50)
+
+
 def test_progress_counts_on_a_terminal_and_each_minute_in_a_log(problem, capsys, monkeypatch):
     noap.stability(problem, n_boot=3)
     assert capsys.readouterr().err == ""

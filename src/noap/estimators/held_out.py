@@ -10,6 +10,7 @@ from sklearn.base import clone
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.resampling.tasks import finished
+from noap.runtime.interrupts import noticing_interrupts
 
 __all__ = ["choose_by_held_out"]
 
@@ -79,11 +80,12 @@ class _Fold:
 def _scored(task: _Fold) -> FloatArray:
     """Return the robust variance on the held-out samples for every k."""
     scores = []
-    with warnings.catch_warnings():
+    with noticing_interrupts() as interrupts, warnings.catch_warnings():
         # Pairs that come to nothing, or are not proved, are compared by what they are worth.
         warnings.simplefilter("ignore")
         for k in task.ks:
             model = clone(task.estimator).set_params(k=k, noise=task.noise, rho=None)
             model.fit(task.X[task.train])
+            interrupts.check()
             scores.append(float(model.robust_variance(task.X[task.test], noise=task.at_noise).sum()))
     return np.array(scores)

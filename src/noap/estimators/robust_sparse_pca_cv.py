@@ -247,7 +247,8 @@ scale_, results_
         )
         place = smallest_within_error(null.shares, null.errors)
         p_value = float(null.p_values[place])
-        if p_value > max(_CHANCE, 1 / (1 + count)):
+        # So few copies cannot make it smaller than this.
+        if p_value > max(_CHANCE, 1 / (1 + len(null.nulls))):
             warnings.warn(
                 f"No k and noise stand out from chance: {p_value:.0%} of the shuffled copies are worth as much; a "
                 "component of these data is no evidence that features go together.",

@@ -16,6 +16,7 @@ from noap.problem import Problem
 from noap.resampling.frequencies import Stability
 from noap.resampling.tasks import checked_jobs, finished, seeds
 from noap.result import Result
+from noap.runtime.interrupts import noticing_interrupts
 from noap.solving import check_call, solve
 from noap.ties import break_ties
 
@@ -89,7 +90,9 @@ def stability(
     if center and not isinstance(X, np.ndarray):
         raise InvalidProblem("center must be False for a sparse X, which centring fills; pass a dense X, or False.")
     tasks = [_Resample(problem, seed, method, center, scale, settings) for seed in seeds(random_state, count)]
-    result = _solved(problem, method, settings)
+    with noticing_interrupts() as interrupts:
+        result = _solved(problem, method, settings)
+        interrupts.check()
     answers, cut = finished(_resampled, tasks, n_jobs=jobs, what="resample", progress=progress)
     if cut:
         warnings.warn(

@@ -11,6 +11,7 @@ from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.resampling.tasks import finished, seeds
+from noap.runtime.interrupts import noticing_interrupts
 from noap.solving import solve
 
 __all__ = ["PermutationNull", "permutation_null"]
@@ -122,9 +123,10 @@ def _worth(task: _Copy) -> FloatArray:
         X = np.random.default_rng(task.seed).permuted(X, axis=0)
     problem = Problem(X, task.ks[0], task.adversaries[0])
     values = np.zeros((len(task.adversaries), len(task.ks)))
-    with warnings.catch_warnings():
+    with noticing_interrupts() as interrupts, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
         for i, adversary in enumerate(task.adversaries):
             for j, k in enumerate(task.ks):
                 values[i, j] = solve(problem.with_sparsity(k).with_adversary(adversary), task.method).value
+                interrupts.check()
     return values

@@ -16,6 +16,11 @@ class Interrupts:
 
     seen: bool = False
 
+    def check(self) -> None:
+        """Raise KeyboardInterrupt if it was: what did one thing of several has answered it, and the rest must hear."""
+        if self.seen:
+            raise KeyboardInterrupt
+
 
 @contextlib.contextmanager
 def noticing_interrupts() -> Iterator[Interrupts]:
