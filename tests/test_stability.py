@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 
 import numpy as np
 import pandas as pd
@@ -12,8 +11,7 @@ from scipy import sparse
 
 import noap
 from noap.errors import InvalidProblem, NoapWarning
-from noap.resampling import bootstrap
-from noap.runtime import counting
+from noap.resampling import bootstrap, tasks
 
 
 @pytest.fixture(scope="module")
@@ -137,18 +135,27 @@ def test_ctrl_c_on_the_data_themselves_is_passed_on(problem, monkeypatch):
         noap.stability(problem, n_boot=50)
 
 
-def test_progress_counts_on_a_terminal_and_each_minute_in_a_log(problem, capsys, monkeypatch):
+def test_progress_counts_resamples_if_wanted(problem, monkeypatch):
+    lines, steps = [], []
+
+    class Line:
+        def __init__(self, what, total, wanted):
+            lines.append((what, total, wanted))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def step(self):
+            steps.append(lines[-1])
+
+    monkeypatch.setattr(tasks, "CountLine", Line)
     noap.stability(problem, n_boot=3)
-    assert capsys.readouterr().err == ""
-    noap.stability(problem, n_boot=3, progress=True)
-    assert capsys.readouterr().err == ""  # a log hears of it once a minute
-    clock = iter(range(0, 6000, 61))
-    monkeypatch.setattr(counting.time, "monotonic", lambda: float(next(clock)))
-    noap.stability(problem, n_boot=3, progress=True)
-    assert capsys.readouterr().err.splitlines() == [f"noap: resample {number} of 3" for number in (1, 2, 3)]
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     noap.stability(problem, n_boot=2, progress=True)
-    assert capsys.readouterr().err == "\rnoap: resample 1 of 2\x1b[K\rnoap: resample 2 of 2\x1b[K\r\x1b[K"
+    assert lines == [("resample", 3, False), ("resample", 2, True)]
+    assert steps == [lines[0]] * 3 + [lines[1]] * 2
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap.adversaries.base import Adversary
+from noap.data.validation import as_samples
 from noap.linalg.products import column_norms
 from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.problem import Problem
@@ -34,7 +35,8 @@ class Samples:
 
     def problem(self, k: int, adversary: Adversary) -> Problem:
         """Return the problem on these data."""
-        return Problem(self.Z, k, adversary, feature_names=self.names)
+        # Whether to centre was for whoever made Z to decide.
+        return Problem(as_samples(self.Z), k, adversary, feature_names=self.names)
 
     def left(self, components: FloatArray, deflation: str) -> "Samples":
         """Return what the components (rows) leave of the data."""

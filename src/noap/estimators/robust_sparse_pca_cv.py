@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from noap.adversaries.base import Adversary
 from noap.data.standardising import standardise
-from noap.data.validation import as_count, as_share, as_sparsity, as_strength
+from noap.data.validation import as_count, as_samples, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.estimators.held_out import choose_by_held_out
@@ -231,7 +231,7 @@ scale_, results_
         noises = self._noises(base, data, ks)
         kind = kind_of(base.adversary)
         if self.by == "k-path":
-            return self._by_k_path(base, Problem(Z, ks[-1], kind.with_noise(noises[0], n)), ks, noises)
+            return self._by_k_path(base, Problem(as_samples(Z), ks[-1], kind.with_noise(noises[0], n)), ks, noises)
         count = as_count("n_permutations", self.n_permutations)
         if count < 2:
             raise InvalidProblem(f"n_permutations must be at least 2, for a standard deviation, got {count}.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from noap.data.validation import as_count
+from noap.data.validation import as_count, as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.products import column_norms
 from noap.linalg.types import Data, FloatArray
@@ -124,7 +124,9 @@ def _resampled(task: _Resample) -> tuple[FloatArray, float]:
         spread = column_norms(X) / math.sqrt(n)
         # A column that a resample makes constant stays what it is.
         X = _divided(X, np.where(spread > _MADE_SO * spread.max(initial=0.0), spread, 1.0))
-    drawn = Problem(X, task.problem.k, task.problem.adversary, feature_names=task.problem.feature_names)
+    # Whether to centre was decided above.
+    names = task.problem.feature_names
+    drawn = Problem(as_samples(X), task.problem.k, task.problem.adversary, feature_names=names)
     result = _solved(drawn, task.method, task.settings)
     return orient(np.array(result.v)) if result.value > 0 else np.zeros_like(result.v), result.value
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from noap.adversaries.base import Adversary
+from noap.data.validation import as_samples
 from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -121,7 +122,8 @@ def _worth(task: _Copy) -> FloatArray:
     X = task.X
     if task.seed is not None:
         X = np.random.default_rng(task.seed).permuted(X, axis=0)
-    problem = Problem(X, task.ks[0], task.adversaries[0])
+    # Whether to centre was for whoever made X to decide.
+    problem = Problem(as_samples(X), task.ks[0], task.adversaries[0])
     values = np.zeros((len(task.adversaries), len(task.ks)))
     with noticing_interrupts() as interrupts, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
