@@ -1,7 +1,11 @@
 """Shared fixtures: explicit seeds, no hidden state."""
 
+import os
 import sys
 from pathlib import Path
+
+# Read by scipy when it is imported: without it scikit-learn skips its check of array API input.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 from hypothesis import settings
 

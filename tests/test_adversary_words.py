@@ -57,7 +57,9 @@ def test_words_name_what_is_moved(kind):
 
 def test_doors_ask_the_adversary_for_its_unit():
     folder = Path(noap.__file__).parent
-    for name in ("cli/budget.py", "cli/verify.py", "cli/attack.py", "cli/demo.py", "estimator.py", "report/content.py"):
+    doors = ("cli/budget.py", "cli/verify.py", "cli/attack.py", "cli/demo.py", "report/content.py")
+    estimators = [path.relative_to(folder).as_posix() for path in (folder / "estimators").glob("*.py")]
+    for name in (*doors, *estimators):
         text = (folder / name).read_text(encoding="utf-8")
         assert not re.search(r'math\.sqrt\(n\)|adversary == "', text), name
 

@@ -119,7 +119,7 @@ def test_layers(path):
     if roots & {"matplotlib", "plotly"}:
         assert package in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
     if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):
-        assert package == "estimator"
+        assert package == "estimators"
     if package == "measuring":  # what is measured is no business of those who measure
         ours = {name for name in names if name.startswith("noap")}
         assert all(name.startswith(("noap._version", "noap.runtime.files", "noap.measuring")) for name in ours), ours

@@ -71,3 +71,11 @@ def test_snippet(snippet, tmp_path, monkeypatch):
         expected = re.split(r"\.\.\.|: ", words)[0].strip()
         if re.match(r"[\[\d(A-Z]", expected):
             assert any(line.startswith(expected) for line in shown), (words, shown)
+
+
+def test_advice_on_choosing_comes_with_a_time_limit():
+    """Nobody is told to call what may not return: only the estimator has a limit of its own."""
+    text = (ROOT / "docs" / "choosing.md").read_text(encoding="utf-8")
+    calls = re.findall(r"noap\.(?:solve|path|k_path)\(.*", text.replace("`noap.solve`", ""))
+    assert calls
+    assert not [call for call in calls if "time_limit=" not in call and "ascent" not in call]

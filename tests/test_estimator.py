@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.utils.estimator_checks import check_estimator, parametrize_with_checks
 
 import noap
 from noap import RobustSparsePCA
@@ -42,6 +42,15 @@ def test_scikit_learn_checks(estimator, check):
         # Some checks fit data of one constant column; that nothing is left of it is worth a warning, not a failure.
         warnings.simplefilter("ignore", NoapWarning)
         check(estimator)
+
+
+@pytest.mark.parametrize("model", [RobustSparsePCA(method="ascent"), RobustSparsePCA(missing="impute", scale=True)])
+def test_no_check_of_scikit_learn_is_skipped(model):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoapWarning)
+        checks = check_estimator(model, on_skip=None, on_fail=None)
+    assert len(checks) > 40
+    assert {check["status"] for check in checks} == {"passed"}
 
 
 @pytest.fixture(scope="module")
@@ -244,8 +253,11 @@ def test_nothing_is_zero_in_silence(wine):
     assert (low.robust_variance_ > 0).tolist() == [True, True, False]
 
 
-def test_k_beyond_the_features_means_all_of_them(wine):
-    assert (fitted(wine, k=500, noise=0.0).components_ == fitted(wine, k=13, noise=0.0).components_).all()
+def test_k_beyond_the_features_means_all_of_them_and_says_so(wine):
+    with pytest.warns(NoapWarning, match="k = 500 is more than the 13 features of X; k = 13 is used"):
+        capped = fitted(wine, k=500, noise=0.0)
+    assert (capped.components_ == fitted(wine, k=13, noise=0.0).components_).all()
+    assert capped.k_.tolist() == [13, 13]
 
 
 def test_k_share_uses_the_fewest_features_that_keep_it(wine):

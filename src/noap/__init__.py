@@ -23,7 +23,9 @@ __all__ = [
     "Problem",
     "Result",
     "RobustSparsePCA",
+    "RobustSparsePCACV",
     "SampleWise",
+    "Stability",
     "Status",
     "__version__",
     "errors",
@@ -35,6 +37,7 @@ __all__ = [
     "path",
     "screen_submatrix",
     "solve",
+    "stability",
     "stream",
     "theory",
     "verify",
@@ -52,10 +55,13 @@ _LAZY_NAMES = {
     "KPath": "noap.sweep",
     "NearOptimal": "noap.alternatives",
     "Path": "noap.sweep",
-    "RobustSparsePCA": "noap.estimator",
+    "RobustSparsePCA": "noap.estimators",
+    "RobustSparsePCACV": "noap.estimators",
+    "Stability": "noap.resampling",
     "k_path": "noap.sweep",
     "near_optimal": "noap.alternatives",
     "path": "noap.sweep",
+    "stability": "noap.resampling",
 }
 
 

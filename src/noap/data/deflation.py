@@ -10,10 +10,11 @@ import numpy as np
 
 from noap.adversaries.base import Adversary
 from noap.data.validation import as_samples
-from noap.linalg.types import FloatArray
+from noap.linalg.products import column_norms
+from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.problem import Problem
 
-__all__ = ["DEFLATIONS", "Covariance", "Samples", "adjusted_variances"]
+__all__ = ["DEFLATIONS", "Covariance", "Samples", "adjusted_variances", "span_of"]
 
 DEFLATIONS = ("projection", "disjoint")
 # A column this much smaller than the largest was is what rounding leaves of one that was projected away.
@@ -22,28 +23,34 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Samples:
-    """Data known sample by sample: Z of shape (n, d), centred and scaled."""
+    """Data known sample by sample: Z of shape (n, d), centred and scaled; dense, or a CSR array that is not centred."""
 
-    Z: FloatArray
+    Z: Data
+    names: tuple[str, ...] | None = None
 
     @property
     def n_samples(self) -> int:
         """Return n."""
-        return len(self.Z)
+        return int(self.Z.shape[0])
 
     def problem(self, k: int, adversary: Adversary) -> Problem:
         """Return the problem on these data."""
         # Whether to centre was for whoever made Z to decide.
-        return Problem(as_samples(self.Z), k, adversary)
+        return Problem(as_samples(self.Z), k, adversary, feature_names=self.names)
 
     def left(self, components: FloatArray, deflation: str) -> "Samples":
         """Return what the components (rows) leave of the data."""
         if deflation == "disjoint":
-            return Samples(np.where(components.any(axis=0), 0.0, self.Z))
-        Q = _basis(components)
-        Z = self.Z - (self.Z @ Q) @ Q.T
-        Z[:, np.linalg.norm(Z, axis=0) <= _NOTHING * np.linalg.norm(self.Z, axis=0).max(initial=0.0)] = 0.0
-        return Samples(Z)
+            return Samples(_without(self.Z, np.asarray(components.any(axis=0))), self.names)
+        Q = span_of(components)
+        if isinstance(self.Z, np.ndarray):
+            Z = self.Z - (self.Z @ Q) @ Q.T
+            longest = np.linalg.norm(self.Z, axis=0).max(initial=0.0)
+            Z[:, np.linalg.norm(Z, axis=0) <= _NOTHING * longest] = 0.0
+            return Samples(Z, self.names)
+        Z = _sparse_projection(self.Z, Q)
+        gone: BoolArray = np.asarray(column_norms(Z) <= _NOTHING * column_norms(self.Z).max(initial=0.0))
+        return Samples(_without(Z, gone), self.names)
 
     def products(self, components: FloatArray) -> FloatArray:
         """Return C S C', the covariances of the scores."""
@@ -53,7 +60,9 @@ class Samples:
 
     def trace(self) -> float:
         """Return the total variance."""
-        return float(np.einsum("ij,ij->", self.Z, self.Z)) / len(self.Z)
+        if isinstance(self.Z, np.ndarray):
+            return float(np.einsum("ij,ij->", self.Z, self.Z)) / len(self.Z)
+        return float(np.square(self.Z.data, dtype=np.float64).sum()) / self.n_samples
 
 
 @dataclass(frozen=True)
@@ -62,24 +71,27 @@ class Covariance:
 
     S: FloatArray
     n_samples: int
+    names: tuple[str, ...] | None = None
 
     def problem(self, k: int, adversary: Adversary) -> Problem:
         """Return the problem on these data."""
-        return Problem.from_covariance(self.S, n_samples=self.n_samples, k=k, adversary=adversary)
+        return Problem.from_covariance(
+            self.S, n_samples=self.n_samples, k=k, adversary=adversary, feature_names=self.names
+        )
 
     def left(self, components: FloatArray, deflation: str) -> "Covariance":
         """Return what the components (rows) leave of the data."""
         if deflation == "disjoint":
             free = ~components.any(axis=0)
-            return Covariance(np.where(np.outer(free, free), self.S, 0.0), self.n_samples)
-        Q = _basis(components)
+            return Covariance(np.where(np.outer(free, free), self.S, 0.0), self.n_samples, self.names)
+        Q = span_of(components)
         P = np.eye(len(self.S)) - Q @ Q.T
         S = P @ self.S @ P
         S = (S + S.T) / 2
         gone = np.diag(S) <= _NOTHING * np.diag(self.S).max(initial=0.0)
         S[gone, :] = 0.0
         S[:, gone] = 0.0
-        return Covariance(S, self.n_samples)
+        return Covariance(S, self.n_samples, self.names)
 
     def products(self, components: FloatArray) -> FloatArray:
         """Return C S C', the covariances of the scores."""
@@ -91,7 +103,28 @@ class Covariance:
         return float(np.trace(self.S))
 
 
-def _basis(components: FloatArray) -> FloatArray:
+def _without(Z: Data, gone: BoolArray) -> Data:
+    """Return Z with these columns set to zero."""
+    if isinstance(Z, np.ndarray):
+        return np.where(gone, 0.0, Z)
+    if not gone.any():
+        return Z
+    left = Z.multiply(~gone).tocsr()
+    left.eliminate_zeros()
+    return left
+
+
+def _sparse_projection(Z: Data, Q: FloatArray) -> Data:
+    """Return Z - ZQQ' as a CSR array: only the columns that the components use change, and these fill up."""
+    from scipy.sparse import csr_array
+
+    used = np.flatnonzero(Q.any(axis=1))
+    change = csr_array(-(Z @ Q) @ Q[used].T)
+    place = csr_array((np.ones(len(used)), (np.arange(len(used)), used)), shape=(len(used), Z.shape[1]))
+    return csr_array(Z) + change @ place
+
+
+def span_of(components: FloatArray) -> FloatArray:
     """Return an orthonormal basis (columns) of the span of the rows."""
     left, singular, _ = np.linalg.svd(components.T, full_matrices=False)
     basis: FloatArray = left[:, singular > 1e-10 * singular[0]]

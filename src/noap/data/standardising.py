@@ -7,9 +7,10 @@ import numpy as np
 
 from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.types import FloatArray
+from noap.linalg.products import column_norms
+from noap.linalg.types import Data, FloatArray
 
-__all__ = ["standardise"]
+__all__ = ["scale_sparse", "standardise"]
 
 
 def standardise(
@@ -61,3 +62,29 @@ def standardise(
             shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
             warnings.warn(f"Constant columns keep scale 1: {shown}.", NoapWarning, stacklevel=2)
     return Z, mean, scales
+
+
+def scale_sparse(X: Data, *, scale: bool) -> tuple[Data, FloatArray]:
+    r"""Return a sparse X divided by the root mean squares of its columns, and these; zero columns keep scale 1.
+
+    Parameters
+    ----------
+    X : CSR array of shape (n, d)
+    scale : bool
+        False leaves X as it is, with scales of 1.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> scale_sparse(csr_array([[0.0, 3.0], [2.0, 3.0]]), scale=True)[1].round(3)
+    array([1.414, 3.   ])
+    """
+    n, d = X.shape
+    scales = np.ones(d)
+    if not scale:
+        return X, scales
+    lengths = column_norms(X) / np.sqrt(n)
+    scales[lengths > 0] = lengths[lengths > 0]
+    scaled = X.copy()
+    scaled.data = np.asarray(scaled.data / scales[scaled.indices], dtype=X.dtype)
+    return scaled, scales

@@ -1,9 +1,12 @@
 """What the page shows, gathered once; the page itself is a pure function of it."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
 
 import noap
 from noap.data.standardising import standardise
@@ -153,8 +156,9 @@ def build_report(
         random_state=random_state,
         progress=progress,
     )
+    count = min(3, d) if n_components is None else n_components
     model = noap.RobustSparsePCA(
-        n_components=min(3, d) if n_components is None else n_components,
+        n_components=count,
         k=k,
         adversary=adversary,
         noise=noise,
@@ -164,9 +168,13 @@ def build_report(
         center=False,
         scale=False,
         gap=gap,
-        time_limit=time_limit,
+        time_limit=None if time_limit is None else count * time_limit,
         random_state=random_state,
-    ).fit(Z)
+    )
+    with warnings.catch_warnings():
+        # The page says of every component what is proved about it.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(Z)
     unit = _FAMILIES[adversary].noise_unit(n)
     over_k = None
     if method == "exact" and model.robust_variance_[0] > 0:

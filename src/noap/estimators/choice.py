@@ -1,0 +1,118 @@
+"""Which k and which noise were chosen, what they were compared by, and why."""
+
+import importlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["Choice", "smallest_within_error"]
+
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Choice:
+    """The pairs of noise and k that were tried, and the one that was chosen.
+
+    Attributes
+    ----------
+    by : "held-out", "permutation" or "k-path"
+    noises : array of shape (r,)
+    ks : array of int, shape (m,)
+    scores : array of shape (r, m)
+        What the pairs were compared by; nan where Ctrl-C came first.
+    errors : array of shape (r, m)
+        Standard errors of the scores; 0 where they have none.
+    place : tuple of int
+        Row and column of the pair chosen.
+    reason : str
+        Why, in one sentence.
+    columns : dict of arrays of shape (r, m)
+        What else is known of every pair.
+    """
+
+    by: str
+    noises: FloatArray
+    ks: IntArray
+    scores: FloatArray
+    errors: FloatArray
+    place: tuple[int, int]
+    reason: str
+    columns: dict[str, FloatArray] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"Choice(k = {self.k}, noise = {self.noise:g}, by {self.by}: {self.reason})"
+
+    @property
+    def noise(self) -> float:
+        """The noise chosen."""
+        return float(self.noises[self.place[0]])
+
+    @property
+    def k(self) -> int:
+        """The number of features chosen."""
+        return int(self.ks[self.place[1]])
+
+    def to_frame(self) -> "polars.DataFrame":
+        """Return a table with one row per pair.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns noise, k, score, error, chosen, and what else is known of the pairs.
+        """
+        import polars
+
+        chosen = np.zeros(self.scores.shape, dtype=bool)
+        chosen[self.place] = True
+        return polars.DataFrame(
+            {
+                "noise": np.repeat(self.noises, len(self.ks)),
+                "k": np.tile(self.ks, len(self.noises)),
+                "score": self.scores.ravel(),
+                "error": self.errors.ravel(),
+                "chosen": chosen.ravel(),
+            }
+            | {name: column.ravel() for name, column in self.columns.items()}
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores against k, one line per noise, with the pair chosen.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a figure of its own by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        # Pictures lie a layer above; the name is resolved when someone asks for one.
+        return importlib.import_module("noap.figures").draw_choice(self, ax=ax)
+
+
+def smallest_within_error(scores: FloatArray, errors: FloatArray) -> tuple[int, int]:
+    """Return the place of fewest features that scores within one standard error of the best.
+
+    Of several, the one of the largest score.
+
+    >>> smallest_within_error(np.array([[1.0, 1.9, 2.0]]), np.full((1, 3), 0.2))
+    (0, 1)
+    """
+    if np.isnan(scores).all():
+        raise InvalidProblem("No pair of k and noise has a score to choose by; allow more time.")
+    top = np.unravel_index(np.nanargmax(scores), scores.shape)
+    # Scores that agree to this share are one number as far as rounding lets anyone tell.
+    slack = errors[top] + _SAME * abs(scores[top])
+    enough = np.where(np.isnan(scores), False, scores >= scores[top] - slack)
+    column = int(np.flatnonzero(enough.any(axis=0))[0])
+    row = int(np.argmax(np.where(enough[:, column], scores[:, column], -np.inf)))
+    return row, column

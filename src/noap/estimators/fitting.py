@@ -1,0 +1,251 @@
+"""Components one after the other: how many, within which time, and what Ctrl-C leaves."""
+
+import dataclasses
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from noap.adversaries.base import Adversary
+from noap.data.deflation import Covariance, Samples, adjusted_variances
+from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
+from noap.result import Limit, Result
+from noap.runtime.interrupts import noticing_interrupts
+from noap.solving import solve
+from noap.sweep import KPath, k_path
+from noap.ties import break_ties, lowest_tie
+
+__all__ = ["Component", "Fitted", "Recipe", "fit_components"]
+
+# Where nobody knows how many components will follow, the next one may use this share of the time that is left.
+# With less than the second there are no more.
+_SHARE, _TOO_LITTLE = 0.25, 0.05
+_LEAST_SECONDS = 1e-3
+# A proof that found a vector worth more than this beyond the guess it started from has found another vector.
+_SAME = 1e-12
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What is asked for.
+
+    Attributes
+    ----------
+    most : int
+        At most so many components.
+    exactly : bool
+        Whether that is the number asked for: components that are worth nothing then count too.
+    share : float or None
+        Stop when the components explain this share of the total variance.
+    k, k_share, adversary, method, deflation, gap, seed, options
+        As for the estimator; the seed is a number.
+    time_limit : float or None
+        Seconds for all components together.
+    n_jobs : int or None
+        Processes that prove components side by side.
+    verbose : bool
+    """
+
+    most: int
+    exactly: bool
+    share: float | None
+    k: int
+    k_share: float | None
+    adversary: Adversary
+    method: str
+    deflation: str
+    gap: float
+    time_limit: float | None
+    seed: int | None
+    options: dict[str, Any]
+    n_jobs: int | None
+    verbose: bool
+
+
+@dataclass(frozen=True)
+class Component:
+    """One component: what was found, which features tie, and the path over k that it was chosen from, if any."""
+
+    result: Result
+    ties: tuple[tuple[int, int], ...]
+    path: KPath | None = None
+
+    @property
+    def limit(self) -> Limit | None:
+        """Why its proof stopped early, None if it did not."""
+        # The share that a path keeps is of what its last level proves.
+        return self.result.limit or (self.path[-1].limit if self.path is not None else None)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.result.seconds if self.path is None else sum(level.seconds for level in self.path)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The components, whether Ctrl-C ended the fit, and whether the time did before as many as asked for were found."""
+
+    components: tuple[Component, ...]
+    interrupted: bool
+    out_of_time: bool
+
+
+def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], None] = lambda: None) -> Fitted:
+    """Find the components of the data, each on what those before it leave.
+
+    Parameters
+    ----------
+    data : Samples or Covariance
+    recipe : Recipe
+    seen : callable
+        Called when Ctrl-C has ended the fit.
+    """
+    found: list[Component] = []
+    out_of_time = False
+    with noticing_interrupts() as interrupts:
+        try:
+            while not _complete(data, recipe, found) and not interrupts.seen:
+                if _side_by_side(recipe) and recipe.most - len(found) > 1:
+                    found += _proved_together(data, recipe, found)
+                    continue
+                problem = _next_problem(data, [one.result.v for one in found], recipe)
+                if problem is None:
+                    break
+                out_of_time = not recipe.exactly and _time_left(recipe, found) <= _TOO_LITTLE
+                if out_of_time:
+                    break
+                one = _component(problem, recipe, _seconds(recipe, found))
+                if found and one.result.value == 0 and not recipe.exactly:
+                    break
+                found.append(one)
+                _say(recipe, found)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+        interrupted = interrupts.seen or any(one.limit is Limit.INTERRUPTED for one in found)
+    if interrupted:
+        seen()
+    return Fitted(tuple(_noted(recipe, found)), interrupted, out_of_time)
+
+
+def _side_by_side(recipe: Recipe) -> bool:
+    """Whether proofs run in several processes: guesses cost little where ascent makes them, and k is known."""
+    return recipe.n_jobs not in (None, 1) and recipe.method == "exact" and recipe.k_share is None and recipe.exactly
+
+
+def _complete(data: Samples | Covariance, recipe: Recipe, found: list[Component]) -> bool:
+    if len(found) >= recipe.most:
+        return True
+    if found and found[-1].limit is Limit.INTERRUPTED:
+        return True
+    if recipe.share is None or not found:
+        return False
+    explained = adjusted_variances(data.products(np.array([one.result.v for one in found]))).sum()
+    return bool(explained >= recipe.share * data.trace())
+
+
+def _next_problem(data: Samples | Covariance, vectors: list[FloatArray], recipe: Recipe) -> Problem | None:
+    """Return the problem on what the vectors leave; None if that is no feature and no component is owed."""
+    part = data.left(np.array(vectors), recipe.deflation) if vectors else data
+    problem = part.problem(recipe.k, recipe.adversary)
+    if vectors and recipe.deflation == "disjoint" and not problem.column_norms.any():
+        if not recipe.exactly:
+            return None
+        raise InvalidProblem(
+            f"deflation='disjoint' leaves no feature after {len(vectors)} components; lower n_components or k."
+        )
+    return problem
+
+
+def _time_left(recipe: Recipe, found: list[Component]) -> float:
+    """Return the share of the time that is left."""
+    if recipe.time_limit is None:
+        return 1.0
+    # What the components took, not what the clock says: compiling counts against no limit.
+    return 1.0 - sum(one.seconds for one in found) / recipe.time_limit
+
+
+def _seconds(recipe: Recipe, found: list[Component]) -> float | None:
+    """Return the time for the next component: an even share of what is left, so that none goes without."""
+    if recipe.time_limit is None:
+        return None
+    share = 1.0 / (recipe.most - len(found)) if recipe.exactly else _SHARE
+    return max(share * _time_left(recipe, found) * recipe.time_limit, _LEAST_SECONDS)
+
+
+def _component(problem: Problem, recipe: Recipe, seconds: float | None, method: str | None = None) -> Component:
+    shared = {"gap": recipe.gap, "time_limit": seconds, "random_state": recipe.seed, "progress": recipe.verbose}
+    settings: dict[str, Any] = shared | (recipe.options if method is None else {})
+    with warnings.catch_warnings():
+        # One warning for all components comes at the end.
+        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message="Interrupted: ", category=NoapWarning)
+        if method is not None:
+            return Component(*break_ties(solve(problem, method, **settings)))
+        if recipe.k_share is None:
+            return Component(*break_ties(solve(problem, recipe.method, **settings)))
+        path = k_path(problem, **settings)
+        result = path.at(path.choose(recipe.k_share))
+        return Component(result, lowest_tie(result.problem, result.v)[1], path)  # the path has broken the ties
+
+
+def _proved_together(data: Samples | Covariance, recipe: Recipe, found: list[Component]) -> list[Component]:
+    """Return the next components, guessed by ascent one after the other and then proved side by side.
+
+    The proof of a component is about the data that the vectors before it leave. Where the proof finds a better vector
+    than the guess, that one is kept, and what was guessed after it is left out.
+    """
+    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+
+    vectors = [one.result.v for one in found]
+    guesses: list[Component] = []
+    for _ in range(recipe.most - len(found)):
+        problem = _next_problem(data, vectors, recipe)
+        assert problem is not None  # so many are owed
+        guesses.append(_component(problem, recipe, None, "ascent"))
+        vectors.append(guesses[-1].result.v)
+    quiet = dataclasses.replace(recipe, verbose=False)
+    seconds = None if recipe.time_limit is None else max(recipe.time_limit / len(guesses), _LEAST_SECONDS)
+    try:
+        proved = Parallel(n_jobs=recipe.n_jobs)(
+            delayed(_component)(guess.result.problem, quiet, seconds) for guess in guesses
+        )
+    except KeyboardInterrupt:
+        return [Component(dataclasses.replace(guess.result, limit=Limit.INTERRUPTED), guess.ties) for guess in guesses]
+    kept: list[Component] = []
+    for guess, one in zip(guesses, proved, strict=True):
+        same = one.result.value - guess.result.value <= _SAME * one.result.value
+        # Later components stand on the guess: the same vector to the last digit.
+        kept.append(dataclasses.replace(one, result=dataclasses.replace(one.result, v=guess.result.v)) if same else one)
+        _say(recipe, [*found, *kept])
+        if not same:
+            break
+    return kept
+
+
+def _noted(recipe: Recipe, found: list[Component]) -> list[Component]:
+    """Return the components with a message to each but the first that says which problem it solves."""
+    note = f"Value and bound are those of the data that deflation='{recipe.deflation}' leaves."
+    return [
+        dataclasses.replace(one, result=dataclasses.replace(one.result, messages=(*one.result.messages, note)))
+        if number
+        else one
+        for number, one in enumerate(found)
+    ]
+
+
+def _say(recipe: Recipe, found: list[Component]) -> None:
+    if recipe.verbose:
+        result, number = found[-1].result, len(found)
+        of = f" of {recipe.most}" if recipe.exactly else ""
+        names = result.problem.feature_names or tuple(f"feature {j}" for j in range(result.problem.n_features))
+        sys.stderr.write(
+            f"noap: component {number}{of}: robust variance {result.value:.6g}, {result.claim} "
+            f"{found[-1].seconds:.1f} s. Features: {', '.join(names[j] for j in result.support)}\n"
+        )

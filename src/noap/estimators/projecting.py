@@ -1,0 +1,139 @@
+"""What a fitted set of components does with samples: scores, what is left of them, their density."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from noap.data.deflation import span_of
+from noap.data.validation import as_strength
+from noap.errors import InvalidProblem
+from noap.estimators.inputs import checked_samples, fill
+from noap.estimators.span_model import SpanModel
+from noap.estimators.strength import kind_of
+from noap.linalg.types import Data, FloatArray
+
+__all__ = ["ProjectionMixin"]
+
+
+class ProjectionMixin:
+    """Methods of an estimator that has `components_`, `mean_`, `scale_`, `noise_` and the model of their span.
+
+    `transform` is not among them: scikit-learn's `set_output` wraps what the class itself defines.
+    """
+
+    adversary: Any
+    deflation: str
+    missing: str
+    components_: FloatArray
+    mean_: FloatArray
+    scale_: FloatArray
+    noise_: float
+    fill_values_: FloatArray
+    _span_model: SpanModel
+
+    def inverse_transform(self, X: Any) -> FloatArray:
+        """Return the samples, shape (n, d), in the span of the components that have the given scores.
+
+        The components need not be orthogonal, so this is least squares: after `transform` it is the orthogonal
+        projection of the standardised samples on the span.
+        """
+        check_is_fitted(self, "components_")
+        scores = check_array(X, dtype=np.float64)
+        if scores.shape[1] != len(self.components_):
+            raise InvalidProblem(f"X has {scores.shape[1]} scores per sample, expected {len(self.components_)}.")
+        samples: FloatArray = (scores @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_
+        return samples
+
+    def robust_variance(self, X: Any, noise: float | None = None) -> FloatArray:
+        """Return the variance that the adversary leaves of every component on the samples X, shape (n, d).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, d)
+            Centred and scaled by what `fit` learned, then deflated as in `fit`.
+        noise : float, optional
+            Another strength of the adversary; that of `fit` by default. The feature-wise budget is noise sqrt(n)
+            for the n of these samples.
+
+        Returns
+        -------
+        array of shape (n_components,)
+        """
+        data, C = self._taken(X), self.components_
+        strength = self.noise_ if noise is None else as_strength("noise", noise)
+        adversary = kind_of(self.adversary).with_noise(strength, int(data.shape[0]))
+        left = np.array([self._deflated(C[:c], v) for c, v in enumerate(C)])
+        away = adversary.distance(self._scores(data, left.T).T, C)
+        variances: FloatArray = away**2 / int(data.shape[0])
+        return variances
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Return the robust variance of the samples X, shape (n, d), summed over the components.
+
+        On the data of `fit` it is the sum of `robust_variance_`. Models of different `noise` face different
+        adversaries: compare them by `robust_variance(X, noise=...)` at one noise, or by `score_samples`, which knows
+        no adversary.
+        """
+        return float(self.robust_variance(X).sum())
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Return the log-likelihood of every sample of X, shape (n, d), under the model of :meth:`get_covariance`.
+
+        As in `sklearn.decomposition.PCA`; low where a sample is unlike those of `fit`. No adversary is in it, and
+        `score` is not its mean.
+        """
+        data = self._taken(X)
+        scores = self._scores(data, self._span_model.Q)
+        density: FloatArray = self._span_model.log_density(scores, self._squares(data)) - np.log(self.scale_).sum()
+        return density
+
+    def get_covariance(self) -> FloatArray:
+        r"""Return the covariance of the model, shape (d, d), in the units of X.
+
+        :math:`Q C Q^\top + \sigma^2 (I - QQ^\top)` with Q an orthonormal basis of the span of the components, C the
+        covariance of the standardised data on it and :math:`\sigma^2` their mean variance off it, `noise_variance_`;
+        times the scales. Components are not rotated: only their span matters here. For the leading principal components
+        this is the probabilistic PCA of `sklearn.decomposition.PCA`, divided by n.
+        """
+        check_is_fitted(self, "components_")
+        return self._span_model.covariance() * np.outer(self.scale_, self.scale_)
+
+    def get_precision(self) -> FloatArray:
+        """Return the inverse of :meth:`get_covariance`, shape (d, d); the pseudo-inverse where that is singular."""
+        return np.linalg.pinv(self.get_covariance(), hermitian=True)
+
+    def _taken(self, X: Any) -> Data:
+        """Return X checked against the data of fit, what is missing filled as it was there."""
+        check_is_fitted(self, "components_")
+        values = getattr(self, "fill_values_", None)
+        # A stream or a covariance has learned nothing to fill in.
+        missing = "error" if values is None and self.missing == "impute" else self.missing
+        data = checked_samples(self, X, reset=False, missing=missing)
+        return data if values is None else fill(data, values)
+
+    def _scores(self, data: Data, directions: FloatArray) -> FloatArray:
+        """Return Z times the directions (columns), Z the centred and scaled samples; a sparse X is not filled."""
+        if isinstance(data, np.ndarray):
+            dense: FloatArray = ((data - self.mean_) / self.scale_) @ directions
+            return dense
+        scores: FloatArray = data @ (directions / self.scale_[:, None]) - (self.mean_ / self.scale_) @ directions
+        return scores
+
+    def _squares(self, data: Data) -> FloatArray:
+        """Return the squared lengths of the centred and scaled samples."""
+        if isinstance(data, np.ndarray):
+            Z = (data - self.mean_) / self.scale_
+            lengths: FloatArray = np.einsum("ij,ij->i", Z, Z)
+            return lengths
+        scaled, offset = data.copy(), self.mean_ / self.scale_
+        scaled.data = scaled.data / self.scale_[scaled.indices]
+        squares: FloatArray = scaled.multiply(scaled).sum(axis=1) - 2 * (scaled @ offset) + offset @ offset
+        return squares
+
+    def _deflated(self, before: FloatArray, v: FloatArray) -> FloatArray:
+        """Return w with Zw = (what the components before leave of Z) v."""
+        if self.deflation == "disjoint" or not len(before):
+            return v
+        Q = span_of(before)
+        return v - Q @ (Q.T @ v)

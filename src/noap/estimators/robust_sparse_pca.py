@@ -1,0 +1,384 @@
+"""The scikit-learn estimator of robust sparse components."""
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from noap.adversaries.base import Adversary
+from noap.data.deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
+from noap.data.moments import Moments
+from noap.data.standardising import scale_sparse, standardise
+from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
+from noap.errors import InvalidProblem, NoapWarning
+from noap.estimators.fitting import Recipe, fit_components
+from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
+from noap.estimators.projecting import ProjectionMixin
+from noap.estimators.searches import end_search, require_search_goes_on
+from noap.estimators.span_model import SpanModel
+from noap.estimators.strength import kind_of, strength_of
+from noap.estimators.warning import warn_of
+from noap.linalg.types import Data, FloatArray
+from noap.metrics import gap as relative_gap
+
+__all__ = ["RobustSparsePCA"]
+
+
+# scikit-learn ships no types, so its classes are Any to mypy.
+class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ProjectionMixin, BaseEstimator):  # type: ignore[misc]
+    r"""Sparse principal components whose variance survives the worst perturbation of the data, with proof.
+
+    With :math:`Z = (X - \mathrm{mean})/\mathrm{scale}`, the first component solves
+
+    .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(Z + E) v\|_2^2,
+
+    so the adversary acts after centring and scaling. Later components solve the same problem on what `deflation` leaves
+    of Z; their values and bounds are those of that problem.
+
+    Parameters
+    ----------
+    n_components : int, float or None
+        How many components, at most the number of features; a share between 0 and 1: as many as explain that share of
+        the total variance; None: as many as the adversary leaves any variance, at most min(n, d).
+    k : int
+        How many features a component may use; more than there are means all of them, with a warning.
+    k_share : float, optional
+        Use fewer than k features where little is lost: each component has the smallest number that is proved to keep
+        this share of the best possible robust variance with k (:meth:`noap.KPath.choose`); 0.9 gives up a tenth at
+        most. None uses all k. Needs method="exact".
+    adversary : "feature", "sample", "none" or an object
+        Moves every feature, every sample, or nothing (plain sparse PCA). An object such as ``noap.FeatureWise(2.0)``
+        brings its own budget, and `noise` does not count.
+    noise : float
+        How strong the adversary is. "feature": the root-mean-square error per entry of Z, rho/sqrt(n); with
+        `scale=True`, 1 is everything. "sample": the largest shift of one sample's score, rho.
+    rho : float, optional
+        The budget itself, as the paper counts it; given, it replaces `noise`.
+    method : str
+        As for :func:`noap.solve`; only "exact" proves each component optimal.
+    deflation : "projection" or "disjoint"
+        What a component leaves to the next: the data projected off the span of the components before,
+        :math:`Z(I - QQ^\top)`, or the features not used before.
+    center, scale : bool
+        Subtract the column means; divide by the column standard deviations (ddof = 0).
+    gap : float
+        Relative gap to prove.
+    time_limit : float or None
+        Seconds for the whole fit, 60 unless you say so: each component has an even share of what is left. One that is
+        not proved to the gap by then is the best so far, with the bound so far and a ConvergenceWarning; so it is with
+        Ctrl-C, which ends the whole fit. None is no limit.
+    random_state : int, Generator, RandomState or None
+        None means 0: the same data give the same answer.
+    options : dict, optional
+        More options of the method, as for :func:`noap.solve`.
+    missing : "error" or "impute"
+        What NaN in X does: raise an error, or be filled with the mean of its column, here and in `transform`. The
+        adversary's budget knows nothing of what was filled: `missing_share_` says how much it is.
+    verbose : bool or int
+        Above 0, say what is found as it is found, on stderr.
+    n_jobs : int, optional
+        Processes (-1 for all cores) that prove several components side by side, for method="exact" without `k_share`
+        and a given number of components. The answer is the same, up to rounding and what the time limit allows.
+
+    Attributes
+    ----------
+    components_ : array of shape (n_components, d)
+        Unit vectors, at most k non-zero entries each, the entry of largest magnitude positive.
+    n_components_ : int
+        How many there are: fewer than asked for after Ctrl-C.
+    results_ : tuple of Result
+        Per component what was found and what is proved. They hold the (deflated) data, for `attack()` needs them.
+    robust_variance_, bound_, gap_ : arrays of shape (n_components,)
+        Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data.
+    explained_variance_ : array of shape (n_components,)
+        Adjusted variance: :math:`R_{jj}^2/n` of the QR decomposition of the scores, so that what two components share
+        counts once. Divides by n. No adversary in it.
+    explained_variance_ratio_ : array of shape (n_components,)
+        The same over the total variance, the trace of :math:`Z^\top Z/n`.
+    singular_values_ : array of shape (n_components,)
+        :math:`|R_{jj}|`, the lengths of the scores, what two share counted once; its square is n times the
+        `explained_variance_`.
+    noise_variance_ : float
+        Mean variance of the standardised data off the span of the components.
+    ties_ : tuple of tuples of (int, int)
+        Per component the pairs (kept, tied) of features that can stand in for one another; the lower index is kept.
+    k_ : array of int, shape (n_components,)
+        How many features each component was allowed: k, or what `k_share` chose.
+    k_paths_ : tuple of KPath
+        With `k_share`, the path over k that each component was chosen from; empty without.
+    mean_, scale_ : arrays of shape (d,)
+    noise_, rho_ : float
+        The strength of the adversary in both units.
+    fill_values_, missing_share_ : arrays of shape (d,)
+        With missing="impute": what stands for NaN, and the share of every column that was missing.
+    n_samples_seen_, n_features_in_ : int
+    feature_names_in_ : array of str
+        When X has column names.
+
+    References
+    ----------
+    He, Wang and Yang, Sparse Principal Component Analysis with Non-Oblivious Adversarial Perturbations.
+    Zou, Hastie and Tibshirani (2006), Sparse Principal Component Analysis: the adjusted variance.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from noap import RobustSparsePCA
+    >>> X = load_wine().data
+    >>> model = RobustSparsePCA(n_components=2, k=4, noise=0.3, scale=True, method="ascent").fit(X)
+    >>> (model.components_ != 0).sum(axis=1)
+    array([4, 4])
+    >>> model.transform(X).shape
+    (178, 2)
+    """
+
+    def __init__(
+        self,
+        n_components: int | float | None = 1,
+        k: int = 5,
+        adversary: str | Adversary = "feature",
+        noise: float = 0.1,
+        rho: float | None = None,
+        method: str = "exact",
+        *,
+        k_share: float | None = None,
+        deflation: str = "projection",
+        center: bool = True,
+        scale: bool = False,
+        gap: float = 1e-4,
+        time_limit: float | None = 60.0,
+        random_state: int | np.random.Generator | np.random.RandomState | None = None,
+        options: dict[str, Any] | None = None,
+        missing: str = "error",
+        verbose: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.k = k
+        self.adversary = adversary
+        self.noise = noise
+        self.rho = rho
+        self.method = method
+        self.k_share = k_share
+        self.deflation = deflation
+        self.center = center
+        self.scale = scale
+        self.gap = gap
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.options = options
+        self.missing = missing
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any = None) -> "RobustSparsePCA":
+        """Find the components of the samples X, shape (n, d); y is ignored.
+
+        A sparse X is not filled: its columns are centred through their sums, and the components are those of the
+        covariance; without centring X is used as it is. The sample-wise adversary takes a sparse X without centring
+        only.
+        """
+        require_search_goes_on()
+        data = self._filled(self._checked(X, reset=True))
+        self._moments: Moments | None = None
+        names = names_in(self)
+        if not is_sparse(data):
+            Z, mean, scale = standardise(data, center=self.center, scale=self.scale, names=names)
+            return self._solve(Samples(Z, names), mean, scale)
+        if not self.center:
+            Z, scale = scale_sparse(data, scale=self.scale)
+            return self._solve(Samples(Z, names), np.zeros(len(scale)), scale)
+        if not kind_of(self.adversary).gram_suffices:
+            raise InvalidProblem(
+                f"X is sparse, and adversary={self.adversary!r} moves samples one by one, which centring fills; pass "
+                "X.toarray(), or center=False."
+            )
+        moments = Moments.of(data)
+        S, mean, scale = moments.standardised(center=True, scale=self.scale, names=names)
+        return self._solve(Covariance(S, moments.n, names), mean, scale)
+
+    def partial_fit(self, X: Any, y: Any = None, solve: bool = True) -> "RobustSparsePCA":
+        """Add the samples X, shape (n, d), to those seen in earlier calls, and find the components of all of them.
+
+        Only sums are kept, so the stream may be as long as it likes; y is ignored. The first call after `fit` starts
+        a new stream.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : ignored
+        solve : bool
+            False adds the samples and leaves the components for a later call.
+        """
+        require_search_goes_on()
+        self._sums_must_do("partial_fit", "use fit")
+        seen = getattr(self, "_moments", None)
+        data = self._checked(X, reset=seen is None)
+        self._forget_filling()
+        if self.missing == "impute" and missing_counts(data).any():
+            raise InvalidProblem(
+                "X contains NaN, and missing='impute' needs all samples at once to know what to fill in; use fit, or "
+                "fill X before partial_fit."
+            )
+        moments = Moments.of(data) if seen is None else seen.merged(Moments.of(data))
+        self._moments = moments
+        if not solve:
+            return self
+        names = names_in(self)
+        S, mean, scale = moments.standardised(center=self.center, scale=self.scale, names=names)
+        return self._solve(Covariance(S, moments.n, names), mean, scale)
+
+    def fit_covariance(self, S: Any, n_samples: int, mean: ArrayLike | None = None) -> "RobustSparsePCA":
+        """Find the components from a covariance alone.
+
+        Parameters
+        ----------
+        S : array-like or DataFrame of shape (d, d)
+            X'X/n of the centred data (divided by n, not n - 1). `center` has nothing left to do; `scale` works.
+        n_samples : int
+            n, which turns `rho` into `noise` and back.
+        mean : array-like of shape (d,), optional
+            What `transform` subtracts; 0 by default.
+        """
+        self._sums_must_do("fit_covariance", "use fit with the samples")
+        if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
+            raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
+        covariance, names, *_ = as_covariance(S)
+        d = len(covariance)
+        offset = np.zeros(d) if mean is None else np.array(mean, dtype=np.float64)
+        if offset.shape != (d,) or not np.isfinite(offset).all():
+            raise InvalidProblem(f"mean must hold {d} finite numbers, one per feature.")
+        self._forget_filling()
+        self.n_features_in_ = d
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._moments = None
+        moments = Moments(int(n_samples), offset, int(n_samples) * covariance)
+        scaled, _, scale = moments.standardised(center=True, scale=self.scale, names=names)
+        return self._solve(Covariance(scaled, int(n_samples), names), offset, scale)
+
+    def transform(self, X: Any) -> FloatArray:
+        """Return the scores, shape (n, n_components): the centred and scaled samples times the components."""
+        return self._scores(self._taken(X), self.components_.T)
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        try:
+            sums_suffice = kind_of(self.adversary).gram_suffices
+        except InvalidProblem:
+            sums_suffice = False
+        tags.input_tags.sparse = sums_suffice or not self.center
+        tags.input_tags.allow_nan = self.missing == "impute"
+        return tags
+
+    def _checked(self, X: Any, reset: bool) -> Data:
+        return checked_samples(self, X, reset=reset, missing=self.missing)
+
+    def _filled(self, data: Data) -> Data:
+        """Learn what stands for missing entries, and put it there."""
+        self._forget_filling()
+        if self.missing != "impute":
+            return data
+        self.fill_values_, self.missing_share_ = filling_of(data, names_in(self))
+        return fill(data, self.fill_values_)
+
+    def _forget_filling(self) -> None:
+        for name in ("fill_values_", "missing_share_"):
+            if hasattr(self, name):
+                delattr(self, name)
+
+    def _sums_must_do(self, what: str, instead: str) -> None:
+        if not kind_of(self.adversary).gram_suffices:
+            raise InvalidProblem(
+                f"{what} keeps sums over samples, but adversary={self.adversary!r} moves samples one by one; {instead}."
+            )
+
+    def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
+        n = data.n_samples
+        adversary, noise = strength_of(self.adversary, self.noise, self.rho, n)
+        fitted = fit_components(data, self._recipe(n, len(mean), adversary), end_search)
+        results = [one.result for one in fitted.components]
+        self.results_ = tuple(results)
+        self.ties_ = tuple(one.ties for one in fitted.components)
+        self.k_paths_ = tuple(one.path for one in fitted.components if one.path is not None)
+        self.k_ = np.array([result.problem.k for result in results])
+        self.components_ = np.array([result.v for result in results])
+        self.n_components_ = len(results)
+        self.robust_variance_ = np.array([result.value for result in results])
+        self.bound_ = np.array([result.bound for result in results])
+        self.gap_ = np.array([relative_gap(result.value, result.bound) for result in results])
+        covariances, total = data.products(self.components_), data.trace()
+        self.explained_variance_ = adjusted_variances(covariances)
+        self.singular_values_ = np.sqrt(n * self.explained_variance_)
+        self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
+        self._span_model = SpanModel.of(self.components_, covariances, total)
+        self.noise_variance_ = self._span_model.noise_variance
+        self.mean_, self.scale_ = mean, scale
+        self.noise_, self.rho_, self.n_samples_seen_ = noise, adversary.rho, n
+        warn_of(self, fitted)
+        return self
+
+    def _recipe(self, n: int, d: int, adversary: Adversary) -> Recipe:
+        k = as_sparsity(self.k, sys.maxsize)
+        if k > d:
+            warnings.warn(
+                f"k = {k} is more than the {d} features of X; k = {d} is used, which is no sparsity.",
+                NoapWarning,
+                stacklevel=4,
+            )
+        most, exactly, share = self._how_many(n, d)
+        if self.deflation not in DEFLATIONS:
+            raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {self.deflation!r}.")
+        if self.k_share is not None and self.method != "exact":
+            raise InvalidProblem(f"k_share needs method='exact', which proves what is kept, got {self.method!r}.")
+        jobs = self.n_jobs
+        if isinstance(jobs, bool) or not (jobs is None or (isinstance(jobs, (int, np.integer)) and jobs != 0)):
+            raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {jobs!r}.")
+        return Recipe(
+            most,
+            exactly,
+            share,
+            min(k, d),
+            None if self.k_share is None else as_share("k_share", self.k_share),
+            adversary,
+            self.method,
+            self.deflation,
+            self.gap,
+            as_seconds(self.time_limit),
+            self._seed(),
+            dict(self.options or {}),
+            jobs,
+            bool(self.verbose),
+        )
+
+    def _how_many(self, n: int, d: int) -> tuple[int, bool, float | None]:
+        """Return the largest number of components, whether it is the number asked for, and the share to explain."""
+        asked: Any = self.n_components
+        if asked is None:
+            return min(n, d), False, None
+        whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
+        if whole and 1 <= asked <= d:
+            return int(asked), True, None
+        if isinstance(asked, (float, np.floating)) and 0 < asked < 1:
+            return min(n, d), False, float(asked)
+        raise InvalidProblem(
+            f"n_components must be an integer from 1 to the number of features, {d}, a share of the variance between 0 "
+            f"and 1, or None, got {asked!r}."
+        )
+
+    def _seed(self) -> int | None:
+        """Return one seed for all components."""
+        if isinstance(self.random_state, np.random.RandomState):
+            return int(self.random_state.randint(2**31 - 1))
+        if isinstance(self.random_state, np.random.Generator):
+            return int(self.random_state.integers(2**32))
+        return self.random_state

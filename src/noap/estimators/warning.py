@@ -1,0 +1,83 @@
+"""What a user must hear about a fit: limits that stopped it, and where the adversary leaves nothing."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from noap.errors import NoapWarning
+from noap.estimators.fitting import Component, Fitted
+
+__all__ = ["warn_of"]
+
+# The user's line: warn_of, the private method that fits, and the public one lie between.
+_USER = 5
+
+
+def warn_of(model: Any, fitted: Fitted) -> None:
+    """Warn of what stopped the fit of a RobustSparsePCA, once for all components, and of what came to nothing."""
+    open_ones = [(c, one) for c, one in enumerate(fitted.components) if one.limit is not None]
+    if fitted.interrupted:
+        _warn(_interrupted(model, open_ones), ConvergenceWarning)
+    elif open_ones:
+        _warn(_stopped(model, open_ones), ConvergenceWarning)
+    elif fitted.out_of_time:
+        _warn(
+            f"The time limit of {model.time_limit:g} s for the whole fit ended it after {len(fitted.components)} "
+            "components, and there are more; raise time_limit, or ask for a number of components.",
+            ConvergenceWarning,
+        )
+    lost = np.flatnonzero(model.robust_variance_ == 0)
+    if lost.size:
+        _warn(
+            f"The adversary cancels every direction for component {lost[0]} and robust_variance_ is 0 there; "
+            "use a smaller noise (or rho), or fewer components.",
+            NoapWarning,
+        )
+    share, explained = model.n_components, float(model.explained_variance_ratio_.sum())
+    if isinstance(share, float) and explained < share and not (fitted.interrupted or fitted.out_of_time):
+        _warn(
+            f"n_components = {share:g} asks for more of the variance than all {len(fitted.components)} components "
+            f"that are left any explain, {explained:.3g}; use a smaller noise, or a larger k.",
+            NoapWarning,
+        )
+
+
+def _interrupted(model: Any, open_ones: list[tuple[int, Component]]) -> str:
+    asked = model.n_components
+    of = f" of the {asked} asked for" if isinstance(asked, (int, np.integer)) else ""
+    last = f", component {open_ones[-1][0]} with {_gap(open_ones[-1][1])}" if open_ones else ""
+    return (
+        f"Interrupted: the model holds the {model.n_components_} components found so far{of}{last}; fit again for the "
+        "rest."
+    )
+
+
+def _stopped(model: Any, open_ones: list[tuple[int, Component]]) -> str:
+    """Name the component that is furthest from proved, and what to do."""
+    c, one = max(open_ones, key=lambda pair: pair[1].result.gap)
+    assert one.limit is not None
+    limit = one.limit.value
+    if limit == "time":
+        limit = f"time limit of {model.time_limit:g} s for the whole fit"
+        remedy = "raise time_limit, or ask for a larger gap or a smaller k"
+    else:
+        limit = f"limit on {limit}"
+        remedy = "raise that option, or ask for a larger gap or a smaller k"
+    names = one.result.problem.feature_names
+    support = one.result.support
+    features = f" ({', '.join(names[j] for j in support)})" if names is not None and len(support) <= 10 else ""
+    return (
+        f"The {limit} left {len(open_ones)} of {model.n_components_} components unproved, component {c}{features} with "
+        f"{_gap(one)} where {model.gap:g} was asked for; {remedy}."
+    )
+
+
+def _gap(one: Component) -> str:
+    gap = one.result.gap
+    return f"a gap of {gap:.2%}" if np.isfinite(gap) else "nothing proved"
+
+
+def _warn(sentence: str, category: type[Warning]) -> None:
+    warnings.warn(sentence, category, stacklevel=_USER)

@@ -1,0 +1,284 @@
+"""RobustSparsePCACV: what it chooses, by which rule, and what it then is."""
+
+import itertools
+import os
+import pickle
+import signal
+import warnings
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import noap
+from noap import RobustSparsePCA, RobustSparsePCACV
+from noap.errors import InvalidProblem, NoapWarning
+from noap.estimators import held_out
+from noap.estimators.choice import smallest_within_error
+
+
+@parametrize_with_checks(
+    [
+        RobustSparsePCACV(ks=[1, 2], noises=[0.1, 0.2], cv=2),
+        RobustSparsePCACV(by="permutation", ks=[1, 2], noises=[0.1], n_permutations=3),
+        RobustSparsePCACV(by="k-path", ks=[1, 2]),
+    ]
+)
+def test_scikit_learn_checks(estimator, check):
+    with warnings.catch_warnings():
+        # Some checks fit data of one constant column, or of no structure; both are worth a warning, not a failure.
+        warnings.simplefilter("ignore", NoapWarning)
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def wine():
+    return load_wine(as_frame=True).data
+
+
+@pytest.fixture(scope="module")
+def spiked():
+    """Three features that go together among twelve."""
+    rng = np.random.default_rng(7)
+    X = rng.standard_normal((200, 12))
+    X[:, [2, 5, 9]] += 2.0 * rng.standard_normal((200, 1))
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def test_held_out_scores_are_those_of_fits_by_hand(wine):
+    folds = KFold(4, shuffle=True, random_state=3)
+    base = RobustSparsePCA(n_components=2, scale=True)
+    model = RobustSparsePCACV(base, ks=[5, 2, 3], noises=[0.4, 0.1], cv=folds, at_noise=0.2).fit(wine)
+    table = model.choice_
+    assert table.ks.tolist() == [2, 3, 5]
+    assert table.noises.tolist() == [0.1, 0.4]
+    X = wine.to_numpy()
+    for (i, noise), (j, k) in itertools.product(enumerate(table.noises), enumerate(table.ks)):
+        scores = []
+        for train, test in folds.split(X):
+            fitted = clone(base).set_params(k=int(k), noise=float(noise), method="ascent").fit(X[train])
+            scores.append(fitted.robust_variance(X[test], noise=0.2).sum())
+        assert table.scores[i, j] == pytest.approx(np.mean(scores), rel=1e-9)
+        assert table.errors[i, j] == pytest.approx(np.std(scores, ddof=1) / 2, rel=1e-9)
+    best = np.unravel_index(np.argmax(table.scores), table.scores.shape)
+    enough = table.scores >= table.scores[best] - table.errors[best]
+    assert model.best_k_ == table.ks[enough.any(axis=0)][0]
+    assert enough[table.place]
+
+
+def test_the_pair_chosen_is_fitted_on_all_samples(wine):
+    base = RobustSparsePCA(n_components=2, scale=True)
+    model = RobustSparsePCACV(base, ks=[2, 4], noises=[0.1, 0.3], cv=3).fit(wine)
+    same = clone(base).set_params(**model.best_params_).fit(wine)
+    assert model.best_params_ == {"k": model.best_k_, "noise": model.best_noise_}
+    assert (model.components_ == same.components_).all()
+    assert (model.best_estimator_.k, model.best_estimator_.noise) == (model.best_k_, model.best_noise_)
+    assert all(result.status is noap.Status.OPTIMAL for result in model.results_)
+    assert model.transform(wine) == pytest.approx(same.transform(wine))
+    assert model.inverse_transform(model.transform(wine)) == pytest.approx(same.inverse_transform(same.transform(wine)))
+    assert model.score(wine) == same.score(wine)
+    assert model.robust_variance(wine, noise=0.5) == pytest.approx(same.robust_variance(wine, noise=0.5))
+    assert model.score_samples(wine) == pytest.approx(same.score_samples(wine))
+    assert model.get_covariance() == pytest.approx(same.get_covariance())
+    assert list(model.get_feature_names_out()) == ["robustsparsepcacv0", "robustsparsepcacv1"]
+    assert list(model.feature_names_in_) == list(wine.columns)
+    assert base.k == 5  # what was given is left alone
+    assert pickle.loads(pickle.dumps(model)).best_params_ == model.best_params_
+
+
+def test_shuffled_data_tell_how_many_features_go_together(spiked):
+    model = RobustSparsePCACV(ks=range(1, 8), noises=[0.1, 0.3, 0.5], by="permutation").fit(spiked)
+    assert model.best_k_ == 3
+    assert np.flatnonzero(model.components_[0]).tolist() == [2, 5, 9]
+    frame = model.choice_.to_frame()
+    assert frame.columns == ["noise", "k", "score", "error", "chosen", "value", "null mean", "p"]
+    assert frame.height == 21
+    assert frame.filter("chosen")["k"].to_list() == [3]
+    alone = frame.filter(frame["k"] == 1)
+    # One scaled feature is worth (1 - noise)^2 in any order: no evidence of anything.
+    assert alone["value"].to_numpy() == pytest.approx((1 - alone["noise"].to_numpy()) ** 2)
+    assert alone["score"].to_list() == [0.0, 0.0, 0.0]
+    assert alone["p"].to_list() == [1.0, 1.0, 1.0]
+    assert frame["p"].min() == pytest.approx(1 / 21)
+
+
+def test_data_without_structure_are_said_to_have_none():
+    X = np.random.default_rng(11).standard_normal((80, 8))
+    with pytest.warns(NoapWarning, match="No k and noise stand out from chance"):
+        RobustSparsePCACV(RobustSparsePCA(scale=True), by="permutation", ks=[2, 3], noises=[0.1]).fit(X)
+
+
+def test_the_path_over_k_chooses_the_fewest_that_keep_the_share(wine):
+    base = RobustSparsePCA(scale=True)
+    model = RobustSparsePCACV(base, ks=range(1, 9), noises=[0.3], by="k-path", share=0.8).fit(wine)
+    by_share = RobustSparsePCA(scale=True, k=8, noise=0.3, k_share=0.8).fit(wine)
+    assert model.best_k_ == by_share.k_[0]
+    assert model.best_noise_ == 0.3
+    assert model.choice_.scores[0] == pytest.approx(by_share.k_paths_[0].shares)
+    with pytest.raises(InvalidProblem, match="noises must be one noise for by='k-path'"):
+        RobustSparsePCACV(base, noises=[0.1, 0.2], by="k-path").fit(wine)
+
+
+def test_what_is_tried_by_default(wine):
+    model = RobustSparsePCACV(RobustSparsePCA(scale=True), cv=2).fit(wine)
+    assert model.choice_.ks.tolist() == list(range(1, 11))
+    assert model.choice_.noises == pytest.approx([0.1, 0.2, 0.4, 0.6])
+    raw = RobustSparsePCACV(RobustSparsePCA(adversary="sample"), ks=[3], cv=2).fit(wine[["hue", "ash", "alcohol"]])
+    Z = wine[["hue", "ash", "alcohol"]].to_numpy()
+    most = noap.SampleWise(0.0).rho_max(Z - Z.mean(axis=0), 3)
+    assert raw.choice_.noises == pytest.approx(np.array([0.1, 0.2, 0.4, 0.6]) * most)
+    with pytest.warns(NoapWarning, match="ks goes up to 20, beyond the 13 features of X; it was cut at 13"):
+        RobustSparsePCACV(ks=[1, 20], noises=[0.0], cv=2).fit(wine)
+    plain = RobustSparsePCACV(RobustSparsePCA(adversary="none", scale=True), ks=[2], cv=2).fit(wine)
+    assert plain.choice_.noises.tolist() == [0.0]
+
+
+def test_an_adversary_object_leaves_k_to_choose(wine):
+    base = RobustSparsePCA(adversary=noap.FeatureWise(4.0), scale=True)
+    model = RobustSparsePCACV(base, ks=[1, 3], cv=2).fit(wine)
+    assert model.best_estimator_.rho_ == pytest.approx(4.0)
+    with pytest.raises(InvalidProblem, match="noises must be None where the estimator's adversary is an object"):
+        RobustSparsePCACV(base, noises=[0.1]).fit(wine)
+
+
+def test_sparse_and_missing_data(wine):
+    rng = np.random.default_rng(4)
+    X = np.where(rng.random((90, 15)) < 0.2, rng.standard_normal((90, 15)), 0.0)
+    X[:, :3] += np.where(rng.random((90, 1)) < 0.3, 2.0, 0.0)
+    thin = RobustSparsePCACV(ks=[2, 3], noises=[0.1], cv=3).fit(sparse.csr_array(X))
+    assert thin.choice_.scores == pytest.approx(RobustSparsePCACV(ks=[2, 3], noises=[0.1], cv=3).fit(X).choice_.scores)
+    with pytest.raises(InvalidProblem, match="X is sparse, which by='permutation' does not take"):
+        RobustSparsePCACV(by="permutation").fit(sparse.csr_array(X))
+    with pytest.raises(InvalidProblem, match="noises must be given for a sparse X"):
+        RobustSparsePCACV().fit(sparse.csr_array(X))
+    holes = wine.copy()
+    holes.iloc[3, 4] = np.nan
+    for by in ("held-out", "permutation", "k-path"):
+        filling = RobustSparsePCA(scale=True, missing="impute")
+        model = RobustSparsePCACV(filling, ks=[2], noises=[0.3], by=by, cv=2, n_permutations=2).fit(holes)
+        assert model.best_estimator_.missing_share_[4] == pytest.approx(1 / 178)
+    with pytest.raises(InvalidProblem, match="NaN in column 'magnesium'"):
+        RobustSparsePCACV().fit(holes)
+
+
+def test_processes_do_not_change_the_choice(spiked):
+    one, two = (RobustSparsePCACV(ks=[2, 3], noises=[0.1, 0.3], cv=2, n_jobs=jobs).fit(spiked) for jobs in (None, 2))
+    assert (one.choice_.scores == two.choice_.scores).all()
+
+
+def test_ctrl_c_leaves_the_best_so_far(spiked, monkeypatch):
+    fits = []
+    scored = held_out._scored
+
+    def pressed(task):
+        fits.append(task)
+        if len(fits) == 5:
+            os.kill(os.getpid(), signal.SIGINT)
+        return scored(task)
+
+    monkeypatch.setattr(held_out, "_scored", pressed)
+    with pytest.warns(ConvergenceWarning, match="Interrupted: k = 3 and noise = 0.1 are the best of what was tried so"):
+        model = RobustSparsePCACV(ks=[1, 2, 3], noises=[0.1, 0.2, 0.3], cv=3).fit(spiked)
+    # The first noise has all its folds, the second not, and the third was not reached.
+    assert len(fits) == 5
+    assert np.isfinite(model.choice_.scores).all(axis=1).tolist() == [True, False, False]
+    assert model.components_.shape == (1, 12)
+    assert isinstance(model.choice_.plot(), Figure)
+
+
+def pressing(number, solved):
+    """A `solve` that has Ctrl-C pressed when so many problems are solved, and answers it."""
+
+    def solve(problem, *arguments, **options):
+        result = noap.solve(problem, *arguments, **options)
+        solved.append(problem)
+        if len(solved) == number:
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                return result
+        return result
+
+    return solve
+
+
+def test_ctrl_c_that_a_fit_has_answered_ends_the_search_too(spiked, monkeypatch):
+    solved = []
+    monkeypatch.setattr("noap.estimators.fitting.solve", pressing(8, solved))
+    with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
+        RobustSparsePCACV(ks=[1, 2, 3], noises=[0.1, 0.2], cv=2).fit(spiked)
+    # Two folds of three fits, two of the third, and the fit of the pair chosen.
+    assert len(solved) == 9
+
+
+def test_ctrl_c_ends_the_shuffling_with_the_copies_so_far(spiked, monkeypatch):
+    solved = []
+    monkeypatch.setattr("noap.resampling.permutation.solve", pressing(11, solved))
+    with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
+        model = RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
+    # The data and four copies, two fits each; the sixth was begun.
+    assert len(solved) == 11
+    assert model.best_k_ == 3
+    assert model.choice_.to_frame()["p"].min() == pytest.approx(1 / 5)
+    monkeypatch.setattr("noap.resampling.permutation.solve", pressing(5, []))
+    with pytest.raises(KeyboardInterrupt):  # one copy has no standard deviation
+        RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
+
+
+def test_the_smallest_within_an_error_of_the_best():
+    scores = np.array([[1.0, 1.7, 1.8, 1.95], [1.0, 1.75, np.nan, 2.0]])
+    errors = np.zeros_like(scores)
+    assert smallest_within_error(scores, errors) == (1, 3)
+    errors[1, 3] = 0.3
+    assert smallest_within_error(scores, errors) == (1, 1)
+    errors[1, 3] = 0.2
+    assert smallest_within_error(scores, errors) == (0, 2)
+    # The same number to the last digit but one: fewer features win.
+    assert smallest_within_error(np.array([[1.0, 1.0 + 1e-15]]), np.zeros((1, 2))) == (0, 0)
+    with pytest.raises(InvalidProblem, match="No pair of k and noise has a score"):
+        smallest_within_error(np.full((1, 2), np.nan), np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("by", ["held-out", "permutation", "k-path"])
+def test_the_choice_can_be_drawn_and_tabled(wine, by):
+    noises = [0.2] if by == "k-path" else [0.2, 0.4]
+    base = RobustSparsePCA(scale=True)
+    model = RobustSparsePCACV(base, ks=[1, 2, 3], noises=noises, by=by, cv=2, n_permutations=3).fit(wine)
+    figure = model.choice_.plot()
+    axes = figure.axes[0]
+    assert f"k = {model.best_k_}, noise = {model.best_noise_:.3g}" in axes.get_title(loc="left")
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"{noise:g}" for noise in reversed(noises)]
+    own = Figure().subplots()
+    assert model.choice_.plot(ax=own) is own.figure
+    assert model.choice_.to_frame().height == 3 * len(noises)
+    assert f"k = {model.best_k_}" in repr(model.choice_)
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"by": "luck"}, "by must be one of"),
+        ({"ks": []}, "ks is empty"),
+        ({"ks": 3}, "ks must be a list"),
+        ({"ks": [0]}, "k must be at least 1"),
+        ({"noises": [-1.0]}, "noises must be a finite number of at least 0"),
+        ({"noises": 0.1}, "noises must be a list"),
+        ({"at_noise": np.nan}, "at_noise must be a finite number"),
+        ({"cv": 0}, "cv must be a positive integer"),
+        ({"by": "permutation", "n_permutations": 1}, "n_permutations must be at least 2"),
+        ({"by": "k-path", "share": 2.0}, "share must be a number above 0"),
+        ({"estimator": KFold()}, "estimator must be a RobustSparsePCA, got KFold"),
+        ({"n_jobs": 0}, "n_jobs must be an integer other than 0"),
+        ({"random_state": "x"}, "random_state must be an integer"),
+    ],
+)
+def test_what_cannot_be_used_is_named(wine, changes, sentence):
+    with pytest.raises(InvalidProblem, match=sentence) as caught:
+        RobustSparsePCACV(**changes).fit(wine)
+    assert "\n" not in str(caught.value)
