@@ -13,8 +13,24 @@ from rich.table import Table as Grid
 import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName, adversary_of, noise_unit
-from noap.cli.data import read_table
-from noap.cli.options import Center, DataFile, Force, Gap, Json, Scale, Seed
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import (
+    Anyone,
+    Center,
+    Columns,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Force,
+    Gap,
+    Header,
+    Index,
+    Json,
+    Scale,
+    Seed,
+    Sheet,
+)
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
@@ -34,9 +50,7 @@ def k_path(
     ] = None,
     ks: Annotated[str | None, typer.Option(metavar="LIST", help="Numbers of features, such as 1,2,5,10.")] = None,
     share: Annotated[float, typer.Option(help="Choose the smallest k that keeps this share of the largest.")] = 0.9,
-    adversary: Annotated[AdversaryName, typer.Option(help="Who moves: every feature, every sample, nobody.")] = (
-        AdversaryName.feature
-    ),
+    adversary: Anyone = AdversaryName.feature,
     noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
     center: Center = True,
@@ -51,6 +65,13 @@ def k_path(
     certificates: Annotated[
         Path | None, typer.Option(help="Write the proofs k1.noap, k2.noap, ... to this folder, for noap verify.")
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     force: Force = False,
     json: Json = False,
 ) -> int:
@@ -74,7 +95,7 @@ def k_path(
         raise InvalidProblem("-k and --ks both say which k to solve; pass one of them.")
     wanted = None if ks is None else _whole_numbers(ks)
     as_share("--share", share)
-    table = read_table(file)
+    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     n, d = (int(size) for size in table.X.shape)
     if wanted is not None:
         k = min(max(wanted), d)

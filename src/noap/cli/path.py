@@ -13,8 +13,26 @@ from rich.table import Table as Grid
 import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName, budgets_of, family_of, noise_unit
-from noap.cli.data import read_table
-from noap.cli.options import Center, DataFile, Force, Gap, Json, Method, Scale, Seed, TimeLimit, Who
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import (
+    Center,
+    Columns,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Force,
+    Gap,
+    Header,
+    Index,
+    Json,
+    Method,
+    Scale,
+    Seed,
+    Sheet,
+    TimeLimit,
+    Who,
+)
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.errors import InvalidProblem
 from noap.result import Status
@@ -51,6 +69,13 @@ def path(
     plot: Annotated[
         Path | None, typer.Option(help="Draw band, barcode and loadings to this .png, .svg or .pdf.")
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     force: Force = False,
     json: Json = False,
 ) -> int:
@@ -74,7 +99,7 @@ def path(
     if plot is not None and len(sparsities) > 1:
         raise InvalidProblem("--plot draws one path; pass -k once.")
     family = family_of(adversary)
-    table = read_table(file)
+    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     n = int(table.X.shape[0])
     paths = noap.path(
         table.standardised(center, scale),
