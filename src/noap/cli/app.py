@@ -66,6 +66,8 @@ def main() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
+        if errors.is_terminal:
+            sys.stderr.write("\r\x1b[K")  # a line of progress may stand there
         errors.print("[yellow]noap:[/yellow]", escape(str(message)))
 
     warnings.showwarning = show

@@ -81,7 +81,7 @@ def print_components(model: "RobustSparsePCA", names: tuple[str, ...], console: 
     grid.add_row("explained", *(f"{share:.1%}" for share in model.explained_variance_ratio_))
     console.print(grid)
     for c, result in enumerate(results, start=1):
-        console.print(f"component {c}: {result.method}, {result.claim}", soft_wrap=True)
+        console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
         if result.limit is not None:
             console.print(f"component {c} was stopped early ({result.limit.value}).")
 

@@ -27,11 +27,12 @@ from noap.cli.options import (
     Header,
     Index,
     Json,
+    Log,
     Scale,
     Seed,
     Sheet,
 )
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
 from noap.result import Status
@@ -73,6 +74,7 @@ def k_path(
     index: Index = None,
     sheet: Sheet = None,
     force: Force = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Show what each feature more adds, with a proof for every k.
@@ -88,6 +90,7 @@ def k_path(
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
     refuse_to_overwrite(out, force)
+    log_progress(log)
     refuse_to_overwrite(plot, force, "--plot")
     if certificates is not None and not certificates.is_dir():
         raise InvalidProblem(f"--certificates {certificates} must be a folder that exists; create it first.")
@@ -106,7 +109,7 @@ def k_path(
     problem = noap.Problem(
         table.standardised(center, scale), k=largest, adversary=adversary_of(adversary, noise, rho, n)
     )
-    path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=not json)
+    path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=log or not json)
     chosen = path.choose(share)
     document = _document(path, table.names, noise_unit(adversary, n), share, chosen, center=center, scale=scale)
     _write(path, document, out, plot, certificates, share)

@@ -21,6 +21,7 @@ __all__ = [
     "Header",
     "Index",
     "Json",
+    "Log",
     "Method",
     "Scale",
     "Seed",
@@ -55,6 +56,10 @@ Gap = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem; the best answer so far comes back.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random starts.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Log = Annotated[
+    bool,
+    typer.Option("--log", help="Write a line about the progress to stderr every minute, where that is no terminal."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 Delimiter = Annotated[

@@ -26,6 +26,7 @@ from noap.cli.options import (
     Header,
     Index,
     Json,
+    Log,
     Method,
     Scale,
     Seed,
@@ -33,7 +34,7 @@ from noap.cli.options import (
     TimeLimit,
     Who,
 )
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
 from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.sweep.barcode import barcode
@@ -77,6 +78,7 @@ def path(
     index: Index = None,
     sheet: Sheet = None,
     force: Force = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Show which features survive as the noise grows, with a proof at every point.
@@ -94,6 +96,7 @@ def path(
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
     refuse_to_overwrite(out, force)
+    log_progress(log)
     refuse_to_overwrite(plot, force, "--plot")
     sparsities = k or [5]
     if plot is not None and len(sparsities) > 1:
@@ -113,7 +116,7 @@ def path(
         gap=gap,
         time_limit=time_limit,
         random_state=seed,
-        progress=not json,
+        progress=log or not json,
     )
     unit = noise_unit(adversary, n)
     document = _document(paths, unit, center=center, scale=scale)

@@ -22,6 +22,7 @@ from noap.cli.options import (
     Header,
     Index,
     Json,
+    Log,
     Method,
     Scale,
     Seed,
@@ -29,7 +30,7 @@ from noap.cli.options import (
     TimeLimit,
     Who,
 )
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_text
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_text
 from noap.errors import InvalidProblem
 
 __all__ = ["report"]
@@ -68,6 +69,7 @@ def report(
     index: Index = None,
     sheet: Sheet = None,
     force: Force = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Write one HTML page that shows which features survive noise; it works offline.
@@ -85,6 +87,7 @@ def report(
 
     check_suffix(out, "--out", (".html", ".htm"))
     refuse_to_overwrite(out, force)
+    log_progress(log)
     family_of(adversary)
     table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     n, d = int(table.X.shape[0]), len(table.names)
@@ -106,7 +109,7 @@ def report(
         random_state=seed,
         n_jobs=jobs,
         points=points,
-        progress=not json,
+        progress=log or not json,
         title=title if title is not None else file.name,
     )
     write_text(out, "--out", made.html())

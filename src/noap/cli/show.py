@@ -30,9 +30,9 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
         console.print(f"proved bound     {result.bound:.6g}")
     if result.restricted_bound is not None:
         console.print(f"restricted bound {result.restricted_bound:.6g}")
-    console.print(f"{result.method}, {result.claim}", soft_wrap=True)
+    console.print(f"{result.method}, {result.claim}", markup=False, soft_wrap=True)
     for message in result.messages:
-        console.print(message, soft_wrap=True)
+        console.print(message, markup=False, soft_wrap=True)
     if result.limit is not None:
         console.print(f"Stopped early by its {result.limit.value} limit.")
 

@@ -23,11 +23,12 @@ from noap.cli.options import (
     Header,
     Index,
     Json,
+    Log,
     Scale,
     Seed,
     Sheet,
 )
-from noap.cli.output import refuse_to_overwrite, write_text
+from noap.cli.output import log_progress, refuse_to_overwrite, write_text
 from noap.cli.show import as_json, print_result
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.errors import InvalidProblem
@@ -104,6 +105,7 @@ def solve(
         Path | None, typer.Option(help="exact, relaxation: write the proof to this file, for noap verify.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out and --certificate if they exist.")] = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Find a robust sparse component of a table, or several.
@@ -125,6 +127,7 @@ def solve(
     noap solve 'data/*.parquet' -k 5 --noise 0.2
     """
     refuse_to_overwrite(out, force)
+    log_progress(log)
     refuse_to_overwrite(certificate, force, "--certificate")
     if certificate is not None and method not in ("exact", "relaxation"):
         raise InvalidProblem(
@@ -154,12 +157,12 @@ def solve(
     shared: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "random_state": seed}
     console = Console(highlight=False)
     if components != 1:
-        options["progress"] = not json
+        options["progress"] = log or not json
         model = fitted(problem, adversary, components, deflation, method=method, options=options, **shared)
         results = model.results_
         document = components_as_json(model, names, center=center, scale=scale)
     else:
-        results = (noap.solve(problem, method=method, progress=not json, **shared, **options),)
+        results = (noap.solve(problem, method=method, progress=log or not json, **shared, **options),)
         document = as_json(results[0], names, center=center, scale=scale)
     if certificate is not None:
         _write_certificate(results[0], certificate)
