@@ -45,6 +45,12 @@ def test_a_flag_takes_no_value_and_the_help_shows_none(command, monkeypatch):
         assert f"noap {command}" in shown
 
 
+def test_without_a_command_there_is_the_help():
+    done = noap()
+    assert "Commands" in done.stdout
+    assert done.stderr == ""
+
+
 def test_the_commands_are_these():
     from noap.cli.app import app
 

@@ -77,7 +77,9 @@ def main() -> None:
         errors.print("[red]noap:[/red]", escape(str(error)))
         code = 2
     except typer.TyperException as error:
-        errors.print("[red]noap:[/red]", escape(error.format_message()))
+        message = error.format_message()
+        if message:  # without a command the help has been printed, and there is nothing to add
+            errors.print("[red]noap:[/red]", escape(message))
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         errors.print("[red]noap:[/red] interrupted before there was an answer.")

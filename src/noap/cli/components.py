@@ -63,11 +63,7 @@ def print_components(model: "RobustSparsePCA", names: tuple[str, ...], console: 
     # In the order in which the components use them: those of the first by size, then what the second adds, and so on.
     first = np.argmax(model.components_[:, used] != 0, axis=0)
     sizes = np.abs(model.components_[first, used])
-    grid = Table(
-        title=f"{len(results)} components, {len(used)} of {len(names)} features; each component after the first is "
-        f"that of the data which deflation ({model.deflation}) leaves",
-        title_justify="left",
-    )
+    grid = Table(title=f"{len(results)} components, {len(used)} of {len(names)} features", title_justify="left")
     grid.add_column("feature")
     for c in range(len(results)):
         grid.add_column(f"component {c + 1}", justify="right")
@@ -80,6 +76,10 @@ def print_components(model: "RobustSparsePCA", names: tuple[str, ...], console: 
     grid.add_row("proved bound", *bounds)
     grid.add_row("explained", *(f"{share:.1%}" for share in model.explained_variance_ratio_))
     console.print(grid)
+    console.print(
+        f"Each component after the first is that of the data which deflation ({model.deflation}) leaves.",
+        soft_wrap=True,
+    )
     for c, result in enumerate(results, start=1):
         console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
         if result.limit is not None:

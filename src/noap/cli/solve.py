@@ -1,5 +1,6 @@
 """`noap solve`: one component of one file, or several."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -178,7 +179,7 @@ def solve(
     if out is not None:
         console.print(f"Written to {out}.", markup=False)
     if certificate is not None:
-        check = " ".join(filter(None, ("noap verify", str(certificate), str(file), reading.flags)))
+        check = " ".join(filter(None, (shlex.join(["noap", "verify", str(certificate), str(file)]), reading.flags)))
         console.print(f"The proof is in {certificate}; check it with: {check}", markup=False, soft_wrap=True)
     return _code(results)
 

@@ -29,7 +29,8 @@ class SearchLine(Part):
         """Show time, nodes, value, bound, gap and how many features are still in play."""
         if self.line is None or not self.line.due():
             return
+        left = f", {features_left} features left" if features_left else ""
         self.say(
             f"{self._label}{point.seconds:.1f} s, {point.nodes} nodes, value {point.value:.6g}, "
-            f"bound {point.bound:.6g}, gap {gap(point.value, point.bound):.2%}, {features_left} features left"
+            f"bound {point.bound:.6g}, gap {gap(point.value, point.bound):.2%}{left}"
         )

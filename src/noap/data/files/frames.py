@@ -161,9 +161,10 @@ def _labels_rows(name: str, column: "polars.Series | None", width: int, path: Pa
 
 def warn_of_labels(name: str, path: Path) -> None:
     """Say that the first column is left out."""
+    which = f"column {name!r}" if name in _ROW_NAMES else "the first column, which has no name,"
     warnings.warn(
-        f"FILE {path}: column {name!r} looks like row numbers or labels and is left out; give it a name in the file if "
-        "it is a feature.",
+        f"FILE {path}: {which} looks like row numbers or labels and is left out; give it a name in the file if it is a "
+        "feature.",
         NoapWarning,
         stacklevel=4,
     )
