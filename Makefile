@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs reproduce-quick clean clean-kernels
+.PHONY: demo test lint bench docs wheel smoke reproduce-quick clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/noap demo --force
@@ -31,6 +31,21 @@ docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env docs site
 	@echo "The site is in site/index.html."
 
+# What others install, in dist/. The wheel is made from the sdist, which therefore lacks nothing.
+wheel: $(VENV)/.installed-dev
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+
+# Wheel and sdist in an environment that holds nothing else: half a minute. EXACT=--exact compiles and tries the exact
+# method there too.
+smoke: wheel
+	rm -rf build/smoke
+	$(PYTHON) -m venv build/smoke
+	build/smoke/bin/python -m pip install --quiet --no-compile --disable-pip-version-check dist/noap-*.whl
+	build/smoke/bin/python -I tests/smoke.py $(EXACT)
+	build/smoke/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --force-reinstall dist/noap-*.tar.gz
+	build/smoke/bin/python -I tests/smoke.py --short
+
 # The stamps make the second run quick: nothing is installed again until pyproject.toml changes.
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -52,4 +67,4 @@ clean-kernels:
 	find src -name '*.nb[ic]' -delete
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site docs/_executed
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site docs/_executed dist build

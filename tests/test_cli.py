@@ -83,10 +83,13 @@ def write(path, text):
 
 
 BAD = {
-    "NaN": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,2\nNaN,3\n")], "NaN in column 'a'"),
-    "infinity": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,inf\n2,3\n")], "infinity in column 'b'"),
-    "missing entry": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,\n2,3\n")], "NaN in column 'b'"),
-    "text column": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,x\n2,y\n")], "column 'b'"),
+    "NaN": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,2\nNaN,3\n")], "line 3: 'NaN' in column 'a'"),
+    "infinity": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,inf\n2,3\n")], "line 2: infinity in column 'b'"),
+    "missing entry": (
+        lambda t: ["solve", write(t / "a.csv", "a,b\n1,\n2,3\n")],
+        "line 2: an empty entry in column 'b'",
+    ),
+    "text column": (lambda t: ["solve", write(t / "a.csv", "a,b\n1,x\n2,y\n")], "column 'b' .* 'x' on line 2"),
     "empty file": (lambda t: ["solve", write(t / "a.csv", "")], "is empty"),
     "header only": (lambda t: ["solve", write(t / "a.csv", "a,b\n")], "X is empty|column"),
     "missing file": (lambda t: ["solve", t / "nowhere.csv"], "does not exist"),

@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-import noap.runtime.compilation
+import noap.runtime.line
 from noap.runtime.kernels import kernel, reached_from, watched
+from noap.runtime.line import Line
 
 # What people do, in an interpreter of its own with nothing compiled yet. Numba tells of every kernel it compiles. The
 # optimiser is off: it has no part in what is compiled.
@@ -115,9 +116,9 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_how_far_it_is(monkeypatch, terminal):
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
-    line = noap.runtime.compilation._Line()
+    line = Line()
     line.show("noap: 3 of 7 compiled, now look")
-    line.close()
+    line.close("noap: compiled.")
     assert ("3 of 7 compiled" in stream.getvalue()) == terminal
     assert stream.getvalue() == "" or stream.getvalue().endswith("\r\x1b[K")
 
@@ -135,10 +136,10 @@ def test_a_notebook_shows_it_under_the_cell(monkeypatch):
             shown.append(what["text/plain"])
             return Cell()
 
-    monkeypatch.setattr(noap.runtime.compilation, "_in_notebook", lambda: True)
+    monkeypatch.setattr(noap.runtime.line, "_in_notebook", lambda: True)
     monkeypatch.setitem(sys.modules, "IPython.display", Display)
-    line = noap.runtime.compilation._Line()
+    line = Line()
     line.show("noap: 1 of 2 compiled, now a")
     line.show("noap: 2 of 2 compiled, now b")
-    line.close()
+    line.close("noap: compiled.")
     assert shown == ["noap: 1 of 2 compiled, now a", "noap: 2 of 2 compiled, now b", "noap: compiled."]

@@ -47,7 +47,8 @@ def solve(
     random_state : int, Generator or None
         None means 0: the same call gives the same answer.
     progress : bool
-        Show progress on a terminal.
+        Show a line of progress on a terminal or under the cell of a notebook; elsewhere the logger "noap" gets one
+        every minute (INFO).
     **options
         Those of the method; an unknown one is an error that lists the known ones.
         exact: node_limit, memory_limit (megabytes), certificate (whether to keep the proof; True unless you say so).

@@ -16,6 +16,7 @@ from noap.cli.attack import attack
 from noap.cli.backends import backends
 from noap.cli.bench import bench
 from noap.cli.demo import demo
+from noap.cli.help import Command, Group
 from noap.cli.k_path import k_path
 from noap.cli.path import path
 from noap.cli.report import report
@@ -28,21 +29,14 @@ __all__ = ["app", "main"]
 
 app = typer.Typer(
     name="noap",
+    cls=Group,
     help="Sparse principal components that hold up under attack.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-app.command()(demo)
-app.command()(solve)
-app.command()(verify)
-app.command()(path)
-app.command("k-path")(k_path)
-app.command()(attack)
-app.command()(report)
-app.command()(reproduce)
-app.command()(backends)
-app.command()(bench)
+for command in (demo, solve, verify, path, k_path, attack, report, reproduce, backends, bench):
+    app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 
 
 def _version(wanted: bool) -> None:
@@ -72,16 +66,20 @@ def main() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
+        if errors.is_terminal:
+            sys.stderr.write("\r\x1b[K")  # a line of progress may stand there
         errors.print("[yellow]noap:[/yellow]", escape(str(message)))
 
     warnings.showwarning = show
     try:
-        code = app(standalone_mode=False)
+        code = app(standalone_mode=False, prog_name="noap")
     except NoapError as error:
         errors.print("[red]noap:[/red]", escape(str(error)))
         code = 2
     except typer.TyperException as error:
-        errors.print("[red]noap:[/red]", escape(error.format_message()))
+        message = error.format_message()
+        if message:  # without a command the help has been printed, and there is nothing to add
+            errors.print("[red]noap:[/red]", escape(message))
         code = 2
     except (KeyboardInterrupt, typer.Abort):
         errors.print("[red]noap:[/red] interrupted before there was an answer.")

@@ -11,8 +11,19 @@ import typer
 from rich.console import Console
 
 from noap.adversaries import BY_NAME, Adversary
-from noap.cli.data import TABLES, Table, read_table, write_table
-from noap.cli.options import DataFile, Force, Json
+from noap.cli.data import TABLES, Table, read_table, reading_of, write_table
+from noap.cli.options import (
+    Columns,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Force,
+    Header,
+    Index,
+    Json,
+    Sheet,
+)
 from noap.cli.output import check_suffix, refuse_to_overwrite
 from noap.data.standardising import standardise
 from noap.errors import InvalidProblem, NoapWarning
@@ -38,6 +49,13 @@ def attack(
             "FILE; there E obeys the budget, and noap solve --no-center --no-scale sees what the result saw.",
         ),
     ] = False,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     force: Force = False,
     json: Json = False,
 ) -> int:
@@ -57,7 +75,7 @@ def attack(
     refuse_to_overwrite(out, force)
     if out is None and (perturbation or standardised):
         raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
-    table = read_table(file)
+    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     found = _Found(result, table)
     Z, mean, scales = standardise(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
@@ -112,6 +130,11 @@ class _Found:
 
     def __init__(self, path: Path, table: Table) -> None:
         document = _read(path)
+        if "components" in document:
+            raise InvalidProblem(
+                f"RESULT {path} holds several components, and the later ones are about data that those before left; "
+                "write one component with noap solve -c 1 --out."
+            )
         try:
             self.features = tuple(str(name) for name in document["features"])
             loadings = np.array(document["loadings"], dtype=np.float64)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 __all__ = ["backends"]
@@ -31,5 +32,7 @@ def backends(
         able = asdict(info.capabilities) if info.capabilities is not None else {}
         shown = ", ".join(name if value is True else f"{name} {value}" for name, value in able.items() if value)
         install = "" if info.installed else info.install
-        table.add_row(info.name, info.package, "yes" if info.installed else "no", info.licence, shown, install)
+        # The extra of a package stands in brackets, which are markup here.
+        cells = (info.name, info.package, "yes" if info.installed else "no", info.licence, shown, install)
+        table.add_row(*map(escape, cells))
     Console(highlight=False, soft_wrap=True).print(table)

@@ -81,4 +81,4 @@ def bench(
     console.print(
         Markdown("## Where a peer beats us, and what is open\n\n" + "\n".join(f"- {line}" for line in beaten(results)))
     )
-    console.print(f"Tables, page and pictures are in {out}.")
+    console.print(f"Tables, page and pictures are in {out}.", markup=False)

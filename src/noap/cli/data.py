@@ -1,6 +1,5 @@
-"""Read a table from a file and write one: CSV, Parquet, NPY or NPZ."""
+"""Read a table from a file and write one: CSV and its relatives, Parquet, Excel, NPY or NPZ."""
 
-import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,12 +8,16 @@ from typing import Any
 import numpy as np
 
 from noap.cli.output import write_file
+from noap.data.files.binary import read_excel, read_parquet
+from noap.data.files.columns import chosen
+from noap.data.files.reading import Reading, is_text, stem_suffix
+from noap.data.files.text import read_text
 from noap.data.standardising import standardise
 from noap.data.validation import Samples, as_samples
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import InvalidProblem
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["TABLES", "Table", "read_table", "write_table"]
+__all__ = ["TABLES", "Table", "read_table", "reading_of", "write_table"]
 
 TABLES = (".csv", ".parquet", ".npy", ".npz")
 
@@ -36,17 +39,47 @@ class Table:
         return Samples(standardise(self.samples, center=center, scale=scale)[0], self.names)
 
 
-def read_table(path: Path) -> Table:
+def reading_of(
+    delimiter: str | None,
+    decimal: str | None,
+    header: bool | None,
+    columns: list[str] | None,
+    drop: list[str] | None,
+    index: str | None,
+    sheet: str | None,
+) -> Reading:
+    """Return what the options of a command say about its FILE."""
+    return Reading(delimiter, decimal, header, tuple(columns or ()), tuple(drop or ()), index, sheet)
+
+
+def read_table(path: Path, reading: Reading | None = None) -> Table:
     """Read `path`, or raise InvalidProblem with one sentence that says what is wrong with it."""
     if not path.is_file():
         raise InvalidProblem(f"FILE {path} does not exist; check the path.")
     if path.stat().st_size == 0:
         raise InvalidProblem(f"FILE {path} is empty; pass a table with a header and at least one row.")
-    readers = {".csv": _read_frame, ".parquet": _read_frame, ".npy": _read_arrays, ".npz": _read_arrays}
-    reader = readers.get(path.suffix.lower())
+    reading = Reading() if reading is None else reading
+    kind = path.suffix.lower()
+    if kind in (".npy", ".npz"):
+        return _selected(_read_arrays(path), reading, path)
+    readers = {".parquet": read_parquet, ".xlsx": read_excel, ".xls": read_excel, ".ods": read_excel}
+    reader = read_text if is_text(path) else readers.get(kind)
     if reader is None:
-        raise InvalidProblem(f"FILE {path} must end in .csv, .parquet, .npy or .npz.")
-    return reader(path)
+        odd = f"{stem_suffix(path)}{kind}" if kind == ".gz" else kind
+        raise InvalidProblem(
+            f"FILE {path} ends in {odd or 'nothing'!r}; it must end in .csv, .tsv, .txt (also with .gz), .parquet, "
+            ".xlsx, .npy or .npz."
+        )
+    X, names = as_samples(reader(path, reading))
+    return Table(X, names or ())
+
+
+def _selected(table: Table, reading: Reading, path: Path) -> Table:
+    positions = chosen(table.names, reading, path)
+    if positions == list(range(len(table.names))):
+        return table
+    X, _ = as_samples(table.X[:, positions])
+    return Table(X, tuple(table.names[position] for position in positions))
 
 
 def write_table(path: Path, option: str, X: FloatArray, names: tuple[str, ...]) -> None:
@@ -65,33 +98,6 @@ def write_table(path: Path, option: str, X: FloatArray, names: tuple[str, ...]) 
             (frame.write_csv if kind == ".csv" else frame.write_parquet)(temporary)
 
     write_file(path, option, write)
-
-
-def _read_frame(path: Path) -> Table:
-    import polars as pl
-
-    try:
-        # The whole file decides the types: a late text entry must not be read as a broken number.
-        is_csv = path.suffix.lower() == ".csv"
-        frame = pl.read_csv(path, infer_schema_length=None) if is_csv else pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InvalidProblem(f"FILE {path} cannot be read: {reason}") from None
-    for name, kind in frame.schema.items():
-        if not (kind.is_numeric() or kind in (pl.Boolean, pl.Null)):
-            raise InvalidProblem(
-                f"FILE {path}: column {name!r} holds {str(kind).lower()}, not numbers; encode it or drop it."
-            )
-        if name in ("", "Unnamed: 0") or name.startswith("__index_level_"):
-            warnings.warn(
-                f"FILE {path}: column {name!r} looks like row numbers and is used as a feature; drop it if it is none.",
-                NoapWarning,
-                stacklevel=2,
-            )
-    if frame.height and frame.width:
-        frame = frame.with_columns(pl.all().cast(pl.Float64))
-    X, names = as_samples(frame)
-    return Table(X, names or ())
 
 
 def _read_arrays(path: Path) -> Table:

@@ -13,9 +13,26 @@ from rich.table import Table as Grid
 import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName, adversary_of, noise_unit
-from noap.cli.data import read_table
-from noap.cli.options import Center, DataFile, Force, Gap, Json, Scale, Seed
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import (
+    Anyone,
+    Center,
+    Columns,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Force,
+    Gap,
+    Header,
+    Index,
+    Json,
+    Log,
+    Scale,
+    Seed,
+    Sheet,
+)
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
 from noap.result import Status
@@ -34,9 +51,7 @@ def k_path(
     ] = None,
     ks: Annotated[str | None, typer.Option(metavar="LIST", help="Numbers of features, such as 1,2,5,10.")] = None,
     share: Annotated[float, typer.Option(help="Choose the smallest k that keeps this share of the largest.")] = 0.9,
-    adversary: Annotated[AdversaryName, typer.Option(help="Who moves: every feature, every sample, nobody.")] = (
-        AdversaryName.feature
-    ),
+    adversary: Anyone = AdversaryName.feature,
     noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
     center: Center = True,
@@ -51,7 +66,15 @@ def k_path(
     certificates: Annotated[
         Path | None, typer.Option(help="Write the proofs k1.noap, k2.noap, ... to this folder, for noap verify.")
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     force: Force = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Show what each feature more adds, with a proof for every k.
@@ -67,6 +90,7 @@ def k_path(
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
     refuse_to_overwrite(out, force)
+    log_progress(log)
     refuse_to_overwrite(plot, force, "--plot")
     if certificates is not None and not certificates.is_dir():
         raise InvalidProblem(f"--certificates {certificates} must be a folder that exists; create it first.")
@@ -74,7 +98,7 @@ def k_path(
         raise InvalidProblem("-k and --ks both say which k to solve; pass one of them.")
     wanted = None if ks is None else _whole_numbers(ks)
     as_share("--share", share)
-    table = read_table(file)
+    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     n, d = (int(size) for size in table.X.shape)
     if wanted is not None:
         k = min(max(wanted), d)
@@ -85,7 +109,7 @@ def k_path(
     problem = noap.Problem(
         table.standardised(center, scale), k=largest, adversary=adversary_of(adversary, noise, rho, n)
     )
-    path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=not json)
+    path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=log or not json)
     chosen = path.choose(share)
     document = _document(path, table.names, noise_unit(adversary, n), share, chosen, center=center, scale=scale)
     _write(path, document, out, plot, certificates, share)

@@ -7,7 +7,28 @@ import typer
 
 from noap.cli.budget import AdversaryName
 
-__all__ = ["Center", "DataFile", "Force", "Gap", "Json", "Method", "Scale", "Seed", "TimeLimit", "Who"]
+__all__ = [
+    "KINDS",
+    "Anyone",
+    "Center",
+    "Columns",
+    "DataFile",
+    "Decimal",
+    "Delimiter",
+    "Drop",
+    "Force",
+    "Gap",
+    "Header",
+    "Index",
+    "Json",
+    "Log",
+    "Method",
+    "Scale",
+    "Seed",
+    "Sheet",
+    "TimeLimit",
+    "Who",
+]
 
 _METHODS = ("exact", "ascent", "mip", "mip-r", "ppm", "spca")
 
@@ -16,15 +37,64 @@ def _methods(incomplete: str) -> list[str]:
     return [name for name in _METHODS if name.startswith(incomplete)]
 
 
-DataFile = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, Parquet, NPY or NPZ; samples in rows.")]
-Who = Annotated[AdversaryName, typer.Option(help="Who moves: every feature or every sample.")]
+_FILE = "How FILE is read and prepared"
+KINDS = "CSV, TSV (also .gz), Parquet, Excel, NPY or NPZ"
+DataFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}; samples in rows.")]
+Who = Annotated[
+    AdversaryName, typer.Option(metavar="WHO", help="Who moves: every feature or every sample (feature, sample).")
+]
 Method = Annotated[
     str, typer.Option(help="exact, ascent, mip, mip-r, ppm or spca; only exact proves.", autocompletion=_methods)
 ]
-Center = Annotated[bool, typer.Option(help="Subtract the column means first.")]
-Scale = Annotated[bool, typer.Option(help="Divide by the standard deviations first.")]
+Anyone = Annotated[
+    AdversaryName,
+    typer.Option(metavar="WHO", help="Who moves: every feature, every sample, nobody (feature, sample, none)."),
+]
+Center = Annotated[bool, typer.Option(help="Subtract the column means first.", rich_help_panel=_FILE)]
+Scale = Annotated[bool, typer.Option(help="Divide by the standard deviations first.", rich_help_panel=_FILE)]
 Gap = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem; the best answer so far comes back.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random starts.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Log = Annotated[
+    bool,
+    typer.Option("--log", help="Write a line about the progress to stderr every minute, where that is no terminal."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CHAR",
+        help="What separates entries: , ; | tab or space. Found out if not given.",
+        rich_help_panel=_FILE,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(metavar="CHAR", help="Decimal mark, . or ,. Found out if not given.", rich_help_panel=_FILE),
+]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether the first line holds names; it does.", rich_help_panel=_FILE),
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAMES",
+        help="Use these columns only: names with commas between; may be repeated.",
+        rich_help_panel=_FILE,
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAMES", help="Leave these columns out; may be repeated.", rich_help_panel=_FILE),
+]
+Index = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="The column of row labels, which is no feature.", rich_help_panel=_FILE),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Sheet of an Excel file; the first if not given.", rich_help_panel=_FILE),
+]

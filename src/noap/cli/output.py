@@ -1,4 +1,4 @@
-"""Write files so that nothing is lost: never over another one unasked, and whole or not at all."""
+"""Write files so that nothing is lost: never over another one unasked, and whole or not at all; and logs."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 from noap.errors import InvalidProblem
 from noap.runtime.files import write_whole
 
-__all__ = ["check_suffix", "refuse_to_overwrite", "write_file", "write_text"]
+__all__ = ["check_suffix", "log_progress", "refuse_to_overwrite", "write_file", "write_text"]
 
 
 def refuse_to_overwrite(path: Path | None, force: bool, option: str = "--out") -> None:
@@ -40,3 +40,17 @@ def write_file(path: Path, option: str, write: Callable[[Path], object]) -> None
 def write_text(path: Path, option: str, text: str) -> None:
     """Write text in UTF-8, whole or not at all."""
     write_file(path, option, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def log_progress(wanted: bool) -> None:
+    """Have what the library logs, a line of progress every minute, written to stderr with the time."""
+    if not wanted:
+        return
+    import logging
+
+    logger = logging.getLogger("noap")
+    logger.setLevel(logging.INFO)
+    if not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(asctime)s noap: %(message)s", "%Y-%m-%d %H:%M:%S"))
+        logger.addHandler(handler)

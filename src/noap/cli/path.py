@@ -14,9 +14,28 @@ from rich.table import Table as Grid
 import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName, budgets_of, family_of, noise_unit
-from noap.cli.data import read_table
-from noap.cli.options import Center, DataFile, Force, Gap, Json, Method, Scale, Seed, TimeLimit, Who
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import (
+    Center,
+    Columns,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Force,
+    Gap,
+    Header,
+    Index,
+    Json,
+    Log,
+    Method,
+    Scale,
+    Seed,
+    Sheet,
+    TimeLimit,
+    Who,
+)
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
 from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.sweep.barcode import barcode
@@ -52,7 +71,15 @@ def path(
     plot: Annotated[
         Path | None, typer.Option(help="Draw band, barcode and loadings to this .png, .svg or .pdf.")
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     force: Force = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Show which features survive as the noise grows, with a proof at every point.
@@ -70,12 +97,13 @@ def path(
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
     refuse_to_overwrite(out, force)
+    log_progress(log)
     refuse_to_overwrite(plot, force, "--plot")
     sparsities = k or [5]
     if plot is not None and len(sparsities) > 1:
         raise InvalidProblem("--plot draws one path; pass -k once.")
     family = family_of(adversary)
-    table = read_table(file)
+    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     n = int(table.X.shape[0])
     paths = noap.path(
         table.standardised(center, scale),
@@ -89,7 +117,7 @@ def path(
         gap=gap,
         time_limit=time_limit,
         random_state=seed,
-        progress=not json,
+        progress=log or not json,
     )
     unit = noise_unit(adversary, n)
     # As long a search as the path was; on a terminal somebody may be waiting for it.

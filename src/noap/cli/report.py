@@ -9,9 +9,28 @@ import typer
 from rich.console import Console
 
 from noap.cli.budget import AdversaryName, adversary_of, family_of, noise_unit
-from noap.cli.data import read_table
-from noap.cli.options import Center, DataFile, Force, Gap, Json, Method, Scale, Seed, TimeLimit, Who
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_text
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import (
+    Center,
+    Columns,
+    DataFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Force,
+    Gap,
+    Header,
+    Index,
+    Json,
+    Log,
+    Method,
+    Scale,
+    Seed,
+    Sheet,
+    TimeLimit,
+    Who,
+)
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_text
 from noap.errors import InvalidProblem
 
 __all__ = ["report"]
@@ -42,7 +61,15 @@ def report(
     title: Annotated[
         str | None, typer.Option(help="What the page calls the data; the name of FILE if not given.")
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     force: Force = False,
+    log: Log = False,
     json: Json = False,
 ) -> int:
     """Write one HTML page that shows which features survive noise; it works offline.
@@ -60,8 +87,9 @@ def report(
 
     check_suffix(out, "--out", (".html", ".htm"))
     refuse_to_overwrite(out, force)
+    log_progress(log)
     family_of(adversary)
-    table = read_table(file)
+    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     n, d = int(table.X.shape[0]), len(table.names)
     if components is not None and not 1 <= components <= d:
         raise InvalidProblem(f"--components must be from 1 to the number of features, {d}, got {components}.")
@@ -81,7 +109,7 @@ def report(
         random_state=seed,
         n_jobs=jobs,
         points=points,
-        progress=not json,
+        progress=log or not json,
         title=title if title is not None else file.name,
     )
     write_text(out, "--out", made.html())

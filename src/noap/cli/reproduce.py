@@ -1,13 +1,18 @@
 """`noap reproduce`: the paper's figures and what the full problem says, resumable."""
 
 import enum
+import json as json_module
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
+from noap._version import __version__
+from noap.cli.options import Json, Log
+from noap.cli.output import log_progress
 from noap.errors import InvalidProblem, StoreError
 
 __all__ = ["reproduce"]
@@ -47,6 +52,8 @@ def reproduce(
     ] = None,
     store: Annotated[Path | None, typer.Option(help="File of finished trials. trials.sqlite in --out.")] = None,
     render: Annotated[bool, typer.Option("--render", help="Run nothing; draw what is stored.")] = False,
+    log: Log = False,
+    json: Json = False,
 ) -> int:
     """Reproduce the paper's experiments, with numbers, certified bounds and checked claims.
 
@@ -62,9 +69,11 @@ def reproduce(
     """
     # Slow to import, and only this command needs them.
     from noap.experiments import Store, paper_specs, run
+    from noap.experiments.report import effort
     from noap.experiments.report import render as write_report
     from noap.mip.backends.registry import backend_named
 
+    log_progress(log)
     backend_named(backend)
     specs = paper_specs(quick=quick, trials=trials, mip_seconds=mip_seconds, backend=backend)
     chosen = {name: specs[name] for name in _EXPERIMENTS[what]}
@@ -78,9 +87,11 @@ def reproduce(
         ["noap reproduce", what.value, *(["--quick"] if quick else [])]
         + [f"{name} {f'{value:g}' if isinstance(value, float) else value}" for name, value in given.items() if value]
     )
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, quiet=json)
     with Store(store if store is not None else folder / "trials.sqlite", writing=not render) as kept:
-        ended = None if render else run(list(chosen.values()), kept, jobs=jobs, cluster=cluster, progress=True)
+        ended = (
+            None if render else run(list(chosen.values()), kept, jobs=jobs, cluster=cluster, progress=log or not json)
+        )
         if ended is not None:
             console.print(f"{ended.done} trials done, {ended.found} were there, of {ended.wanted}.")
             if ended.interrupted:
@@ -93,12 +104,27 @@ def reproduce(
                 f"--out {folder} cannot be written ({error.strerror or error}); the trials are stored, make room or "
                 "choose another folder and run again."
             ) from None
-    table = Table(title="The paper's claims", title_justify="left")
+    tried = effort(chosen)
+    if json:
+        document = {
+            "noap": __version__,
+            "command": command,
+            "out": str(folder),
+            "trials": None if ended is None else {"done": ended.done, "found": ended.found, "wanted": ended.wanted},
+            "tried_with": tried,
+            "claims": [
+                {"claim": c.name, "source": c.source, "verdict": j.verdict.value, "evidence": j.evidence}
+                for c, j in judged
+            ],
+        }
+        typer.echo(json_module.dumps(document, indent=2))
+        return 0
+    table = Table(title="The paper's claims", caption=tried or None, title_justify="left", caption_justify="left")
     for column in ("claim", "source", "verdict"):
         table.add_column(column)
     for claim, judgement in judged:
         verdict = judgement.verdict.value
-        table.add_row(claim.name, claim.source, f"[{_COLOURS[verdict]}]{verdict}[/]")
+        table.add_row(escape(claim.name), escape(claim.source), f"[{_COLOURS[verdict]}]{verdict}[/]")
     console.print(table)
-    console.print(f"Figures, tables and evidence are in {folder}.")
+    console.print(f"Figures, tables and evidence are in {folder}.", markup=False)
     return 0

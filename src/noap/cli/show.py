@@ -12,7 +12,7 @@ from rich.table import Table
 from noap._version import __version__
 from noap.result import Result
 
-__all__ = ["as_json", "print_result"]
+__all__ = ["as_dict", "as_json", "print_result"]
 
 
 def print_result(result: Result, names: tuple[str, ...], console: Console) -> None:
@@ -30,20 +30,25 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
         console.print(f"proved bound     {result.bound:.6g}")
     if result.restricted_bound is not None:
         console.print(f"restricted bound {result.restricted_bound:.6g}")
-    console.print(f"{result.method}, {result.claim}", soft_wrap=True)
+    console.print(f"{result.method}, {result.claim}", markup=False, soft_wrap=True)
     for message in result.messages:
-        console.print(message, soft_wrap=True)
+        console.print(message, markup=False, soft_wrap=True)
     if result.limit is not None:
         console.print(result.limit.sentence)
 
 
 def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> str:
-    """Return the result as a JSON document; what is not proved or not finite is null.
+    """Return the result as a JSON document."""
+    return json.dumps(as_dict(result, names, center=center, scale=scale), indent=2)
+
+
+def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> dict[str, Any]:
+    """Return the result as JSON takes it; what is not proved or not finite is None.
 
     `center` and `scale` say what was done to the data first: `noap attack` does it again.
     """
     problem = result.problem
-    document: dict[str, Any] = {
+    return {
         "noap": __version__,
         "method": result.method,
         "n_samples": problem.n_samples,
@@ -70,8 +75,8 @@ def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
         "limit": None if result.limit is None else result.limit.value,
         "claim": result.claim,
         "seconds": result.seconds,
+        "messages": list(result.messages),
     }
-    return json.dumps(document, indent=2)
 
 
 def _finite(number: float | None) -> float | None:

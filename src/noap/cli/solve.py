@@ -1,20 +1,42 @@
-"""`noap solve`: one component of one file."""
+"""`noap solve`: one component of one file, or several."""
 
+import shlex
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 import noap
 from noap.cli.budget import AdversaryName, adversary_of
-from noap.cli.data import read_table
-from noap.cli.output import refuse_to_overwrite, write_text
+from noap.cli.components import as_json as components_as_json
+from noap.cli.components import fitted, print_components
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import (
+    KINDS,
+    Anyone,
+    Center,
+    Columns,
+    Decimal,
+    Delimiter,
+    Drop,
+    Gap,
+    Header,
+    Index,
+    Json,
+    Log,
+    Scale,
+    Seed,
+    Sheet,
+)
+from noap.cli.output import log_progress, refuse_to_overwrite, write_text
 from noap.cli.show import as_json, print_result
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.errors import InvalidProblem
 
 __all__ = ["solve"]
+
+_PROGRAMS = "For --method mip and mip-r"
 
 
 def solve(
@@ -22,13 +44,17 @@ def solve(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="CSV, Parquet, NPY or NPZ; samples in rows. A folder or 'data/*.parquet' is read in batches.",
+            help=f"{KINDS}; samples in rows. A folder or 'data/*.parquet' is read in batches.",
         ),
     ],
     k: Annotated[int, typer.Option("-k", help="How many features to keep.")] = 5,
-    adversary: Annotated[AdversaryName, typer.Option(help="Who moves: every feature, every sample, nobody.")] = (
-        AdversaryName.feature
-    ),
+    components: Annotated[
+        int, typer.Option("-c", "--components", help="How many components, each on what those before leave.")
+    ] = 1,
+    deflation: Annotated[
+        str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
+    ] = "projection",
+    adversary: Anyone = AdversaryName.feature,
     noise: Annotated[
         float | None,
         typer.Option(
@@ -38,20 +64,28 @@ def solve(
     ] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
     method: Annotated[str, typer.Option(help="exact, relaxation, ascent, mip, mip-r, ppm or spca.")] = "exact",
-    center: Annotated[bool, typer.Option(help="Subtract the column means first.")] = True,
-    scale: Annotated[bool, typer.Option(help="Divide by the standard deviations first.")] = True,
-    gap: Annotated[float, typer.Option(help="Relative gap that counts as optimal.")] = 1e-4,
+    center: Center = True,
+    scale: Scale = True,
+    gap: Gap = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; the best answer so far comes back.")] = None,
-    backend: Annotated[str | None, typer.Option(help="mip, mip-r: scip, highs or gurobi (see noap backends).")] = None,
-    pieces: Annotated[int | None, typer.Option(help="mip, mip-r: chords on each side of 0, the paper's N.")] = None,
-    rank: Annotated[int | None, typer.Option(help="mip-r: leading directions modelled, the paper's r.")] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="scip, highs or gurobi (see noap backends).", rich_help_panel=_PROGRAMS)
+    ] = None,
+    pieces: Annotated[
+        int | None, typer.Option(help="Chords on each side of 0, the paper's N.", rich_help_panel=_PROGRAMS)
+    ] = None,
+    rank: Annotated[
+        int | None,
+        typer.Option(help="mip-r: leading directions modelled, the paper's r.", rich_help_panel=_PROGRAMS),
+    ] = None,
     reduced_dim: Annotated[
-        int | None, typer.Option(help="mip, mip-r: solve on this many features chosen by the paper's Algorithm 1.")
+        int | None,
+        typer.Option(help="Solve on this many features, chosen by the paper's Algorithm 1.", rich_help_panel=_PROGRAMS),
     ] = None,
     as_printed: Annotated[
-        bool, typer.Option("--as-printed", help="mip, mip-r: the paper's program to the letter.")
+        bool, typer.Option("--as-printed", help="The paper's program to the letter.", rich_help_panel=_PROGRAMS)
     ] = False,
-    breakpoints: Annotated[str | None, typer.Option(help="mip, mip-r: even or adaptive.")] = None,
+    breakpoints: Annotated[str | None, typer.Option(help="Even or adaptive.", rich_help_panel=_PROGRAMS)] = None,
     node_limit: Annotated[int | None, typer.Option(help="exact: stop after this many nodes.")] = None,
     memory_limit: Annotated[
         float | None, typer.Option(help="exact: megabytes for the search and its proof, beside the data.")
@@ -59,19 +93,29 @@ def solve(
     stream: Annotated[
         bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
+    seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="exact, relaxation: write the proof to this file, for noap verify.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite --out and --certificate if they exist.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    log: Log = False,
+    json: Json = False,
 ) -> int:
-    """Find a robust sparse component of a table.
+    """Find a robust sparse component of a table, or several.
 
     For example:
 
     noap solve data.csv -k 5 --noise 0.2
+
+    noap solve data.csv -k 5 -c 3 --drop species --index id
 
     noap solve data.csv -k 10 --method ascent
 
@@ -84,15 +128,19 @@ def solve(
     noap solve 'data/*.parquet' -k 5 --noise 0.2
     """
     refuse_to_overwrite(out, force)
+    log_progress(log)
     refuse_to_overwrite(certificate, force, "--certificate")
     if certificate is not None and method not in ("exact", "relaxation"):
         raise InvalidProblem(
             f"--certificate needs --method exact or relaxation: {method!r} proves nothing about the whole problem."
         )
+    if certificate is not None and components > 1:
+        raise InvalidProblem("--certificate holds the proof of one component, the one of -c 1; leave out -c.")
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
     if wants_stream(file, stream):
-        problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale)
+        problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale, reading=reading)
     else:
-        table = read_table(file)
+        table = read_table(file, reading)
         budget = adversary_of(adversary, noise, rho, int(table.X.shape[0]))
         problem, names = noap.Problem(table.standardised(center, scale), k=k, adversary=budget), table.names
     # Only what was asked for is passed on: a method refuses options that are not its own.
@@ -106,27 +154,38 @@ def solve(
         "node_limit": node_limit,
         "memory_limit": memory_limit,
     }
-    options = {name: given for name, given in asked.items() if given is not None}
-    result = noap.solve(
-        problem, method=method, gap=gap, time_limit=time_limit, random_state=seed, progress=not json, **options
-    )
+    options: dict[str, Any] = {name: given for name, given in asked.items() if given is not None}
+    shared: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "random_state": seed}
+    console = Console(highlight=False)
+    if components != 1:
+        options["progress"] = log or not json
+        model = fitted(problem, adversary, components, deflation, method=method, options=options, **shared)
+        results = model.results_
+        document = components_as_json(model, names, center=center, scale=scale)
+    else:
+        results = (noap.solve(problem, method=method, progress=log or not json, **shared, **options),)
+        document = as_json(results[0], names, center=center, scale=scale)
     if certificate is not None:
-        _write_certificate(result, certificate)
-    document = as_json(result, names, center=center, scale=scale)
+        _write_certificate(results[0], certificate)
     if out is not None:
         write_text(out, "--out", document + "\n")
     if json:
         typer.echo(document)
+        return _code(results)
+    if components != 1:
+        print_components(model, names, console)
     else:
-        console = Console(highlight=False)
-        print_result(result, names, console)
-        if out is not None:
-            console.print(f"Written to {out}.", markup=False)
-        if certificate is not None:
-            console.print(
-                f"The proof is in {certificate}; check it with: noap verify {certificate} {file}", markup=False
-            )
-    return 3 if result.limit is not None else 0
+        print_result(results[0], names, console)
+    if out is not None:
+        console.print(f"Written to {out}.", markup=False)
+    if certificate is not None:
+        check = " ".join(filter(None, (shlex.join(["noap", "verify", str(certificate), str(file)]), reading.flags)))
+        console.print(f"The proof is in {certificate}; check it with: {check}", markup=False, soft_wrap=True)
+    return _code(results)
+
+
+def _code(results: tuple[noap.Result, ...]) -> int:
+    return 3 if any(result.limit is not None for result in results) else 0
 
 
 def _write_certificate(result: noap.Result, path: Path) -> None:

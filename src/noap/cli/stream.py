@@ -4,6 +4,7 @@ from pathlib import Path
 
 from noap.adversaries import BY_KEY
 from noap.cli.budget import AdversaryName, adversary_of
+from noap.data.files.reading import Reading
 from noap.data.streams.files import is_pattern
 from noap.errors import InvalidProblem
 from noap.problem import Problem
@@ -25,6 +26,7 @@ def streamed_problem(
     *,
     center: bool,
     scale: bool,
+    reading: Reading | None = None,
 ) -> tuple[Problem, tuple[str, ...]]:
     """Return the problem of the standardised samples in FILE, and the names of its columns."""
     from noap.data.streams import summarise
@@ -34,6 +36,6 @@ def streamed_problem(
             f"--adversary {adversary} moves samples one by one and needs them all in memory; pass one file without "
             "--stream."
         )
-    summary = summarise(file)
+    summary = summarise(file, reading=reading)
     names = summary.names or ()
     return summary.problem(k, adversary_of(adversary, noise, rho, summary.n_samples), center=center, scale=scale), names

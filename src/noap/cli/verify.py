@@ -12,9 +12,10 @@ from rich.console import Console
 import noap
 from noap.adversaries import BY_NAME
 from noap.cli.budget import AdversaryName
-from noap.cli.data import read_table
-from noap.cli.options import Json
+from noap.cli.data import read_table, reading_of
+from noap.cli.options import KINDS, Columns, Decimal, Delimiter, Drop, Header, Index, Json, Sheet
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
 from noap.proofs.certificate import Claim
 from noap.proofs.fingerprint import fingerprint
@@ -39,8 +40,8 @@ def verify(
         Path,
         typer.Argument(
             metavar="DATA",
-            help="The file it is about: CSV, Parquet, NPY or NPZ, or what was streamed. Whether the data were centred "
-            "and scaled is found out.",
+            help=f"The file it is about: {KINDS}, or what was streamed. Whether the data were centred and scaled is "
+            "found out; say what noap solve was told about columns.",
         ),
     ],
     time_limit: Annotated[
@@ -53,6 +54,13 @@ def verify(
             "rejected."
         ),
     ] = None,
+    delimiter: Delimiter = None,
+    decimal: Decimal = None,
+    header: Header = None,
+    columns: Columns = None,
+    drop: Drop = None,
+    index: Index = None,
+    sheet: Sheet = None,
     json: Json = False,
 ) -> int:
     """Check a certificate against a file, with no help from the solver.
@@ -71,7 +79,7 @@ def verify(
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
-    found, prepared = _named(claim, data)
+    found, prepared = _named(claim, data, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit)
     document = {
         "ok": report.ok,
@@ -102,10 +110,10 @@ def verify(
     return 0 if report.ok else REJECTED
 
 
-def _named(claim: Claim, data: Path) -> tuple[noap.Problem, str]:
+def _named(claim: Claim, data: Path, reading: Reading) -> tuple[noap.Problem, str]:
     """Return the problem that the claim names, if the file holds it, and how its data were prepared."""
     last = None
-    for problem, prepared in _candidates(claim, data):
+    for problem, prepared in _candidates(claim, data, reading):
         if fingerprint(problem) == claim.sha256:
             return problem, prepared
         last = problem, prepared
@@ -114,18 +122,18 @@ def _named(claim: Claim, data: Path) -> tuple[noap.Problem, str]:
     return last
 
 
-def _candidates(claim: Claim, data: Path) -> Iterator[tuple[noap.Problem, str]]:
+def _candidates(claim: Claim, data: Path, reading: Reading) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     kind = BY_NAME[claim.adversary]
     adversary = kind.with_budget(claim.rho)
     if wants_stream(data, False):
         for center, scale in _PREPARED:
             problem, _ = streamed_problem(
-                data, claim.k, AdversaryName(kind.key), None, claim.rho, center=center, scale=scale
+                data, claim.k, AdversaryName(kind.key), None, claim.rho, center=center, scale=scale, reading=reading
             )
             yield problem, _PREPARED[center, scale]
         return
-    table = read_table(data)
+    table = read_table(data, reading)
     if claim.k > table.X.shape[1]:
         return
     if claim.source == "covariance":

@@ -1,4 +1,4 @@
-"""Bars on a terminal, one per method and one for all, with the time left; silent anywhere else."""
+"""Bars on a terminal, one per method and one for all, with the time left; elsewhere a line that counts."""
 
 import sys
 from collections import Counter
@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any
 
 from noap.experiments.spec import Trial
+from noap.runtime.counting import CountLine
 
 __all__ = ["Bars", "time_left"]
 
@@ -25,7 +26,7 @@ def time_left(left: dict[str, int], means: dict[str, float], limits: dict[str, f
 
 
 class Bars:
-    """A context manager whose `advance` keeps the bars up to date; it does nothing unless wanted and on a terminal."""
+    """A context manager whose `advance` keeps the bars up to date, or the line; it does nothing unless wanted."""
 
     def __init__(self, trials: list[Trial], workers: int, *, wanted: bool) -> None:
         self._left = Counter(trial.method.label for trial in trials)
@@ -33,7 +34,9 @@ class Bars:
         self._limits = {trial.method.label: trial.method.time_limit or 1.0 for trial in trials}
         self._workers = workers if workers > 0 else 1
         self._bars: Any = None
-        if wanted and trials and sys.stderr.isatty():
+        on_terminal = sys.stderr.isatty()
+        self._count = CountLine("trial", len(trials), wanted and not on_terminal)
+        if wanted and trials and on_terminal:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -54,6 +57,7 @@ class Bars:
     def __enter__(self) -> "Bars":
         if self._bars is not None:
             self._bars.start()
+        self._count.__enter__()
         return self
 
     def __exit__(
@@ -61,17 +65,19 @@ class Bars:
     ) -> None:
         if self._bars is not None:
             self._bars.stop()
+        self._count.__exit__(kind, error, trace)
 
     def advance(self, trial: Trial, seconds: float) -> None:
         """Count one finished trial."""
         label = trial.method.label
         self._left[label] -= 1
         self._seconds.setdefault(label, []).append(seconds)
+        means = {name: sum(spent) / len(spent) for name, spent in self._seconds.items()}
+        total = time_left(self._left, means, self._limits, self._workers)
+        self._count.step(note=_clock(total))
         if self._bars is None:
             return
-        means = {name: sum(spent) / len(spent) for name, spent in self._seconds.items()}
         own = time_left({label: self._left[label]}, means, self._limits, self._workers)
-        total = time_left(self._left, means, self._limits, self._workers)
         self._bars.update(self._tasks[label], advance=1, left=_clock(own))
         self._bars.update(self._all, advance=1, left=_clock(total))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge
+from noap.experiments.paper import FULL_TRIALS, MIP_SECONDS
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
@@ -17,7 +18,7 @@ from noap.measuring.tables import markdown, write_table
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FIGURES", "claims_page", "render", "render_tables", "write_figures"]
+__all__ = ["FIGURES", "claims_page", "effort", "render", "render_tables", "write_figures"]
 
 # Which experiment every figure is drawn from, and what it shows.
 FIGURES = {
@@ -40,6 +41,36 @@ the projected power method, its bound the certified optimum without an adversary
 MIP-r and PPM. Where the optimum is 0 (rho >= rho_max) the programs are not run, and no method has a direction but PPM
 and vanilla, which do not look. Gaps are against the best value known over the same features.
 """
+
+
+def effort(specs: Mapping[str, Spec]) -> str:
+    """Return a sentence that says how little was spent on the claims, where it is less than in a full run; else "".
+
+    Examples
+    --------
+    >>> from noap.experiments import paper_specs
+    >>> effort(paper_specs(quick=True))[:58]
+    'Tried with 2 draws per point and 1 second per program only'
+    >>> effort(paper_specs())
+    ''
+    """
+    draws = min(len(spec.seeds) for spec in specs.values())
+    limits = [
+        method.time_limit
+        for spec in specs.values()
+        for method in spec.methods
+        if method.solver in ("mip", "mip-r") and method.time_limit is not None
+    ]
+    seconds = min(limits, default=MIP_SECONDS)
+    if draws >= FULL_TRIALS and seconds >= MIP_SECONDS:
+        return ""
+    spent = f"{draws} draw{'s' * (draws != 1)} per point"
+    if limits:
+        spent += f" and {seconds:g} second{'s' * (seconds != 1)} per program"
+    return (
+        f"Tried with {spent} only (a full run: {FULL_TRIALS} and {MIP_SECONDS:g}, the paper: 10 and 1800): a verdict, "
+        "above all on the programs, may change with more."
+    )
 
 
 def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path) -> list[str]:
@@ -101,15 +132,16 @@ def render_tables(
         write_table(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
     drawn = write_figures(specs, tables, folder)
     judged = judge(tables)
-    _write(folder / "claims.md", claims_page(judged))
+    tried = effort(specs)
+    _write(folder / "claims.md", claims_page(judged, tried))
     _write(folder / "specs.json", json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n")
-    _write(folder / "README.md", _page(specs, tables, drawn, judged, command))
+    _write(folder / "README.md", _page(specs, tables, drawn, judged, command, tried))
     return judged
 
 
-def claims_page(judged: Sequence[tuple[PaperClaim, Judgement]]) -> str:
-    """Return the claims with their verdicts and evidence as Markdown."""
-    parts = ["# The paper's claims, checked\n"]
+def claims_page(judged: Sequence[tuple[PaperClaim, Judgement]], tried: str = "") -> str:
+    """Return the claims with their verdicts and evidence as Markdown; `tried` says how little was spent on them."""
+    parts = ["# The paper's claims, checked\n"] + ([f"{tried}\n"] if tried else [])
     for claim, judgement in judged:
         parts.append(
             f"## {claim.name}: **{judgement.verdict.value}**\n\n"
@@ -124,6 +156,7 @@ def _page(
     drawn: Sequence[str],
     judged: Sequence[tuple[PaperClaim, Judgement]],
     command: str,
+    tried: str,
 ) -> str:
     parts = [
         "# The paper's experiments, reproduced\n",
@@ -133,6 +166,7 @@ def _page(
         "`trials.parquet` (every trial; the latter with vectors and environments), `specs.json` (what was asked), "
         "[claims.md](claims.md).\n",
         "## Claims\n",
+        *([f"{tried}\n"] if tried else []),
         markdown(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
         "## Experiments\n",
         _experiments(specs, tables),

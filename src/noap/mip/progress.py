@@ -1,17 +1,14 @@
-"""One line of progress on a terminal: incumbent, bound, gap, nodes."""
+"""One line of progress: incumbent, bound, gap, nodes."""
 
-import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from noap.mip.backends.base import Progress
+from noap.runtime.line import Part
 
 __all__ = ["Watch", "progress_line", "watching"]
 
 Watch = Callable[[Progress], None]
-# A terminal line is read by a person: a few updates a second are plenty.
-_EVERY = 0.25
 
 
 def progress_line(state: Progress, value_of: Callable[[float], float], value: float) -> str:
@@ -40,19 +37,13 @@ def progress_line(state: Progress, value_of: Callable[[float], float], value: fl
 @contextmanager
 def watching(progress: bool, value_of: Callable[[float], float], value: float, what: str) -> Iterator[Watch | None]:
     """Yield a callback that shows the solver's state, or None when nobody watches."""
-    if not (progress and sys.stderr.isatty()):
+    if not progress:
         yield None
         return
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    shown = 0.0
-    with console.status(f"{what}: starting") as status:
+    with Part(wanted=True) as part:
 
         def show(state: Progress) -> None:
-            nonlocal shown
-            if time.perf_counter() - shown >= _EVERY:
-                shown = time.perf_counter()
-                status.update(f"{what}: {progress_line(state, value_of, value)}")
+            if part.line is not None and part.line.due():
+                part.say(f"{what}: {progress_line(state, value_of, value)}")
 
         yield show

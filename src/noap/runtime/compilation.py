@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from noap.runtime.line import Line
+
 __all__ = ["compile_once", "compiling", "is_compiled", "tell"]
 
 
@@ -37,12 +39,12 @@ def compiling(kernels: tuple[Any, ...], whose: str) -> Iterator[None]:
 
     again = "once; later runs start at once" if kernels[0].stats.cache_path else "for this run: there is no cache"
     tell(f"compiling the kernels of {whose}, {again}.")
-    line = _Line()
+    line = Line()
     with watched(kernels, lambda done, total, name: line.show(f"noap: {done} of {total} compiled, now {name}")):
         try:
             yield
         finally:
-            line.close()
+            line.close("noap: compiled.")
 
 
 def tell(sentence: str) -> None:
@@ -59,36 +61,3 @@ def is_compiled(kernel: Any) -> bool:
         return False
     name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
     return any(Path(str(kernel.stats.cache_path)).glob(name))
-
-
-class _Line:
-    """One line that is written over: on a terminal, or under the cell of a notebook; silent anywhere else."""
-
-    def __init__(self) -> None:
-        self._cell: Any = None
-        self._in_notebook = _in_notebook()
-
-    def show(self, text: str) -> None:
-        if self._in_notebook:
-            from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
-
-            if self._cell is None:
-                self._cell = display({"text/plain": text}, raw=True, display_id=True)
-            else:
-                self._cell.update({"text/plain": text}, raw=True)
-        elif sys.stderr.isatty():
-            # To the first column, and what is left of a longer line is erased.
-            sys.stderr.write(f"\r{text}\x1b[K")
-            sys.stderr.flush()
-
-    def close(self) -> None:
-        if self._cell is not None:
-            self._cell.update({"text/plain": "noap: compiled."}, raw=True)
-        elif not self._in_notebook and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-
-
-def _in_notebook() -> bool:
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return getattr(shell, "kernel", None) is not None

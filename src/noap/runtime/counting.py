@@ -1,23 +1,21 @@
-"""A line that counts the parts of a long computation: on a terminal written over, in a log once a minute."""
+"""A line that counts the parts of a long computation: "point 12 of 33"."""
 
-import sys
-import time
-from types import TracebackType
+from noap.runtime.line import Part
 
 __all__ = ["CountLine"]
 
-# How often a log hears of it, in seconds.
-_EVERY = 60.0
 
-
-class CountLine:
+class CountLine(Part):
     """A context manager whose `step` says that one part more is done; silent unless wanted.
+
+    A part that has a line of its own is shown behind the count.
 
     Parameters
     ----------
     what : str
-        What is counted: "resample 12 of 100".
+        What is counted, in the singular.
     total : int
+        How many there are, as far as is known; `expect` adds to it.
     wanted : bool
 
     Examples
@@ -27,29 +25,20 @@ class CountLine:
     """
 
     def __init__(self, what: str, total: int, wanted: bool) -> None:
-        self._what, self._total, self._wanted = what, total, wanted
-        self._done = 0
-        self._said = time.monotonic()
+        super().__init__(wanted)
+        self._what, self._total, self._done = what, total, 0
 
-    def __enter__(self) -> "CountLine":
-        return self
+    @property
+    def doing(self) -> str:
+        """Which part is being worked on."""
+        return f"{self._what} {min(self._done + 1, self._total)} of {self._total}"
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._wanted and self._done and sys.stderr.isatty():
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+    def expect(self, more: int) -> None:
+        """Count with so many parts more."""
+        self._total += more
 
-    def step(self) -> None:
-        """Count one part, and say so where someone reads along."""
-        self._done += 1
-        if not self._wanted:
-            return
-        text = f"noap: {self._what} {self._done} of {self._total}"
-        if sys.stderr.isatty():
-            sys.stderr.write(f"\r{text}\x1b[K")
-            sys.stderr.flush()
-        elif time.monotonic() - self._said >= _EVERY:
-            self._said = time.monotonic()
-            sys.stderr.write(f"{text}\n")
+    def step(self, parts: int = 1, note: str = "") -> None:
+        """Count parts that are done, and say so with a note behind the count."""
+        self._done += parts
+        if parts and self.line is not None:
+            self.say(f"{self._what} {self._done} of {self._total}{f', {note}' if note else ''}")

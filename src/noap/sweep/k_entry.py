@@ -56,7 +56,8 @@ def k_path(
     random_state : int, Generator or None
         None means 0: the same call gives the same answer.
     progress : bool
-        Show progress on a terminal.
+        Show a line of progress on a terminal or under the cell of a notebook; elsewhere the logger "noap" gets one
+        every minute (INFO).
     **options
         Those of the exact method, for every level: node_limit, memory_limit, certificate.
 

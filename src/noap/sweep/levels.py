@@ -10,6 +10,7 @@ from noap.methods import run_exact
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls
+from noap.runtime.counting import CountLine
 from noap.runtime.limits import Limits
 from noap.sweep.point import improved
 
@@ -51,12 +52,15 @@ def solved_levels(
         The value is never below that of the level before. An interrupted level is the last one.
     """
     starts: list[FloatArray] = []
+    count = CountLine("level", len(ks), controls.progress)
     for place, k in enumerate(ks):
         # From the problem of the level below, not from the first one: what that level computed from the data is shared.
         problem = problem.with_sparsity(k)
         if k in known:
             starts.append(known[k].v)
-        result = _level(problem, controls, limits, seed, starts, len(ks) - place, path)
+        with count:
+            result = _level(problem, controls, limits, seed, starts, len(ks) - place, path)
+            count.step()
         starts = [result.v]
         yield k, result
         if result.limit is Limit.INTERRUPTED:

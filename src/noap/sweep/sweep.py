@@ -9,6 +9,7 @@ import numpy as np
 
 from noap.linalg.types import FloatArray
 from noap.result import Limit, Result, Status
+from noap.runtime.counting import CountLine
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.point import Task, improved
@@ -34,9 +35,11 @@ class Sweep:
         self.found: dict[float, Result] = {}
         self.hints: FloatArray = np.zeros((0, family.base.n_features))
         self.interrupted = False
+        self.count = CountLine("point", 0, bool(options["progress"]))
 
     def grid(self, rhos: FloatArray) -> None:
         """Solve at the given increasing budgets."""
+        self.count.expect(len(rhos))
         self._level(rhos[[0, -1]].tolist())
         segments = [(0, len(rhos) - 1)]
         while segments and not self.interrupted:
@@ -55,6 +58,7 @@ class Sweep:
             ]
             if not middles:
                 return
+            self.count.expect(len(middles))
             self._level(middles)
 
     def finish(self) -> tuple[Result, ...]:
@@ -103,7 +107,8 @@ class Sweep:
 
     def _level(self, rhos: Iterable[float]) -> None:
         try:
-            self._solve(list(dict.fromkeys(rhos)))
+            with self.count:
+                self._solve(list(dict.fromkeys(rhos)))
         except KeyboardInterrupt:
             if not self.found:
                 raise
@@ -114,11 +119,13 @@ class Sweep:
         tasks = {rho: self._task(rho) for rho in rhos}
         proved = {rho: result for rho, task in tasks.items() if (result := self._by_chord(task)) is not None}
         self.found |= proved
+        self.count.step(len(proved))
         left = [rho for rho in rhos if rho not in proved]
         for rho, result in zip(left, self._run([tasks[rho] for rho in left]), strict=True):
             if result.limit is Limit.INTERRUPTED:
                 raise KeyboardInterrupt
             self.found[rho] = break_ties(result)[0]
+            self.count.step()
 
     def _task(self, rho: float) -> Task:
         problem, start = self.family.at(rho), None
@@ -152,6 +159,8 @@ class Sweep:
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
         finished: Iterator[Result] = Parallel(n_jobs=self.n_jobs, return_as="generator")(
-            delayed(Task.run)(task) for task in tasks
+            # Processes that share a terminal would write over each other's line.
+            delayed(Task.run)(dataclasses.replace(task, options=task.options | {"progress": False}))
+            for task in tasks
         )
         return finished

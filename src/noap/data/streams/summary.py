@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from noap.adversaries.base import Adversary
+from noap.data.files.reading import Reading
 from noap.data.moments import Moments
 from noap.data.streams.collections import is_dask, moments_of_dask
 from noap.data.streams.files import batches, paths_of
@@ -60,7 +61,7 @@ class Summary:
         return Problem.from_covariance(S, n_samples=self.n_samples, k=k, adversary=adversary, feature_names=self.names)
 
 
-def summarise(source: Any, *, batch_bytes: int = BATCH_BYTES) -> Summary:
+def summarise(source: Any, *, batch_bytes: int = BATCH_BYTES, reading: Reading | None = None) -> Summary:
     r"""Sum up samples in one pass: n, the means, and :math:`\sum_i (x_i - \bar x)(x_i - \bar x)^\top`.
 
     Each batch is centred at its own means and merged into the total (Chan, Golub and LeVeque), so a small variance
@@ -73,6 +74,8 @@ def summarise(source: Any, *, batch_bytes: int = BATCH_BYTES) -> Summary:
         block by block where its blocks lie.
     batch_bytes : int
         Size of a batch of a file.
+    reading : Reading, optional
+        What the command line was told about text files and columns.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def summarise(source: Any, *, batch_bytes: int = BATCH_BYTES) -> Summary:
         return Summary(moments, names)
     parts: Iterable[Any]
     if isinstance(source, (str, Path)):
-        parts = batches(paths_of(str(source)), batch_bytes)
+        parts = batches(paths_of(str(source)), batch_bytes, reading)
     elif hasattr(source, "shape"):
         parts = [source]
     else:

@@ -1,0 +1,99 @@
+"""Several components of one file: those of the estimator, each on what deflation leaves of the data."""
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from noap._version import __version__
+from noap.cli.budget import AdversaryName
+from noap.cli.show import as_dict
+from noap.errors import InvalidProblem
+from noap.problem import Problem
+
+if TYPE_CHECKING:
+    from noap.estimator import RobustSparsePCA
+
+__all__ = ["as_json", "fitted", "print_components"]
+
+
+def fitted(
+    problem: Problem, adversary: AdversaryName, components: int, deflation: str, **settings: Any
+) -> "RobustSparsePCA":
+    """Return the estimator, fitted to the data of the problem, which are centred and scaled already.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the first component.
+    adversary : AdversaryName
+    components : int
+    deflation : "projection" or "disjoint"
+    **settings
+        Those of the estimator.
+    """
+    from noap.estimator import RobustSparsePCA  # brings scikit-learn, which one component does without
+
+    d = problem.n_features
+    if not 1 <= components <= d:
+        raise InvalidProblem(f"-c must be from 1 to the number of features, {d}, got {components}.")
+    model = RobustSparsePCA(
+        n_components=components,
+        k=problem.k,
+        adversary=adversary.value,
+        rho=problem.adversary.rho,
+        deflation=deflation,
+        center=False,
+        scale=False,
+        **settings,
+    )
+    if problem.X is None:
+        return model.fit_covariance(problem.covariance, problem.n_samples)
+    return model.fit(problem.X)
+
+
+def print_components(model: "RobustSparsePCA", names: tuple[str, ...], console: Console) -> None:
+    """Print the loadings side by side, the variances, and what is proved about each component."""
+    results = model.results_
+    used = np.flatnonzero(model.components_.any(axis=0))
+    # In the order in which the components use them: those of the first by size, then what the second adds, and so on.
+    first = np.argmax(model.components_[:, used] != 0, axis=0)
+    sizes = np.abs(model.components_[first, used])
+    grid = Table(title=f"{len(results)} components, {len(used)} of {len(names)} features", title_justify="left")
+    grid.add_column("feature")
+    for c in range(len(results)):
+        grid.add_column(f"component {c + 1}", justify="right")
+    for j in used[np.lexsort((-sizes, first))]:
+        loadings = (f"{row[j]:+.4f}" if row[j] else "" for row in model.components_)
+        grid.add_row(escape(names[j]), *loadings)
+    grid.add_section()
+    bounds = [f"{result.bound:.6g}" if math.isfinite(result.bound) else "none" for result in results]
+    grid.add_row("robust variance", *(f"{result.value:.6g}" for result in results))
+    grid.add_row("proved bound", *bounds)
+    grid.add_row("explained", *(f"{share:.1%}" for share in model.explained_variance_ratio_))
+    console.print(grid)
+    console.print(
+        f"Each component after the first is that of the data which deflation ({model.deflation}) leaves.",
+        soft_wrap=True,
+    )
+    for c, result in enumerate(results, start=1):
+        console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
+        if result.limit is not None:
+            console.print(f"component {c} was stopped early ({result.limit.value}).")
+
+
+def as_json(model: "RobustSparsePCA", names: tuple[str, ...], *, center: bool, scale: bool) -> str:
+    """Return the components as a JSON document, each as `noap solve` writes one."""
+    return json.dumps(
+        {
+            "noap": __version__,
+            "deflation": model.deflation,
+            "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+            "components": [as_dict(result, names, center=center, scale=scale) for result in model.results_],
+        },
+        indent=2,
+    )
