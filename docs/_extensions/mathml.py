@@ -1,7 +1,14 @@
-"""Formulas as MathML, which every current browser draws by itself: no script, no font, no network."""
+"""Formulas as MathML, which every current browser draws by itself: no script, no network.
+
+Where a machine has no font for mathematics, as most phones, it is drawn with one that comes with the site.
+"""
 
 import re
+import shutil
+from collections.abc import Iterator
 from html import escape
+from importlib.util import find_spec
+from pathlib import Path
 from xml.etree import ElementTree
 
 from docutils import nodes
@@ -12,14 +19,16 @@ from sphinx.errors import ExtensionError
 from sphinx.transforms.post_transforms import SphinxPostTransform
 from sphinx.writers.html5 import HTML5Translator
 
+FONT = "STIXTwoMath-Regular.ttf"
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 # \frac12 is a half for TeX; the converter reads the number twelve.
 BARE = re.compile(r"(\\[td]?frac)\s*([0-9])\s*([0-9A-Za-z])")
 BARS = "|‖"
-RELATIONS = "=≠<>≤≥⪯⪰∈∉⊆→↦∼≈,"
-SUMS = "+−±"
+RELATIONS = "=≠<>≤≥⪯⪰∈∉⊆→↦≈,\N{TILDE OPERATOR}"
+SUMS = "+±\N{MINUS SIGN}"
+ROWS = {"math", "mrow", "mtd", "msqrt"}
 SHORT = 16  # a formula of so many characters stays on one line
-LONG = 40  # one of more may also be broken within parentheses
+LONG = 24  # one of more may also be broken within parentheses
 
 
 def formula(text: str, *, block: bool = False) -> ElementTree.Element:
@@ -31,13 +40,33 @@ def formula(text: str, *, block: bool = False) -> ElementTree.Element:
     root = ElementTree.fromstring(made.replace("&ApplyFunction;", "\u2061"))
     for part in root.iter():
         part.tag = part.tag.removeprefix(f"{{{NAMESPACE}}}")
+        if part.tag == "mtable":
+            part.set("displaystyle", "true")
         # A bar of a norm is no relation: without spaces, and as high as a letter.
         if part.tag == "mo" and (part.text or "") in BARS:
             part.attrib |= {"form": "prefix", "lspace": "0", "rspace": "0", "stretchy": "false"}
+        if part.text == "/":
+            part.attrib |= {"lspace": "0.05em", "rspace": "0.05em"}
+        if part.text == "\N{DOWN TACK}":
+            part.set("class", "transpose")
         part.tail = None
         if len(part):
             part.text = None
+    for row in root.iter():
+        for sign in signs(row):
+            sign.attrib |= {"form": "prefix", "lspace": "0", "rspace": "0"}
     return root
+
+
+def signs(row: ElementTree.Element) -> Iterator[ElementTree.Element]:
+    """Yield what looks like an addition but is the sign of what follows, or a sign that is spoken of."""
+    before = ""
+    for part in row:
+        text = (part.text or "") if part.tag == "mo" else " "
+        if text in SUMS and row.tag in ROWS and (not before or before in f"{RELATIONS}{SUMS}([{{"):
+            yield part
+        if part.tag != "mspace":
+            before = text
 
 
 def pieces(root: ElementTree.Element) -> list[ElementTree.Element]:
@@ -45,17 +74,16 @@ def pieces(root: ElementTree.Element) -> list[ElementTree.Element]:
     length = len("".join(root.itertext()))
     if length <= SHORT:
         return [root]
-    found, depth, before = [ElementTree.Element("math")], 0, None
+    found, depth = [ElementTree.Element("math")], 0
     for part in root:
         text = (part.text or "") if part.tag == "mo" else ""
         found[-1].append(part)
         bracket = "".join(part.itertext())[:1] if part.tag in {"mo", "msub", "msup", "msubsup"} else ""
         depth += (bracket in {"(", "[", "{"}) - (bracket in {")", "]", "}"})
-        binary = before is not None and not (before.tag == "mo" and (before.text or "") in f"{RELATIONS}{SUMS}(")
+        binary = part.get("form") != "prefix"
         if text and (text in RELATIONS or (text in SUMS and binary)) and (depth == 0 or length > LONG):
             part.set("form", "infix")
             found.append(ElementTree.Element("math"))
-        before = part
     return [piece for piece in found if len(piece)]
 
 
@@ -100,8 +128,16 @@ def block(self: HTML5Translator, node: nodes.math_block) -> None:
     raise nodes.SkipNode
 
 
+def font(app: Sphinx, error: Exception | None) -> None:
+    """Put the font of mathematics beside the style sheet."""
+    found = find_spec("ziamath")
+    if error is None and found is not None and found.origin is not None and app.builder.format == "html":
+        shutil.copy(Path(found.origin).parent / "fonts" / FONT, Path(app.outdir) / "_static" / FONT)
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the renderer."""
     app.add_html_math_renderer("mathml", (inline, None), (block, None))
     app.add_post_transform(Neighbours)
+    app.connect("build-finished", font)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
