@@ -18,6 +18,7 @@ extensions = [
     "adapt",
     "executed",
     "mathml",
+    "thumbnails",
 ]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_executed/**", "_extensions/**"]
