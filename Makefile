@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs test-docs reproduce-quick clean clean-kernels
+.PHONY: demo test lint bench docs reproduce-quick clean clean-kernels
 
 demo: $(VENV)/.installed
 	$(BIN)/noap demo --force
@@ -11,6 +11,11 @@ demo: $(VENV)/.installed
 # Two processes; the tests of a file stay together, because they share what their fixtures made.
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Every page of the site: formulas, titles, pictures, and in a browser nothing that a screen cuts off.
+.PHONY: test-docs
+test-docs: docs $(VENV)/.installed-dev
+	NOAP_SITE=site $(BIN)/python -m pytest tests/test_site.py
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -30,10 +35,6 @@ reproduce-quick: $(VENV)/.installed-dev
 docs: $(VENV)/.installed-docs
 	$(BIN)/sphinx-build --quiet --fail-on-warning --fresh-env docs site
 	@echo "The site is in site/index.html."
-
-# Every page of it: formulas, titles, pictures, and in a browser nothing that a screen cuts off.
-test-docs: docs $(VENV)/.installed-dev
-	NOAP_SITE=site $(BIN)/python -m pytest tests/test_site.py
 
 # The stamps make the second run quick: nothing is installed again until pyproject.toml changes.
 $(VENV)/.installed: pyproject.toml

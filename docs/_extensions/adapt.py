@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
@@ -70,10 +71,20 @@ def symbols(app: Sphinx, docname: str, source: list[str]) -> None:
         source[0] = "".join(parts)
 
 
+def unlisted(app: Sphinx, docname: str, source: list[str]) -> None:
+    """List the pages that the first page does not name under a caption of their own: none is lost."""
+    if docname == "index":
+        pages = sorted(path.stem for path in Path(app.srcdir).glob("*.md") if path.stem != docname)
+        left = [page for page in pages if not re.search(rf"^{re.escape(page)}$", source[0], re.MULTILINE)]
+        if left:
+            source[0] += "\n```{toctree}\n:hidden:\n:caption: More\n\n" + "\n".join(left) + "\n```\n"
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the extension."""
     app.connect("autodoc-process-docstring", bars)
     # Before the examples run: what they print is not ours to change.
     app.connect("source-read", links, priority=100)
     app.connect("source-read", symbols, priority=110)
+    app.connect("source-read", unlisted, priority=120)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
