@@ -164,6 +164,46 @@ def test_nothing_is_fetched_from_elsewhere(pages, site):
     assert "http" not in (site / "_static" / "site.css").read_text(encoding="utf-8")
 
 
+@pytest.fixture
+def mathml(monkeypatch):
+    pytest.importorskip("sphinx", reason="the site is built with the docs extra")
+    monkeypatch.syspath_prepend(ROOT / "docs" / "_extensions")
+    import mathml
+
+    return mathml
+
+
+def test_a_formula_that_cannot_be_typeset_stops_the_build(mathml):
+    from sphinx.errors import ExtensionError
+
+    with pytest.raises(ExtensionError, match="nonsense"):
+        mathml.formula(r"\nonsense{x}")
+
+
+def test_formulas_break_after_relations_and_lose_nothing(mathml):
+    text = r"|y^\top u| \ge s - \rho\,|\tau| = (s - \rho) + \rho\,(1 - |\tau|) \ge -1"
+    whole = mathml.formula(text)
+    words = "".join(whole.itertext())
+    parts = mathml.pieces(whole)
+    assert "".join("".join(part.itertext()) for part in parts) == words
+    assert len(parts) >= 6
+    assert parts[0][-1].text == "≥"
+    assert len(mathml.pieces(mathml.formula("a = b"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"), [("-x", True), ("a - x", False), ("c = -x", True), ("f(-x)", True), ("+", True)]
+)
+def test_signs_are_told_from_sums(mathml, text, sign):
+    (found,) = [part for part in mathml.formula(text).iter("mo") if part.text in mathml.SUMS]
+    assert (found.get("form") == "prefix") is sign
+
+
+def test_a_half_is_a_half(mathml):
+    (found,) = mathml.formula(r"\frac12 x").iter("mfrac")
+    assert [part.text for part in found] == ["1", "2"]
+
+
 def open_instances():
     """The runs of the exact method in benchmarks/results, and those that were not closed, hardest first."""
     runs, left = 0, []

@@ -23,9 +23,10 @@ FONT = "STIXTwoMath-Regular.ttf"
 NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 # \frac12 is a half for TeX; the converter reads the number twelve.
 BARE = re.compile(r"(\\[td]?frac)\s*([0-9])\s*([0-9A-Za-z])")
-BARS = "|‖"
-RELATIONS = "=≠<>≤≥⪯⪰∈∉⊆→↦≈,\N{TILDE OPERATOR}"
-SUMS = "+±\N{MINUS SIGN}"
+BARS = set("|‖")
+RELATIONS = set("=≠<>≤≥⪯⪰∈∉⊆→↦≈,\N{TILDE OPERATOR}")
+SUMS = set("+±\N{MINUS SIGN}")
+OPENING = {"", *RELATIONS, *SUMS, *"([{"}  # what a sign may follow
 ROWS = {"math", "mrow", "mtd", "msqrt"}
 SHORT = 16  # a formula of so many characters stays on one line
 LONG = 24  # one of more may also be broken within parentheses
@@ -43,7 +44,7 @@ def formula(text: str, *, block: bool = False) -> ElementTree.Element:
         if part.tag == "mtable":
             part.set("displaystyle", "true")
         # A bar of a norm is no relation: without spaces, and as high as a letter.
-        if part.tag == "mo" and (part.text or "") in BARS:
+        if part.tag == "mo" and part.text in BARS:
             part.attrib |= {"form": "prefix", "lspace": "0", "rspace": "0", "stretchy": "false"}
         if part.text == "/":
             part.attrib |= {"lspace": "0.05em", "rspace": "0.05em"}
@@ -63,7 +64,7 @@ def signs(row: ElementTree.Element) -> Iterator[ElementTree.Element]:
     before = ""
     for part in row:
         text = (part.text or "") if part.tag == "mo" else " "
-        if text in SUMS and row.tag in ROWS and (not before or before in f"{RELATIONS}{SUMS}([{{"):
+        if text in SUMS and row.tag in ROWS and before in OPENING:
             yield part
         if part.tag != "mspace":
             before = text
@@ -81,7 +82,7 @@ def pieces(root: ElementTree.Element) -> list[ElementTree.Element]:
         bracket = "".join(part.itertext())[:1] if part.tag in {"mo", "msub", "msup", "msubsup"} else ""
         depth += (bracket in {"(", "[", "{"}) - (bracket in {")", "]", "}"})
         binary = part.get("form") != "prefix"
-        if text and (text in RELATIONS or (text in SUMS and binary)) and (depth == 0 or length > LONG):
+        if (text in RELATIONS or (text in SUMS and binary)) and (depth == 0 or length > LONG):
             part.set("form", "infix")
             found.append(ElementTree.Element("math"))
     return [piece for piece in found if len(piece)]
