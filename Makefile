@@ -12,6 +12,11 @@ demo: $(VENV)/.installed
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
+# Every page of the site: formulas, titles, pictures, and in a browser nothing that a screen cuts off.
+.PHONY: test-docs
+test-docs: docs $(VENV)/.installed-dev
+	NOAP_SITE=site $(BIN)/python -m pytest tests/test_site.py
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

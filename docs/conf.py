@@ -18,6 +18,7 @@ extensions = [
     "adapt",
     "executed",
     "mathml",
+    "thumbnails",
 ]
 source_suffix = {".md": "markdown"}
 exclude_patterns = ["_executed/**", "_extensions/**"]
@@ -34,6 +35,8 @@ napoleon_use_ivar = True
 html_theme = "furo"
 html_title = f"noap {release}"
 html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_show_copyright = False
 html_show_sphinx = False
 html_copy_source = False

@@ -33,7 +33,7 @@ def output(app: Sphinx, docname: str, folder: Path, code: str) -> str:
         raise ExtensionError(f"An example of {docname}.md fails: {type(error).__name__}: {error}") from error
     parts = []
     if printed.getvalue().strip():
-        parts.append(f"```text\n{printed.getvalue().rstrip()}\n```\n")
+        parts.append(f"```{{code-block}} text\n:class: output\n\n{printed.getvalue().rstrip()}\n```\n")
     for file in sorted(set(folder.iterdir()) - before):
         if file.suffix == ".png":
             parts.append(f"![{file.stem}](/_executed/{docname}/{file.name})\n")

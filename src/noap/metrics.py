@@ -30,7 +30,7 @@ def gap(value: float, bound: float) -> float:
 
 
 def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> float:
-    """``|<v, truth>| / (|v|_2 |truth|_2)``, the cosine between estimate and truth, in [0, 1].
+    r""":math:`|\langle v, v^*\rangle|/(\|v\|_2\,\|v^*\|_2)`, the cosine between estimate and truth, in [0, 1].
 
     With `part`, the indices of the strong or the weak features, both vectors are restricted to it first.
     An estimate that is zero (there) has no direction and counts as 0.0: nothing of the signal was kept. A truth
@@ -66,7 +66,7 @@ def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> floa
 
 
 def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: ArrayLike | None = None) -> float:
-    """``|S_hat & S*| / |S*|``, and for a part ``|S_hat & S_1| / |S_1|``.
+    r""":math:`|\hat S \cap S^*|/|S^*|`, and for a part :math:`|\hat S \cap S_1|/|S_1|`.
 
     The divisor is the size of the truth, as in the paper: an estimate with fewer features cannot reach 1.
 

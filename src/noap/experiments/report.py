@@ -159,7 +159,7 @@ def _page(
     tried: str,
 ) -> str:
     parts = [
-        "# The paper's experiments, reproduced\n",
+        "# Tables and figures of the reproduction\n",
         "Made by the command below; it goes on where it stopped, and draws everything again from the stored trials.\n",
         f"    {command}\n",
         "Files: `points.csv` (every point of every figure: means, standard deviations, counts), `trials.csv` and "

@@ -31,14 +31,14 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Spike:
-    """The covariance ``Sigma = lam truth truth' + I`` (Assumption 2), kept as its two parts: no d x d matrix.
+    r"""The covariance :math:`\Sigma = \lambda v^* v^{*\top} + I` (Assumption 2), kept as its two parts.
 
     Attributes
     ----------
     truth : ndarray, shape (d,)
-        Unit vector, ``v*`` in the paper; the number of its nonzeros is the paper's ``k``.
+        Unit vector, :math:`v^*` in the paper; the number of its nonzeros is the paper's ``k``.
     lam : float
-        Strength of the spike, ``lam >= 0``.
+        Strength of the spike, :math:`\lambda \ge 0`.
     """
 
     truth: Floats
@@ -54,7 +54,10 @@ class Spike:
         object.__setattr__(self, "lam", require_number("lam", self.lam, at_least=0.0))
 
     def deviation(self, v: ArrayLike) -> float:
-        """Return ``sqrt(v' Sigma v) = sqrt(|v|_2^2 + lam <v, truth>^2)``, the deviation of one score x'v."""
+        r"""Return :math:`\sqrt{v^\top\Sigma v} = \sqrt{\|v\|_2^2 + \lambda\langle v, v^*\rangle^2}`.
+
+        This is the deviation of one score :math:`x^\top v`.
+        """
         vector = require_array("v", v)
         if vector.shape != self.truth.shape:
             raise InvalidProblem(f"v must have length {self.truth.size}, got {vector.size}.")
@@ -63,12 +66,12 @@ class Spike:
 
 @dataclass(frozen=True, eq=False)
 class SpikedWishart:
-    """One draw of the model, as returned by :func:`spiked_wishart`.
+    r"""One draw of the model, as returned by :func:`spiked_wishart`.
 
     Attributes
     ----------
     X : ndarray, shape (n, d)
-        Samples in rows, independent ``N(0, lam v v' + I)``.
+        Samples in rows, independent :math:`N(0, \lambda v v^\top + I)`.
     v : ndarray, shape (d,)
         Unit truth with exactly k nonzeros.
     lam : float
@@ -100,7 +103,7 @@ def as_spike(covariance: Spike | SpikedWishart) -> Spike:
 
 
 def strong_weak_truth(k: int, k1: int, c: float) -> Floats:
-    """``k1`` entries ``sqrt(c/k1)``, then ``k - k1`` entries ``sqrt((1-c)/(k-k1))``: Assumption 3's truth.
+    r"""``k1`` entries :math:`\sqrt{c/k_1}`, then ``k - k1`` entries :math:`\sqrt{(1-c)/(k-k_1)}`: Assumption 3's truth.
 
     Its nonzeros only, shape (k,). The paper prints ``(1 - v)`` for ``(1 - c)``, and asks for c in (1/2, 1) and k1
     far below k - k1; here c is any number in (0, 1) and k1 any count below k.
@@ -129,20 +132,21 @@ def spiked_wishart(
     c: float | None = None,
     random_state: int | np.random.Generator | None = None,
 ) -> SpikedWishart:
-    """Draw ``X = sqrt(lam) g v' + W``, with g and W standard normal: rows are ``N(0, lam v v' + I)``.
+    r"""Draw :math:`X = \sqrt\lambda\,g v^\top + W`, with g and W standard normal.
 
+    Rows are :math:`N(0, \lambda v v^\top + I)`.
     The support is a uniform k-subset of the d features. Without `k1` and `c` (Assumption 2) the truth on it is
     uniform on the unit sphere of R^k: normal entries, normalised. With both (Assumption 3) a uniform k1-subset of
-    the support is strong, with entries ``sqrt(c/k1)``; the others are weak, with ``sqrt((1-c)/(k-k1))``.
+    the support is strong, with entries :math:`\sqrt{c/k_1}`; the others are weak, with :math:`\sqrt{(1-c)/(k-k_1)}`.
 
     Parameters
     ----------
     n, d, k : int
-        Samples, features, nonzeros of the truth; ``1 <= k <= d``.
+        Samples, features, nonzeros of the truth; :math:`1 \le k \le d`.
     lam : float
-        Strength of the spike, ``lam >= 0``.
+        Strength of the spike, :math:`\lambda \ge 0`.
     k1, c : int and float, optional
-        Number of strong features, ``1 <= k1 < k``, and their share of the squared norm, ``0 < c < 1``.
+        Number of strong features, :math:`1 \le k_1 < k`, and their share of the squared norm, :math:`0 < c < 1`.
     random_state : int, Generator or None
         The same seed gives the same draw; a Generator is advanced; None is fresh entropy.
 
@@ -196,7 +200,7 @@ def rho_from_normalised(rho_bar: float, n: int, k: int) -> float: ...
 @overload
 def rho_from_normalised(rho_bar: Floats, n: int, k: int) -> Floats: ...
 def rho_from_normalised(rho_bar: float | Floats, n: int, k: int) -> float | Floats:
-    """``rho = rho_bar sqrt(n/k)``, for a number or an array: the inverse of :func:`normalised_from_rho`."""
+    r""":math:`\rho = \bar\rho\sqrt{n/k}`, for a number or an array: the inverse of :func:`normalised_from_rho`."""
     require_budget("rho_bar", rho_bar)
     return rho_bar * math.sqrt(require_count("n", n) / require_count("k", k))
 
@@ -206,6 +210,6 @@ def normalised_from_rho(rho: float, n: int, k: int) -> float: ...
 @overload
 def normalised_from_rho(rho: Floats, n: int, k: int) -> Floats: ...
 def normalised_from_rho(rho: float | Floats, n: int, k: int) -> float | Floats:
-    """``rho_bar = rho sqrt(k/n)``, the budget on the paper's horizontal axes, for a number or an array."""
+    r""":math:`\bar\rho = \rho\sqrt{k/n}`, the budget on the paper's horizontal axes, for a number or an array."""
     require_budget("rho", rho)
     return rho * math.sqrt(require_count("k", k) / require_count("n", n))

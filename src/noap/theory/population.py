@@ -32,9 +32,9 @@ Stage = Literal["recovery", "robust", "single", "zero"]
 
 
 def gamma_factor(n: int) -> float:
-    """``c_n = sqrt(2/n) Gamma((n+1)/2) / Gamma(n/2) = E|z|_2 / sqrt(n)`` for z standard normal in R^n.
+    r""":math:`c_n = \sqrt{2/n}\,\Gamma(\frac{n+1}{2})/\Gamma(\frac{n}{2}) = E\|z\|_2/\sqrt n` for z standard normal.
 
-    Below 1 for every n, and ``1 - 1/(4n) + O(1/n^2)``. It is the "1 + O(1/n)" of Proposition 5.
+    Below 1 for every n, and :math:`1 - 1/(4n) + O(1/n^2)`. It is the "1 + O(1/n)" of Proposition 5.
 
     Examples
     --------
@@ -55,10 +55,11 @@ def _log_gamma_factor(n: int) -> float:
 
 
 def truncated_variance(sigma: float, rho: float) -> float:
-    """``E(|z| - rho)_+^2 = (sigma^2 + rho^2) erfc(q/sqrt 2) - rho sigma sqrt(2/pi) exp(-q^2/2)``.
+    r""":math:`E(|z| - \rho)_+^2 = (\sigma^2 + \rho^2)\,\mathrm{erfc}(q/\sqrt 2) - \rho\sigma\sqrt{2/\pi}\,e^{-q^2/2}`.
 
-    z is ``N(0, sigma^2)`` and ``q = rho/sigma``. This is ``2 h_rho(sigma)`` in the proof of Theorem 3. Its
-    derivative in sigma is ``2 sigma erfc(q/sqrt 2) > 0``: the theorem. Underflows to 0 from q = 38 or so.
+    z is :math:`N(0, \sigma^2)` and :math:`q = \rho/\sigma`. This is :math:`2 h_\rho(\sigma)` in the proof of
+    Theorem 3. Its derivative in sigma is :math:`2\sigma\,\mathrm{erfc}(q/\sqrt 2) > 0`: the theorem. Underflows to 0
+    from q = 38 or so.
 
     Examples
     --------
@@ -85,19 +86,18 @@ def population_value(
     n: int | None = None,
     form: Form | None = None,
 ) -> float:
-    """Objective at v for rows ``N(0, Sigma)``, with ``s = sqrt(v'Sigma v)`` and ``r = rho |v|_1 / sqrt(n)``.
+    r"""Objective at v for rows :math:`N(0, \Sigma)`.
 
-    ========= ============= =========================================================== =====================
-    adversary form          value                                                       clip
-    ========= ============= =========================================================== =====================
-    sample    (None)        ``E(|x'v| - rho)_+^2``, :func:`truncated_variance` (Thm 3)  inside the expectation
-    feature   "limit"       ``(s - r)_+^2``: what Theorems 4 and 5 maximise (default)   outside
-    feature   "expectation" ``E(1/n)(|Xv|_2 - rho|v|_1)^2 = (s-r)^2 + 2(1-c_n) s r``    none (Proposition 5)
-    feature   "clipped"     ``E(1/n)(|Xv|_2 - rho|v|_1)_+^2``, by incomplete Gammas     inside the expectation
-    ========= ============= =========================================================== =====================
+    Below, :math:`s = \sqrt{v^\top\Sigma v}` and :math:`r = \rho\|v\|_1/\sqrt n`.
 
-    As ``c_n < 1`` (:func:`gamma_factor`), "limit" is *below* "expectation" for every ``rho > 0``; the paper calls
-    it an upper approximation.
+    - "sample": :math:`E(|x^\top v| - \rho)_+^2`, see :func:`truncated_variance` (Theorem 3).
+    - "feature", form "limit" (the default): :math:`(s - r)_+^2`, what Theorems 4 and 5 maximise.
+    - "feature", form "expectation": :math:`E\frac{1}{n}(\|Xv\|_2 - \rho\|v\|_1)^2 = (s - r)^2 + 2(1 - c_n) s r`, with
+      nothing clipped (Proposition 5).
+    - "feature", form "clipped": :math:`E\frac{1}{n}(\|Xv\|_2 - \rho\|v\|_1)_+^2`, by incomplete Gammas.
+
+    As :math:`c_n < 1` (:func:`gamma_factor`), "limit" is *below* "expectation" for every :math:`\rho > 0`; the paper
+    calls it an upper approximation.
 
     Parameters
     ----------
@@ -166,12 +166,12 @@ def _deviation(v: Floats, covariance: Spike | SpikedWishart | ArrayLike) -> floa
 
 @dataclass(frozen=True, eq=False)
 class PopulationPath:
-    """The exact optima of :func:`population_path`, one per budget.
+    r"""The exact optima of :func:`population_path`, one per budget.
 
     Attributes
     ----------
     rhos, values : ndarray, shape (m,)
-        Budgets as given, and ``(s - rho/sqrt(n) |v|_1)_+^2`` at the optimum.
+        Budgets as given, and :math:`(s - \rho\|v\|_1/\sqrt n)_+^2` at the optimum.
     vectors : ndarray, shape (m, d)
         Unit optima with the signs of the truth.
     stages : tuple of str
@@ -192,10 +192,10 @@ class PopulationPath:
 def population_path(
     covariance: Spike | SpikedWishart, rhos: ArrayLike, *, n: int, k: int | None = None
 ) -> PopulationPath:
-    """Maximise ``sqrt(1 + lam <v,v*>^2) - rho/sqrt(n) |v|_1`` over k-sparse unit v, for each rho.
+    r"""Maximise :math:`\sqrt{1 + \lambda\langle v, v^*\rangle^2} - \rho\|v\|_1/\sqrt n` over k-sparse unit v.
 
     This is the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum is one
-    feature or proportional to the soft threshold ``(|v*| - tau)_+``; each piece of that family has at most one
+    feature or proportional to the soft threshold :math:`(|v^*| - \tau)_+`; each piece of that family has at most one
     maximum, found by a bracketed root and compared with the others, so the path is exact to rounding for any
     truth (a feature whose effect on the value is below rounding may be in or out). Under Assumption 3 it is: all
     k features, then all of the strong part, then one strong feature, then value 0; the second can be missing.

@@ -25,10 +25,10 @@ __all__ = [
 
 
 def feasible_rho(covariance: Spike | SpikedWishart, *, n: int) -> float:
-    """``c_n sqrt(n) max_j sqrt(1 + lam v*_j^2)``: the largest rho whose feasible set has a point (Proposition 5).
+    r""":math:`c_n \sqrt n \max_j \sqrt{1 + \lambda (v^*_j)^2}`: the largest budget with a feasible set (Proposition 5).
 
-    The set holds the v with ``c_n sqrt(v'Sigma v) >= rho/sqrt(n) |v|_1``. The left side is a norm, so its largest
-    value on the l1 ball is at a vertex: one feature. Exact for every k >= 1.
+    The set holds the v with :math:`c_n \sqrt{v^\top\Sigma v} \ge \rho\|v\|_1/\sqrt n`. The left side is a norm, so its
+    largest value on the l1 ball is at a vertex: one feature. Exact for every :math:`k \ge 1`.
 
     Examples
     --------
@@ -41,19 +41,23 @@ def feasible_rho(covariance: Spike | SpikedWishart, *, n: int) -> float:
 
 
 def feasible_rho_printed(lam: float, k: int, *, n: int) -> float:
-    """``(lam + 1) c_n sqrt(n/k)``: up to here Proposition 5's proof claims a non-empty set, which is false.
+    r""":math:`(\lambda + 1)\,c_n \sqrt{n/k}`: up to here Proposition 5's proof claims a non-empty set, which is false.
 
-    For the uniform truth it exceeds :func:`feasible_rho` whenever ``lam^2 + lam + 1 > k``.
+    For the uniform truth it exceeds :func:`feasible_rho` whenever :math:`\lambda^2 + \lambda + 1 > k`.
     """
     lam = require_number("lam", lam, at_least=0.0)
     return (lam + 1.0) * gamma_factor(n) * math.sqrt(n / require_count("k", k))
 
 
 def recovery_condition(lam: float, k: int, delta: float, *, n: int) -> float:
-    """``lam(2 delta - delta^2)/(sqrt(1+lam) + sqrt(1+lam(1-delta)^2)) sqrt(n)/(sqrt(k)-1)``: Theorem 4 corrected.
+    r"""Return the budget of Theorem 4, corrected.
 
-    Below this rho every population optimum has ``|<v, v*>| >= 1 - delta``. It keeps the factor that the printed
-    proof drops, and uses ``|v*|_1 - |v|_1 <= sqrt(k) - 1`` for unit vectors. Infinite for k = 1.
+    .. math:: \rho = \frac{\lambda (2\delta - \delta^2)}{\sqrt{1+\lambda} + \sqrt{1+\lambda(1-\delta)^2}}
+        \cdot \frac{\sqrt n}{\sqrt k - 1} .
+
+    Below this rho every population optimum has :math:`|\langle v, v^*\rangle| \ge 1 - \delta`. It keeps the factor
+    that the printed proof drops, and uses :math:`\|v^*\|_1 - \|v\|_1 \le \sqrt k - 1` for unit vectors. Infinite
+    for k = 1.
 
     Examples
     --------
@@ -70,10 +74,11 @@ def recovery_condition(lam: float, k: int, delta: float, *, n: int) -> float:
 
 
 def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, constant: float) -> float:
-    """``rho <= constant delta lam sqrt(n/k)``: Theorem 4 as printed. No constant serves every lam.
+    r""":math:`\rho \le \mathrm{constant}\cdot\delta\lambda\sqrt{n/k}`: Theorem 4 as printed.
 
-    The uniform truth gives way to one feature at about ``sqrt(lam n/k)`` for large lam, so any constant fails
-    once lam is above about ``1/(constant delta)^2``. The proof's constant is :func:`recovery_epsilon` over delta.
+    No constant serves every lam. The uniform truth gives way to one feature at about :math:`\sqrt{\lambda n/k}` for
+    large lam, so any constant fails once lam is above about :math:`1/(\mathrm{constant}\cdot\delta)^2`. The proof's
+    constant is :func:`recovery_epsilon` over delta.
     """
     lam = require_number("lam", lam, at_least=0.0)
     k, n = require_count("k", k), require_count("n", n)
@@ -81,10 +86,11 @@ def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, cons
 
 
 def recovery_epsilon(delta: float, cosine: float) -> float:
-    """``epsilon' = (2 delta - delta^2)/(sqrt 6 max(1, sqrt(2 - 2 cosine)))``, from the proof of Theorem 4.
+    r""":math:`\epsilon' = (2\delta - \delta^2)/(\sqrt 6 \max(1, \sqrt{2 - 2\,\mathrm{cosine}}))`, in Theorem 4's proof.
 
-    `cosine` is ``<v, v*>`` in [0, 1] of the optimum. The sqrt 6 stands in for
-    ``sqrt(1+lam) + sqrt(1+lam(1-delta)^2)``, which it bounds for every delta only if ``lam <= 1/2``.
+    `cosine` is :math:`\langle v, v^*\rangle` in [0, 1] of the optimum. The :math:`\sqrt 6` stands in for
+    :math:`\sqrt{1+\lambda} + \sqrt{1+\lambda(1-\delta)^2}`, which it bounds for every delta only if
+    :math:`\lambda \le 1/2`.
     """
     delta = require_fraction("delta", delta)
     cosine = require_number("cosine", cosine, at_least=0.0)
@@ -107,7 +113,10 @@ class PrintedStages:
 
 
 def stage_thresholds_printed(lam: float, k: int, k1: int, c: float, *, n: int) -> PrintedStages:
-    """From ``lam sqrt(1+2c-3c^2)/(1+sqrt(1+lam(1-c))) sqrt(n/k2)`` to ``lam c/(1+sqrt(1+lam c)) sqrt(n/k1)``.
+    r"""Return the robust stage of Theorem 5 as its proof has it, from the first of these budgets to the second.
+
+    .. math:: \frac{\lambda \sqrt{1+2c-3c^2}}{1+\sqrt{1+\lambda(1-c)}} \sqrt{\frac{n}{k_2}} , \qquad
+        \frac{\lambda c}{1+\sqrt{1+\lambda c}} \sqrt{\frac{n}{k_1}} .
 
     The theorem prints only orders; these are the constants of its proof. Under Assumption 3 the interval, where
     it is not empty, lies in the exact robust stage of :func:`stage_thresholds` (for k1 = 1 in the single one).
@@ -148,7 +157,7 @@ class StageThresholds:
 
     @property
     def normalised(self) -> tuple[float, float, float]:
-        """The three thresholds times ``sqrt(k/n)``."""
+        r"""The three thresholds times :math:`\sqrt{k/n}`."""
         ends = (self.weak_ends, self.single_from, self.zero_at)
         weak, single, zero = (normalised_from_rho(rho, self.n, self.k) for rho in ends)
         return weak, single, zero
@@ -164,15 +173,15 @@ class StageThresholds:
 
 
 def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageThresholds:
-    """Theorem 5 made exact: where the weak part ends, where one strong feature is left, where the value is 0.
+    r"""Theorem 5 made exact: where the weak part ends, where one strong feature is left, where the value is 0.
 
     With rho in units of sqrt(n), and in the usual order of events,
 
-    - the weak part ends at ``lam sqrt(c(1-c)/k2)/sqrt(1+lam c)``, where its entries reach 0 continuously,
-      provided ``1 - c <= (c - sqrt(c(1-c) k1/k2))(1 + lam c)``; else it is dropped in one jump at a later rho,
-      found as a root;
-    - one strong feature is left from ``(sqrt(1+lam c) - sqrt(1+lam c/k1))/(sqrt(k1) - 1)``;
-    - the value is 0 from ``sqrt(1+lam c/k1)``.
+    - the weak part ends at :math:`\lambda\sqrt{c(1-c)/k_2}/\sqrt{1+\lambda c}`, where its entries reach 0 continuously,
+      provided :math:`1 - c \le (c - \sqrt{c(1-c)k_1/k_2})(1 + \lambda c)`; else it is dropped in one jump at a
+      later rho, found as a root;
+    - one strong feature is left from :math:`(\sqrt{1+\lambda c} - \sqrt{1+\lambda c/k_1})/(\sqrt{k_1} - 1)`;
+    - the value is 0 from :math:`\sqrt{1+\lambda c/k_1}`.
 
     If the weak part outlasts the second threshold, there is no robust stage: all k features give way to one.
 
