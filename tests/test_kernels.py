@@ -1,5 +1,6 @@
 """Every kernel is compiled for one signature, when it is needed, and a person who waits is told how far it is."""
 
+import gc
 import io
 import json
 import os
@@ -7,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from numba.core import event
 
 import noap.runtime.line
 from noap.runtime.kernels import kernel, reached_from, watched
@@ -105,6 +107,52 @@ def test_compiling_is_counted():
     with watched((entry,), lambda *what: told.append(what)):
         pass
     assert told == []
+
+
+def wrong(x):
+    return x + nothing_of_that_name  # noqa: F821
+
+
+class Collecting(event.Listener):
+    """Whether the garbage collector is on, whenever a kernel is begun and done."""
+
+    def __init__(self):
+        self.seen = []
+
+    def on_start(self, event):
+        self.seen.append(gc.isenabled())
+
+    on_end = on_start
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("function", [outer, wrong])
+def test_the_garbage_collector_is_off_while_a_kernel_is_compiled_and_then_as_before(monkeypatch, function, enabled):
+    monkeypatch.setattr(function, "__module__", "noap.made_up")
+    entry, before = kernel(function, cache=False), gc.isenabled()
+    monkeypatch.setitem(outer.__globals__, "inner", kernel(deeper, cache=False))
+    (gc.enable if enabled else gc.disable)()
+    try:
+        with event.install_listener("numba:compile", listener := Collecting()):
+            if function is wrong:
+                with pytest.raises(Exception, match="nothing_of_that_name"):
+                    entry(1)
+            else:
+                assert entry(1) == 4
+        after = gc.isenabled()
+    finally:
+        (gc.enable if before else gc.disable)()
+    # Both are begun and the inner one is done with the collector off; it is on again when the outer one is done.
+    assert listener.seen == ([False, enabled] if function is wrong else [False, False, False, enabled])
+    assert after == enabled
+
+
+def test_the_garbage_collector_is_left_alone_by_what_others_compile():
+    entry = kernel(deeper, cache=False)
+    assert not entry.py_func.__module__.startswith("noap.")
+    with event.install_listener("numba:compile", listener := Collecting()):
+        assert entry(1.5) == 2.5
+    assert listener.seen == [gc.isenabled()] * 2
 
 
 class Terminal(io.StringIO):

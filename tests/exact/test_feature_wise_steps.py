@@ -15,6 +15,7 @@ from noap.exact.feature_wise.kernels import schur as schur_kernels
 from noap.exact.feature_wise.kernels import semidefinite as semidefinite_kernels
 from noap.exact.feature_wise.kernels import tighten as tighten
 from opened import opened
+from whole_schur import whole_schur
 
 # Python calls kernels; the parts of them are opened for it.
 attack, caps, tighten = opened(attack), opened(caps), opened(tighten)
@@ -153,7 +154,7 @@ def test_schur_closes_only_what_every_support_satisfies(seed, n_inc, p, level, t
     fails = np.zeros(n_free, dtype=bool)
     S, W = np.empty((n_free, n_free)), np.empty((max(n_inc, 1), n_free))
     threshold = level * max(top, 1e-3)
-    verdict, worst, _ = schur_kernels.schur(
+    verdict, worst, _ = whole_schur(
         A, g, kap, dlt, np.full(n_free, -1.0), idx, n_inc, n_free, threshold, tilt, p, 1e-12 * threshold, S, W, fails,
         np.ones(d), False, False,
     )  # fmt: skip

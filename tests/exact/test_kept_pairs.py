@@ -17,13 +17,13 @@ from noap.exact.feature_wise.kernels import attack as attack
 from noap.exact.feature_wise.kernels import node as node
 from noap.exact.feature_wise.kernels import tighten as kernels
 from noap.exact.feature_wise.kernels.dominance import CLOSED
-from noap.exact.feature_wise.kernels.schur import SCALED, schur
 from noap.exact.feature_wise.kernels.semidefinite import semidefinite
 from noap.exact.feature_wise.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
 from opened import opened
+from whole_schur import SCALED, whole_schur
 
 # Python calls kernels; the parts of them are opened for it.
-attack, kernels, schur = opened(attack), opened(kernels), opened(schur)
+attack, kernels = opened(attack), opened(kernels)
 
 seeds = st.integers(0, 10**6)
 NONE = np.empty(0)
@@ -219,7 +219,7 @@ def test_chords_close_no_pair_that_is_worth_more(strong):
             free, ceil, floors = free[:n_free], ceil[:n_free], floors + (floor > pair.rho and n_free > 0)
             kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
             threshold = T - attack.chord_columns(pair.rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt)
-            verdict, _, _ = schur(
+            verdict, _, _ = whole_schur(
                 pair.A, np.zeros(len(pair.A)), kap, dlt, alt, np.append(inc, free), n_inc, n_free, threshold, 0.0, p,
                 ulps * (threshold + pair.scale), S, W, fails, warm, glance, strong,
             )  # fmt: skip
@@ -248,7 +248,7 @@ def test_attacks_close_no_pair_that_is_worth_more(at_best):
             D, nu = attack.respond(
                 pair.A, pair.rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt
             )
-            verdict, _, _ = schur(
+            verdict, _, _ = whole_schur(
                 pair.A, g, kap, dlt, alt, np.append(inc, free), n_inc, n_free, T + D, D / T, p,
                 ulps * (T + D + (1.0 + pair.rho * nu) * pair.scale), S, W, fails, warm, glance, False,
             )  # fmt: skip

@@ -6,7 +6,8 @@ from collections.abc import Callable
 import numpy as np
 
 from noap.exact.sample_wise.attack import Attack
-from noap.exact.sample_wise.kernels.game import advance, curvature, face, pace, recruit, reweigh
+from noap.exact.sample_wise.kernels.game import recruit
+from noap.exact.sample_wise.kernels.portion import advance_portion, choose_step, face_portion
 from noap.exact.sample_wise.portions import gram, portions
 from noap.runtime.controls import Stopped, never
 
@@ -55,12 +56,10 @@ def _play(attack: Attack, check: Callable[[], None]) -> None:
     for rows in portions(Y.shape, check):
         part = Y[rows]
         R = R if len(R) >= len(part) else np.empty((len(part), m))
-        face(part, E[rows], x.places, x.values, x.sizes, m, R, x.energies)
-    _, on = reweigh(x.weights, x.energies, m, pace(attack.clock))
-    if not on:
+        face_portion(part, E[rows], x.places, x.values, x.sizes, m, R, x.energies)
+    length = choose_step(x.places, x.values, x.sizes, x.weights, x.energies, m, Y.shape[1], attack.clock)
+    if length == 0.0:
         return
-    length = 1.0 / curvature(x.places, x.values, x.sizes, x.weights, m, Y.shape[1])
-    scrap = np.zeros(m)
+    n_inc, p, rho = attack.n_inc, attack.p, attack.rho
     for rows in portions(Y.shape, check):
-        face(Y[rows], E[rows], x.places, x.values, x.sizes, m, R, scrap)
-        advance(E[rows], attack.n_inc, attack.p, attack.rho, x.places, x.values, x.sizes, x.weights, m, R, length)
+        advance_portion(Y[rows], E[rows], n_inc, p, rho, x.places, x.values, x.sizes, x.weights, m, R, length)

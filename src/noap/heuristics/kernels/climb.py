@@ -27,6 +27,15 @@ ALL_OPEN = np.int64(-1)
 
 
 @part
+def none_of(count):
+    """Return so many marks, none of them set: a loop, because Numba compiles np.zeros for each kind of array anew."""
+    marks = np.empty(count, dtype=np.bool_)
+    for i in range(count):
+        marks[i] = False
+    return marks
+
+
+@part
 def code_of(positions, weights):
     """Return a number that is the same for the same support and differs otherwise but for a rare accident.
 
@@ -118,7 +127,7 @@ def start(S, rho, features, directions, rounds, positions, weights, distances):
     One function for both: Numba makes the code of all that a kernel calls anew in each of its callers.
     """
     k, d = positions.shape[1], S.shape[0]
-    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
+    taken, magnitudes = none_of(d), np.empty(k)
     block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     for m in range(positions.shape[0]):
         distances[m] = 0.0
@@ -146,10 +155,10 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
     A row that comes to a support where a climb has been is given up: that climb has found, or will find, the same.
     """
     k, d = positions.shape[1], S.shape[0]
-    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(k)
+    taken, magnitudes = none_of(d), np.empty(k)
     block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     next_positions, next_weights = np.empty(k, dtype=np.int64), np.empty(k)
-    arrived = np.zeros(positions.shape[0], dtype=np.bool_)
+    arrived = none_of(positions.shape[0])
     for m in order:
         code = code_of(positions[m], weights[m])
         if distances[m] <= 0.0 or not is_new(seen, code):
@@ -189,12 +198,16 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     """
     m, k = positions.shape
     d = S.shape[0]
-    taken, magnitudes = np.zeros(d, dtype=np.bool_), np.empty(additions)
+    taken, magnitudes = none_of(d), np.empty(additions)
     block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     held, added = np.empty(k), np.empty(additions, dtype=np.int64)
     tried_positions, tried = np.empty(k, dtype=np.int64), np.empty(k)
-    new_positions, new_weights = np.zeros((m * best, k), dtype=np.int64), np.zeros((m * best, k))
-    distances = np.zeros(m * best)
+    new_positions, new_weights = np.empty((m * best, k), dtype=np.int64), np.empty((m * best, k))
+    distances = np.empty(m * best)
+    for c in range(m * best):
+        distances[c] = 0.0
+        for i in range(k):
+            new_positions[c, i], new_weights[c, i] = 0, 0.0
     for row in range(m):
         gather(S, positions[row], block)
         for i in range(k):

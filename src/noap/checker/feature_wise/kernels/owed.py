@@ -33,7 +33,8 @@ def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
             place -= 1
         z[place] = value
     due = np.empty(k + 1)
-    weakest = np.zeros(k + 1)  # at least the q smallest of z, summed
+    weakest = np.empty(k + 1)  # at least the q smallest of z, summed
+    weakest[0] = 0.0
     for q in range(1, k + 1):
         due[q] = (T - below[k - q]) - 4.0 * U * (T + below[k - q])
         weakest[q] = (weakest[q - 1] + z[q - 1]) * (1.0 + 4.0 * U)

@@ -181,7 +181,9 @@ def schur_test(
         return NOTHING
     most_kap, most_dlt = 0.0, 0.0
     if chords:
-        g = np.zeros(A.shape[0])
+        g = np.empty(A.shape[0])
+        for i in range(A.shape[0]):
+            g[i] = 0.0
     for c in range(n_all):
         most_kap = max(most_kap, abs(kap[c]))
         most_dlt = max(most_dlt, abs(dlt[c]))

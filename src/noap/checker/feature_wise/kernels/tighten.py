@@ -226,7 +226,9 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
 
     Returns (closed, n_free, what the free features add at most, floor, n_high): as `owe` does.
     """
-    best = np.zeros(max(p, 1))
+    best = np.empty(max(p, 1))
+    for c in range(p):
+        best[c] = 0.0
     kept, held = _ZERO, _ZERO
     for f in range(n_free):
         if not ceil[f] > r_lo:

@@ -188,8 +188,9 @@ def blocks_hold(S, q, work, clock):
     count = violating(C, m, q, rows, clock)
     # A failing Q contains one of these rows: first those with the first, then those with the second and without the
     # first, and so on.
-    gone = np.zeros(m, dtype=np.bool_)
-    keep = np.empty(m, dtype=np.int64)
+    gone, keep = np.empty(m, dtype=np.bool_), np.empty(m, dtype=np.int64)
+    for f in range(m):
+        gone[f] = False
     for c in range(count):
         gone[rows[c]] = True
         left = _ZERO

@@ -144,7 +144,7 @@ def dominance(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, m, p, X, warm
     few, many = 2 * q + 8, 4 * q + 40
     whole = m <= max(stored, many)
     row, scaled, sums = np.empty(m), np.empty(m), np.empty(m)
-    J = np.empty((1, 1), dtype=np.int32) if whole else np.empty((m, many), dtype=np.int32)
+    J = np.empty((1 if whole else m, many), dtype=np.int32)
     held = np.empty(m, dtype=np.int64)
     tau, edge = np.empty(m), np.empty(m)
     for f in range(m):

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noap.exact.feature_wise.kernels.attack import chord_columns, climb, respond
-from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS
-from noap.exact.feature_wise.kernels.schur import SCALED, schur
+from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS, STORED, dominance
+from noap.exact.feature_wise.kernels.schur import UNDECIDED, pairs_hold, scaled, schur
 from noap.exact.feature_wise.kernels.semidefinite import MOST
 from noap.exact.feature_wise.kernels.tighten import eigen_slab, tighten
 from noap.exact.feature_wise.kernels.worth import chord, worth
@@ -24,6 +24,8 @@ DONE, BRANCH_FEATURE, BRANCH_SIGN, BRANCH_INTERVAL, BRANCH_EACH = 0, 1, 2, 3, 4
 AGAIN = -2
 # The node is left for the semidefinite test, which is called for apart: few problems ever need it compiled.
 SEMIDEFINITE = 5
+# Nothing is known of the node yet.
+OPEN = -1
 # How many features to name for a branch in several ways, and the ratio of the dominance test below which an attack is
 # near to closing a node.
 WAYS, NEAR = 8, 1.3
@@ -95,158 +97,185 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
     action is SEMIDEFINITE where dominance fails, and S is left scaled for that test.
 
     First Step 1, Caps, of docs/exact.md to Step 3, The eigenvector slab, of docs/exact.md in `tighten` and
-    `eigen_slab`; then Step 4, The Schur test, of docs/exact.md in `schur`, on the columns of `chord_columns` and
-    `respond`; and what is returned is Step 6, Branching, of docs/exact.md.
+    `eigen_slab`; then Step 4, The Schur test, of docs/exact.md in `schur`, `pairs_hold` and `dominance`, on the columns
+    of `chord_columns` and `respond`; and what is returned is Step 6, Branching, of docs/exact.md.
 
-    One function, which calls itself for the leaves: Numba makes the code of all that a kernel calls anew in each of its
-    callers, and a function on top of this one would have all of it compiled twice.
+    One loop over the node and its leaves, with every call in one place: Numba makes the code of all that a kernel calls
+    anew in each of its callers, and types a function that calls itself several times over.
     """
     A, rho, k, scale, below = data
-    inc, sign, lo, hi, free, ceil = pairs
     v, best_v, g, S, W, fails, scalings = work
-    n, n_inc, n_free = A.shape[0], inc.shape[0], free.shape[0]
-    p = k - n_inc
+    n = A.shape[0]
     w = np.empty(n)
-    tau, floor, n_high = 0.0, rho, 0
-    for _ in range(3):
-        closed, n_free, U, floor, n_high = tighten(
-            A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau
-        )
-        if closed:
-            return DONE, -1, n_free, -1.0, 1, NO_TEST, 0.0, 0
-        signed = n_inc >= 2
-        rest = U
-        for a in range(n_inc):
-            signed = signed and sign[a] != 0
-            rest -= worth(hi[a], rho)
-        tau = eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w) if signed else 0.0
-        if tau == 0.0:
-            break
-
-    if n_inc == 0:
-        for i in range(n):
-            g[i] = g_best[i]
-    elif tau > 0.0:
-        for i in range(n):
-            g[i] = w[i]
-    else:
-        length = math.sqrt(A[inc[0], inc[0]])
-        for i in range(n):
-            g[i] = A[inc[0], i] / length
-    distance = climb(A, rho, k, inc, n_inc, free, n_free, g, 8, v)
-    for i in range(n):
-        best_v[i] = v[i]
-    if distance > 0.0 and distance * distance > T:
-        return DONE, AGAIN, n_free, distance, 1, NO_TEST, 0.0, 0
-
-    # A Cholesky factorisation that succeeds is exact for a matrix within k (k + 3) ulps of the given one, relative to
-    # its largest entries; the Gram entries themselves carry a few ulps of `scale`. Four times that, per unit.
-    ulps = 4.0 * k * (k + 3) * 1.2e-16
-    idx = np.empty(n_inc + n_free, dtype=np.int64)
-    for a in range(n_inc):
-        idx[a] = inc[a]
-    for f in range(n_free):
-        idx[n_inc + f] = free[f]
-    kap = np.empty(n_inc + n_free)
-    dlt = np.empty(n_inc + n_free)
-    alt = np.empty(n_free)
-    best_measure, best_worst, best_test, best_nu, nu = np.inf, NOWHERE, NO_TEST, 0.0, 0.0
-    best_fails = np.empty(n_free, dtype=np.bool_)
-    # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2) and to
-    # this node's own vector (3, 4), each with the gain at its best and at nu = 0.
-    unsigned = -1
-    for a in range(n_inc):
-        if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
-            unsigned = a
-    tests = 1 if rho == 0.0 else 5
-    for turn in range(tests + 1):
-        # Tests that look hopeless are only glanced at. If all that is left to branch by is one of them, it is run after
-        # all.
-        test = turn if turn < tests else best_test
-        if turn == tests:
-            near = best_test > 0 and best_measure <= NEAR
-            if best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and rho > 0.0 and not near):
-                break
-        glance = turn < tests
-        if test >= 3 and (distance < 0.0 or n_inc == 0):
-            continue  # the adversary cancels this node's own vector, or it is the incumbent again
-        lean = g_best if test < 3 else g
-        if test == 0:
-            threshold, tilt = T - chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt), 0.0
-            room = ulps * (threshold + scale)
-        else:
-            D, nu = respond(A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt)
-            threshold, tilt = T + D, D / T
-            # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
-            room = ulps * (threshold + (1.0 + rho * nu) * scale)
-        verdict, worst, measure = schur(
-            A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails, scalings[test], glance,
-            strong and test == 0 and n_free <= MOST,
-        )  # fmt: skip
-        if verdict == SCALED:
-            return SEMIDEFINITE, -1, n_free, distance, 1, test, nu, 0
-        if verdict == CLOSED:
-            return DONE, -1, n_free, distance, 1, test, nu, 0
-        if verdict == FREE_FAILS and (measure < best_measure or turn == tests):
-            best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
-            for f in range(n_free):
-                best_fails[f] = fails[f]
-
-    # Signs come first: without them an included feature narrows nothing. But at rho = 0 the tests do not see them, and
-    # an attack that nearly closes the node needs no narrowing: every sign to split would double the tree.
-    near = best_test > 0 and best_measure <= NEAR
-    if unsigned >= 0 and (best_worst < 0 or (rho > 0.0 and not near)):
-        return BRANCH_SIGN, unsigned, n_free, distance, 1, NO_TEST, 0.0, 0
-    if best_worst >= 0:
-        if p <= 2:
-            kept = 0
-            for f in range(n_free):
-                if best_fails[f]:
-                    if f == best_worst:
-                        best_worst = kept
-                    free[kept] = free[f]
-                    ceil[kept] = ceil[f]
-                    kept += 1
-            n_free = kept
-        if p > 2:
-            rank(free, ceil, n_free, best_worst, scalings[best_test])
-            best_worst, best_test = 0, NO_TEST  # it dropped nothing
-        if p > 1:
-            return BRANCH_FEATURE, best_worst, n_free, distance, 1, best_test, best_nu, 0
-        leaf_inc = np.empty(k, dtype=np.int64)
-        leaf_sign = np.empty(k, dtype=np.int64)
-        leaf_lo = np.empty(k)
-        leaf_hi = np.empty(k)
-        leaf_v = np.empty(n)
-        nothing = np.empty(0, dtype=np.int64)
-        no_ceiling = np.empty(0)
-        leaf = Pairs(leaf_inc, leaf_sign, leaf_lo, leaf_hi, nothing, no_ceiling)
-        kept, closed = 0, 0
-        for f in range(n_free):
-            for a in range(n_inc):
-                leaf_inc[a], leaf_sign[a], leaf_lo[a], leaf_hi[a] = inc[a], sign[a], lo[a], hi[a]
-            leaf_inc[n_inc], leaf_lo[n_inc], leaf_hi[n_inc] = free[f], rho, ceil[f]
-            leaf_sign[n_inc] = 1 if n_inc == 0 else 0
-            verdict, again, _, found, _, leaf_test, leaf_nu, _ = examine(
-                data, T, g_best, leaf, Work(leaf_v, leaf_v, g, S, W, fails, scalings), leaves, strong
+    one, own = pairs, v
+    node = (DONE, NOWHERE, 0, -1.0, NO_TEST, 0.0)
+    farthest, kept, n_closed = -1.0, 0, 0
+    for turn in range(1 + pairs.free.shape[0]):
+        inc, sign, lo, hi, free, ceil = one
+        n_inc, n_free = inc.shape[0], free.shape[0]
+        p = k - n_inc
+        action, argument, distance, by, gained = OPEN, NOWHERE, -1.0, NO_TEST, 0.0
+        tau, floor, n_high = 0.0, rho, 0
+        for _ in range(3):
+            closed, n_free, U, floor, n_high = tighten(
+                A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau
             )
-            if found > distance:
-                distance = found
+            if closed:
+                action = DONE
+                break
+            signed = n_inc >= 2
+            rest = U
+            for a in range(n_inc):
+                signed = signed and sign[a] != 0
+                rest -= worth(hi[a], rho)
+            tau = eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w) if signed else 0.0
+            if tau == 0.0:
+                break
+
+        if action == OPEN:
+            if n_inc == 0:
                 for i in range(n):
-                    best_v[i] = leaf_v[i]
-            if verdict != DONE or again == AGAIN:
-                free[kept], ceil[kept] = free[f], ceil[f]
-                kept += 1
+                    g[i] = g_best[i]
+            elif tau > 0.0:
+                for i in range(n):
+                    g[i] = w[i]
             else:
-                leaves.features[closed], leaves.tests[closed], leaves.nus[closed] = leaf_inc[n_inc], leaf_test, leaf_nu
-                for a in range(k):
-                    if leaf_test == 0:
-                        leaves.weights[closed, a] = math.sqrt(chord(leaf_lo[a], leaf_hi[a], rho)[0])
-                    else:
-                        leaves.weights[closed, a] = leaf_v[leaf_inc[a]]
-                closed += 1
-        return (BRANCH_EACH if kept else DONE), best_worst, kept, distance, 1 + n_free, best_test, best_nu, closed
-    return BRANCH_INTERVAL, interval_to_split(rho, g, inc, lo, hi, n_inc), n_free, distance, 1, NO_TEST, 0.0, 0
+                length = math.sqrt(A[inc[0], inc[0]])
+                for i in range(n):
+                    g[i] = A[inc[0], i] / length
+            distance = climb(A, rho, k, inc, n_inc, free, n_free, g, 8, own)
+            if distance > 0.0 and distance * distance > T:
+                action, argument = DONE, AGAIN
+
+        if action == OPEN:
+            # A Cholesky factorisation that succeeds is exact for a matrix within k (k + 3) ulps of the given one,
+            # relative to its largest entries; the Gram entries themselves carry a few ulps of `scale`. Four times that,
+            # per unit.
+            ulps = 4.0 * k * (k + 3) * 1.2e-16
+            idx = np.empty(n_inc + n_free, dtype=np.int64)
+            for a in range(n_inc):
+                idx[a] = inc[a]
+            for f in range(n_free):
+                idx[n_inc + f] = free[f]
+            kap, dlt = np.empty(n_inc + n_free), np.empty(n_inc + n_free)
+            alt, alpha, leans, root = np.empty(n_free), np.empty(n_free), np.empty(n_free), np.empty(n_free)
+            best_measure, best_worst, best_test, best_nu, nu = np.inf, NOWHERE, NO_TEST, 0.0, 0.0
+            best_fails = np.empty(n_free, dtype=np.bool_)
+            # The chords first: cheap, and all there is at rho = 0. Then attacks: in response to the incumbent (1, 2)
+            # and to this node's own vector (3, 4), each with the gain at its best and at nu = 0.
+            unsigned = -1
+            for a in range(n_inc):
+                if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
+                    unsigned = a
+            tests = 1 if rho == 0.0 else 5
+            for attempt in range(tests + 1):
+                # Tests that look hopeless are only glanced at. If all that is left to branch by is one of them, it is
+                # run after all.
+                glance = attempt < tests
+                test = attempt if glance else best_test
+                near = best_test > 0 and best_measure <= NEAR
+                if not glance and (
+                    best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and rho > 0.0 and not near)
+                ):
+                    break
+                if test >= 3 and (distance < 0.0 or n_inc == 0):
+                    continue  # the adversary cancels this node's own vector, or it is the incumbent again
+                lean = g_best if test < 3 else g
+                if test == 0:
+                    offsets = chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt)
+                    threshold, tilt = T - offsets, 0.0
+                    room = ulps * (threshold + scale)
+                else:
+                    D, nu = respond(
+                        A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt
+                    )
+                    threshold, tilt = T + D, D / T
+                    # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
+                    room = ulps * (threshold + (1.0 + rho * nu) * scale)
+                verdict, worst, measure = schur(
+                    A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room,
+                    S, W, fails, alpha, leans, root,
+                )  # fmt: skip
+                if verdict == UNDECIDED and p == 2:
+                    verdict, worst, measure = pairs_hold(
+                        A, idx, kap, dlt, alpha, leans, tilt, W, n_inc, n_free, S, fails
+                    )
+                elif verdict == UNDECIDED:
+                    verdict, worst, measure = dominance(
+                        A, idx, kap, dlt, alpha, leans, root, tilt, W, n_inc, n_free, p, S, scalings[test], glance,
+                        STORED,
+                    )  # fmt: skip
+                    left_open = strong and verdict != CLOSED and test == 0 and n_free <= MOST
+                    if left_open and scaled(A, idx, kap, dlt, alpha, leans, root, tilt, W, n_inc, n_free, S):
+                        action, by, gained = SEMIDEFINITE, test, nu
+                        break
+                if verdict == CLOSED:
+                    action, by, gained = DONE, test, nu
+                    break
+                if verdict == FREE_FAILS and (measure < best_measure or not glance):
+                    best_measure, best_worst, best_test, best_nu = measure, worst, test, nu
+                    for f in range(n_free):
+                        best_fails[f] = fails[f]
+
+            # Signs come first: without them an included feature narrows nothing. But at rho = 0 the tests do not see
+            # them, and an attack that nearly closes the node needs no narrowing: every sign to split would double the
+            # tree.
+            near = best_test > 0 and best_measure <= NEAR
+            if action != OPEN:
+                pass
+            elif unsigned >= 0 and (best_worst < 0 or (rho > 0.0 and not near)):
+                action, argument = BRANCH_SIGN, unsigned
+            elif best_worst >= 0:
+                action, argument, by, gained = BRANCH_FEATURE, best_worst, best_test, best_nu
+                if p > 2:
+                    rank(free, ceil, n_free, best_worst, scalings[best_test])
+                    argument, by = 0, NO_TEST  # it dropped nothing
+                else:
+                    left = 0
+                    for f in range(n_free):
+                        if best_fails[f]:
+                            if f == best_worst:
+                                argument = left
+                            free[left], ceil[left] = free[f], ceil[f]
+                            left += 1
+                    n_free = left
+                    if p == 1:
+                        action = BRANCH_EACH
+            else:
+                action, argument = BRANCH_INTERVAL, interval_to_split(rho, g, inc, lo, hi, n_inc)
+
+        if turn == 0 or distance > farthest:
+            farthest = distance
+            for i in range(n):
+                best_v[i] = own[i]
+        if turn == 0:
+            if action != BRANCH_EACH:
+                return action, argument, n_free, distance, 1, by, gained, 0
+            node = (action, argument, n_free, distance, by, gained)
+            one = Pairs(
+                np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64), np.empty(k), np.empty(k),
+                np.empty(0, dtype=np.int64), np.empty(0),
+            )  # fmt: skip
+            own = np.empty(n)
+        elif action != DONE or argument == AGAIN:
+            pairs.free[kept], pairs.ceil[kept] = pairs.free[turn - 1], pairs.ceil[turn - 1]
+            kept += 1
+        else:
+            leaves.features[n_closed], leaves.tests[n_closed], leaves.nus[n_closed] = inc[k - 1], by, gained
+            for a in range(k):
+                if by == 0:
+                    leaves.weights[n_closed, a] = math.sqrt(chord(lo[a], hi[a], rho)[0])
+                else:
+                    leaves.weights[n_closed, a] = own[inc[a]]
+            n_closed += 1
+        if turn == node[2]:
+            break
+        for a in range(k - 1):
+            one.inc[a], one.sign[a], one.lo[a], one.hi[a] = pairs.inc[a], pairs.sign[a], pairs.lo[a], pairs.hi[a]
+        one.inc[k - 1], one.lo[k - 1], one.hi[k - 1] = pairs.free[turn], rho, pairs.ceil[turn]
+        one.sign[k - 1] = 1 if k == 1 else 0
+    action = BRANCH_EACH if kept else DONE
+    return action, node[1], kept, farthest, 1 + node[2], node[4], node[5], n_closed
 
 
 @part

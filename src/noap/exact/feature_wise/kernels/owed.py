@@ -34,7 +34,8 @@ def owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free):
             place -= 1
         z[place] = value
     due = np.empty(k + 1)  # what q features of S carry at least
-    weakest = np.zeros(k + 1)  # the q smallest of z, summed
+    weakest = np.empty(k + 1)  # the q smallest of z, summed
+    weakest[0] = 0.0
     for q in range(1, k + 1):
         due[q] = (T - below[k - q]) - 4e-16 * T
         weakest[q] = weakest[q - 1] + z[q - 1]

@@ -7,8 +7,8 @@ With columns :math:`y_j` (attacked or chorded features) and Gram matrix M, every
 
 on the free features, of which every principal p x p block must be positive definite: for p = 1 its diagonal, for p = 2
 its 2 x 2 minors, for p >= 3 scaled diagonal dominance: some d > 0 with :math:`S_{ii} d_i > \sum |S_{ij}| d_j` over the
-p - 1 largest terms. Where that fails, and if so asked, S is left for the semidefinite test. This is Step 4, The Schur
-test, of docs/exact.md.
+p - 1 largest terms. What that leaves open may be `scaled` for the semidefinite test. This is Step 4, The Schur test, of
+docs/exact.md.
 """
 
 import math
@@ -20,47 +20,25 @@ from noap.exact.feature_wise.kernels.dominance import (
     FREE_FAILS,
     INCLUDED_FAILS,
     MARGIN,
-    STORED,
-    dominance,
     fill_row,
 )
 from noap.runtime.kernels import part
 
-# What is left open is scaled, for the semidefinite test.
-SCALED = 3
+# With p >= 2 the diagonal alone does not decide.
+UNDECIDED = 3
 
 
 @part
-def schur(
-    A,
-    g,
-    kap,
-    dlt,
-    alt,
-    idx,
-    n_inc,
-    n_free,
-    threshold,
-    tilt,
-    p,
-    room,
-    S,
-    W,
-    fails,
-    warm,
-    glance,
-    strong,
-):
+def schur(A, g, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room, S, W, fails, alpha, lean, root):
     """Run the test for the columns y_j = kap_j a_j + dlt_j w, w a unit vector with inner products g_j = a_j'w.
 
     A free feature may take the column alt_j a_j instead (alt_j < 0: it may not); it does when its diagonal entry of S
-    grows. The Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. S
-    (n_free x n_free), W (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted from the
-    diagonal: an elimination that succeeds then proves positive definiteness despite its rounding. `warm` and `glance`
-    are for `dominance`, which leaves S without meaning. With `strong`, what dominance leaves open is scaled to unit
-    diagonal in S, and the verdict is SCALED.
+    grows. The Gram matrix is tilted: y_i'y_j + tilt (w'y_i)(w'y_j). `idx` lists the included features first. The
+    diagonal of S (n_free x n_free), W (n_inc x n_free) and fails (n_free, bool) are filled in. `room` is subtracted
+    from the diagonal: an elimination that succeeds then proves positive definiteness despite its rounding.
 
-    Returns (verdict, worst free position, how far from closing).
+    Returns (verdict, worst free position, how far from closing). Where the verdict is UNDECIDED, it is for `pairs_hold`
+    (p = 2) or `dominance` (p >= 3), and the arrays that they take are filled: alpha, lean, and for p >= 3 root.
     """
     L = np.empty((n_inc, n_inc))
     for a in range(n_inc):
@@ -111,34 +89,29 @@ def schur(
         if failing == 0:
             return CLOSED, -1, 0.0
         return FREE_FAILS, worst, 1e3 + failing - lowest / threshold
-    alpha = np.empty(n_free)
-    lean = np.empty(n_free)
-    root = np.empty(n_free)
     for e in range(n_free):
         a = n_inc + e
         alpha[e] = kap[a] * g[idx[a]]
         lean[e] = alpha[e] + dlt[a]
         root[e] = 1.0 / math.sqrt(S[e, e]) if p >= 3 else 1.0
-    if p == 2:
-        for f in range(n_free):
-            diagonal = S[f, f]
-            fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, S[f])
-            S[f, f] = diagonal
-        return pairs(S, n_free, room, fails)
-    verdict, worst, measure = dominance(
-        A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, n_free, p, S, warm, glance, STORED
-    )
-    if verdict == CLOSED or not strong:
-        return verdict, worst, measure
+    return UNDECIDED, worst, 0.0
+
+
+@part
+def scaled(A, idx, kap, dlt, alpha, lean, root, tilt, W, n_inc, n_free, S):
+    """Fill S with the Schur complement, scaled to unit diagonal, for the semidefinite test; whether it is fit for that.
+
+    It is not where an entry shows by itself that S is not positive definite.
+    """
     for f in range(n_free):
         fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, n_free, f, S[f])
         for e in range(f):
             S[f, e] *= root[e] * root[f]
             S[e, f] = S[f, e]
             if not abs(S[f, e]) < 1.0:
-                return verdict, worst, measure
+                return False
         S[f, f] = 1.0
-    return SCALED, worst, measure
+    return True
 
 
 @part
@@ -160,13 +133,15 @@ def eliminate(A, g, kap, dlt, idx, n_inc, b, threshold, tilt, L, column):
 
 
 @part
-def pairs(S, m, room, fails):
-    """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair."""
+def pairs_hold(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, m, S, fails):
+    """Test every 2 x 2 minor (p = 2). Marks the features that take part in a failing single or pair; fills S."""
     worst, worst_ratio = -1, 0.0
-    single = np.zeros(m, dtype=np.bool_)
+    single, count = np.empty(m, dtype=np.bool_), np.empty(m)
     for f in range(m):
-        single[f] = fails[f]
-    count = np.zeros(m)
+        single[f], count[f] = fails[f], 0.0
+        diagonal = S[f, f]
+        fill_row(A, idx, kap, dlt, alpha, lean, tilt, W, n_inc, m, f, S[f])
+        S[f, f] = diagonal
     for f in range(m):
         for e in range(f):
             if single[e] or single[f]:

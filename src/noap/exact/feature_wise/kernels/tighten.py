@@ -136,7 +136,9 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
             ceil[kept] = ceil[f]
             kept += 1
     n_free = kept
-    top = np.zeros(max(p, 1))
+    top = np.empty(max(p, 1))
+    for c in range(p):
+        top[c] = 0.0
     if p > 0:
         for f in range(n_free):
             keep(worth(ceil[f], rho), top, f, p)

@@ -183,10 +183,12 @@ def recruit(M, n_inc, p, places, values, sizes, weights, energies, m, floor):
     return m, best
 
 
-@kernel
+@part
 def curvature(places, values, sizes, weights, m, cols):
     """Largest eigenvalue of sum w v v' by power iteration, raised a little: the step length only."""
-    x = np.zeros(cols)
+    x = np.empty(cols)
+    for j in range(cols):
+        x[j] = 0.0
     for a in range(m):
         for c in range(sizes[a]):
             x[places[a, c]] += weights[a] * abs(values[a, c])
@@ -216,7 +218,7 @@ def curvature(places, values, sizes, weights, m, cols):
     return max(1.05 * size, 1e-3)
 
 
-@kernel
+@part
 def face(Y, E, places, values, sizes, m, R, energies):
     """Fill R with the scores (y_i + e_i)'v_a and add their squares to the energies."""
     for i in range(Y.shape[0]):
@@ -229,7 +231,7 @@ def face(Y, E, places, values, sizes, m, R, energies):
             energies[a] += x * x
 
 
-@kernel
+@part
 def reweigh(weights, energies, m, eta):
     """Move the weights towards the strongest; returns the largest energy, and whether there is anything to play on."""
     most = 0.0
@@ -248,7 +250,7 @@ def reweigh(weights, energies, m, eta):
     return most, True
 
 
-@kernel
+@part
 def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
     """Take a gradient step of this length against the mixture, from the scores R, and project every row."""
     n, cols = E.shape
@@ -268,23 +270,10 @@ def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
         project(E[i], n_inc, p, rho, top, order)
 
 
-@kernel
+@part
 def pace(clock):
     """Return the exponent's rate at this turn: both players slow down."""
     return STRIDE / math.sqrt(1.0 + 0.2 * clock)
-
-
-@part
-def play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock):
-    """Take a step of both players; E, weights and energies are updated."""
-    R = np.empty((Y.shape[0], m))
-    for a in range(m):
-        energies[a] = 0.0
-    face(Y, E, places, values, sizes, m, R, energies)
-    _, on = reweigh(weights, energies, m, pace(clock))
-    if on:
-        length = 1.0 / curvature(places, values, sizes, weights, m, Y.shape[1])
-        advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length)
 
 
 @kernel
@@ -360,6 +349,14 @@ def contest(Y, E, best_E, n_inc, p, rho, places, values, sizes, weights, energie
             mark, mark_at = best, r
         elif r - mark_at >= patience:
             return best, m, clock, r + 1
-        play(Y, E, n_inc, p, rho, places, values, sizes, weights, energies, m, clock)
+        # A step of both players.
+        R = np.empty((Y.shape[0], m))
+        for a in range(m):
+            energies[a] = 0.0
+        face(Y, E, places, values, sizes, m, R, energies)
+        _, on = reweigh(weights, energies, m, pace(clock))
+        if on:
+            length = 1.0 / curvature(places, values, sizes, weights, m, Y.shape[1])
+            advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length)
         clock += 1
     return best, m, clock, rounds

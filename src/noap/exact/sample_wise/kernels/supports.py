@@ -152,11 +152,12 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
         every[f] = f
     Cs = [C0]
     cands = [every]
-    sizes_of = np.zeros(levels + 1, dtype=np.int64)
-    pending = np.zeros((levels + 1, m0), dtype=np.int64)
-    n_pending = np.zeros(levels + 1, dtype=np.int64)
-    at = np.zeros(levels + 1, dtype=np.int64)
-    gone = np.zeros((levels + 1, m0), dtype=np.bool_)
+    # Each level writes its own entries before they are read.
+    sizes_of = np.empty(levels + 1, dtype=np.int64)
+    pending = np.empty((levels + 1, m0), dtype=np.int64)
+    n_pending = np.empty(levels + 1, dtype=np.int64)
+    at = np.empty(levels + 1, dtype=np.int64)
+    gone = np.empty((levels + 1, m0), dtype=np.bool_)
     chosen = np.empty(levels + 1, dtype=np.int64)
     diags = [diag0]
     for _ in range(1, levels):
