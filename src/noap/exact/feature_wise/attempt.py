@@ -123,7 +123,7 @@ class Attempt:
             self.relaxation = Relaxation(self.instance.A, self.instance.rho, self.instance.k)
         relaxation = self.relaxation
         while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
-            relaxation.advance()
+            relaxation.advance(self.incumbent.target(self.asked_gap))
             if relaxation.bound < self.bound:
                 self.prover, self.bound = relaxation, relaxation.bound
             if self.done:
