@@ -85,13 +85,16 @@ class RelaxationProof:
     def _malformed_matrices(self, m: int) -> str | None:
         if len(self.starts) != len(self.kinds) + 1 or self.starts[0] != 0 or self.starts[-1] != len(self.places):
             return "its lines are malformed"
-        sizes: IntArray = np.diff(self.starts.astype(np.int64))
+        starts = self.starts.astype(np.int64)
+        sizes = starts[1:] - starts[:-1]
         if (sizes < 0).any() or ((sizes > 0) != (self.kinds == GIVEN)).any() or largest(self.places) >= m:
             return "its lines are malformed"
-        # Within an inequality positions rise; between two they may fall.
-        falls: IntArray = np.flatnonzero(np.concatenate([step <= 0 for step in steps(self.places)] or [[]])) + 1
-        if not np.isin(falls, self.starts).all():
-            return "its lines name features that are not in order"
+        at = 1
+        for step in steps(self.places):
+            # Within an inequality positions rise; between two they may fall.
+            if not np.isin(np.flatnonzero(step <= 0) + at, starts).all():
+                return "its lines name features that are not in order"
+            at += len(step)
         if not len(self.places) == len(self.loads) == len(self.lifts):
             return "its lines are malformed"
         if self.loads.min(initial=0.0) < 0 or self.lifts.min(initial=0.0) < 0:

@@ -85,7 +85,9 @@ def _leaves(
             allowance.need(2.0 * m * len(stack) / 8)
             stack += [(included, rest), (taken, allowed)]
             continue
-        lines = [line for i in proof.used[at : at + count].tolist() if (line := _line(proved[i], included, free, places))]
+        lines = [
+            line for i in proof.used[at : at + count].tolist() if (line := _line(proved[i], included, free, places))
+        ]
         at += count
         if not lines:
             return math.inf, "no factorisation confirms any of the lines of a leaf"
@@ -120,15 +122,15 @@ def _proved(
         return None if c is None else _Proved(c, far, np.zeros(m))
     chosen = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
     places: IntArray = proof.places[chosen].astype(np.int64)
-    # Any numbers will do for these three, as long as the same ones are used throughout.
-    shrink = 2.0 ** (-2 * data.exponent) if abs(data.exponent) < 500 else 0.0
-    loads, lifts = proof.loads[chosen] * shrink, proof.lifts[chosen] * shrink
     unit = min(scaled_up(float(proof.unit[0]), -2 * data.exponent), 1e300)
     size = len(places)
     B = np.zeros((size, size))
-    B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
-    B = B + np.triu(B, 1).T
-    mu = _excess(B, A[np.ix_(places, places)], loads, lifts) + data.eps
+    # Any numbers will do for these three, rounded or not, as long as the same ones are used from here on.
+    with np.errstate(all="ignore"):
+        loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
+        B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
+        B = B + np.triu(B, 1).T
+        mu = _excess(B, A[np.ix_(places, places)], loads, lifts) + data.eps
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return None
     c = _largest_eigenvalue(B, allowance)

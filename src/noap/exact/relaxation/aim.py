@@ -14,6 +14,8 @@ __all__ = ["Aim"]
 
 # An inequality is good enough when it leaves this much room below the target, relative to it.
 _ROOM = 1e-5
+# A target below this part of the bound is too low to go by.
+_FAR = 0.9
 # By what a slope at the end is changed: at first, and at least.
 _FACTOR, _LEAST_FACTOR = 1.5, 1.01
 
@@ -33,13 +35,14 @@ class Aim:
     @classmethod
     def at(cls, node: Node, target: float, top: float) -> "Aim":
         """Aim at the worst t of a node; top is the largest entry of the matrix."""
-        rho, T = node.rho, target if target > 0 else node.bound
+        rho = node.rho
         at_end = rho == 0.0 or node.worst >= node.k * (1 - 1e-9)
         t = float(node.k) if at_end else node.worst
-        edge = math.sqrt(T) + rho * math.sqrt(t)
-        least = rho * edge / math.sqrt(t)
+        # The tangent that touches is that of the bound to come: the target, if it is near.
+        least = rho * (math.sqrt(max(target, _FAR * node.bound)) / math.sqrt(t) + rho)
         slope = max(least, node.slope or 0.1 * top) if at_end else least
-        return cls(t, slope, edge * edge - _ROOM * T if target > 0 else 0.0, least, at_end)
+        height = (math.sqrt(target) + rho * math.sqrt(t)) ** 2 - _ROOM * target
+        return cls(t, slope, height, least, at_end)
 
     def adjust(self, spread: float) -> None:
         """At the end, let the slope follow the relaxed vector: steeper if its l1 norm is too large."""

@@ -1,16 +1,11 @@
 """A node of the relaxation's tree: vectors on some features, of which a few have their place."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from noap.exact.relaxation.envelope import bound_of, useful
 from noap.exact.relaxation.inequality import Inequality
 from noap.exact.relaxation.multiplier import Multiplier
 from noap.linalg.types import BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["Node"]
 
@@ -55,7 +50,7 @@ class Node:
         self.inequalities = inequalities
         kept = self.allowed[allowed]
         self.state = state if state is None or kept.all() else state.restricted(kept)
-        self.children: tuple[Self, Self] | None = None
+        self.children: tuple[Node, Node] | None = None
         self.feature = -1
         self._look()
 
@@ -83,7 +78,7 @@ class Node:
         self.inequalities = [self.inequalities[i] for i in kept]
         self.bound, self.worst = bound_of([lines[i] for i in kept], self.rho, self.k)
 
-    def branched(self) -> "tuple[Self, Self] | None":
+    def branched(self) -> "tuple[Node, Node] | None":
         """Return the two nodes that a feature leads to, taken and left out; None where all is decided."""
         features, free = self.features, self.free
         if self.state is None or not free.any():
@@ -96,6 +91,6 @@ class Node:
         included[self.feature], allowed[self.feature] = True, False
         rest = np.arange(len(features)) != at
         whole, part = self.state.restricted(np.ones_like(rest)), self.state.restricted(rest)
-        first = type(self)(included, self.allowed, self.inequalities, whole, self.rho, self.k, self.slope)
-        second = type(self)(self.included, allowed, self.inequalities, part, self.rho, self.k, self.slope)
+        first = Node(included, self.allowed, self.inequalities, whole, self.rho, self.k, self.slope)
+        second = Node(self.included, allowed, self.inequalities, part, self.rho, self.k, self.slope)
         return first, second
