@@ -204,18 +204,19 @@ def test_more_work_never_raises_the_bound_and_a_tree_ends():
         relaxation.advance(0.01)
         bounds.append(relaxation.bound)
     assert (np.diff(bounds) <= 1e-12).all()
-    assert relaxation.nodes > 20
+    assert relaxation.nodes > 5
     best = feature_wise_best(50 * A, 50, 3, 0.05 * np.sqrt(50))[0]
-    assert best <= bounds[-1] <= best * (1 + 0.01)
+    assert best <= bounds[-1] <= best * (1 + 1e-4)
 
 
 def test_leaves_cover_every_support():
-    """Each support of three features of eight is in a leaf whose features have the room for it."""
-    relaxation = Relaxation(noise(40, 8, 3), 0.05, 3)
-    while relaxation.nodes < 15:
+    """Each support of three features of ten is in a leaf whose features have the room for it."""
+    relaxation = Relaxation(noise(50, 10), 0.05, 3)
+    while not relaxation.done:
         relaxation.advance(0.01)
-    proof = relaxation.proof(np.arange(8), 1.0)
-    leaves, stack = [], [(set(), set(range(8)))]
+    proof = relaxation.proof(np.arange(10), 1.0)
+    assert len(proof) > 5
+    leaves, stack = [], [(set(), set(range(10)))]
     for branch in proof.branches.tolist():
         included, allowed = stack.pop()
         if branch == LEAF:
@@ -223,7 +224,7 @@ def test_leaves_cover_every_support():
         else:
             stack += [(included, allowed - {branch - 1}), (included | {branch - 1}, allowed)]
     assert not stack
-    for support in itertools.combinations(range(8), 3):
+    for support in itertools.combinations(range(10), 3):
         assert any(
             set(support) <= allowed and len(set(support) - included) <= 3 - len(included)
             for included, allowed in leaves
