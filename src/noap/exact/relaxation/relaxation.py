@@ -3,7 +3,7 @@
 import heapq
 import itertools
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 
 import numpy as np
 
@@ -24,8 +24,9 @@ _THRESHOLDS = (0.7, 0.5, 0.35, 0.25, 0.17, 0.12, 0.08, 0.05)
 _STEPS, _MOST_AT_ROOT, _MOST_BELOW = 5, 100, 40
 # Inequalities at most: at the root or where all is decided, and below.
 _INEQUALITIES_AT_ROOT, _INEQUALITIES_BELOW = 16, 3
-# After the second, each has to take this part of what is left above the target: otherwise branching is better.
-_WORTH_IT = 0.2
+# After the second, each has to take this part of what is left above the target: otherwise branching is better. Where
+# nobody branches, little is better than nothing.
+_WORTH_IT, _WORTH_IT_ALONE = 0.2, 0.02
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
 _PRICE, _PRICE_EACH = 0.6, 0.01
 # Bytes of open nodes and their inequalities, after which the tree does not grow.
@@ -81,6 +82,14 @@ class Relaxation:
         if not self.done and next(self._search, self) is self:
             self.done = True
 
+    def rest(self) -> None:
+        """Stop for good, and keep only what the proof needs."""
+        self.done = True
+        self._search.close()
+        for node in (self._pending, *(node for *_, node in self._open)):
+            if node is not None:
+                node.state = None
+
     def proof(self, features: IntArray, unit: float) -> RelaxationProof:
         """Return what proves the bound.
 
@@ -91,14 +100,14 @@ class Relaxation:
         """
         return proof_of_tree(self.root, features, unit, self.top)
 
-    def _by_thresholds(self) -> Iterator[None]:
+    def _by_thresholds(self) -> Generator[None, None, None]:
         m = len(self.A)
         for share in _THRESHOLDS:
             self.root.add(Inequality.of_threshold(self.A, share * self.top))
             self.work += m * m * (_PRICE + _PRICE_EACH * m)
             yield
 
-    def _by_tree(self) -> Iterator[None]:
+    def _by_tree(self) -> Generator[None, None, None]:
         """Look at the root, then branch where the bound is largest; ends where that cannot be."""
         yield from self._look_at(self.root, _INEQUALITIES_AT_ROOT, _MOST_AT_ROOT)
         assert self.root.state is not None
@@ -109,8 +118,9 @@ class Relaxation:
             children = node.branched()
             if children is None:
                 return
-            heapq.heappop(self._open)
+            # In this order: whatever interrupts, no leaf is forgotten.
             self._pending = node
+            heapq.heappop(self._open)
             for child in children:
                 decided = not child.free.any()
                 lines = _INEQUALITIES_AT_ROOT if decided else _INEQUALITIES_BELOW
@@ -132,13 +142,13 @@ class Relaxation:
         if node is self.root:
             self._pending = None
 
-    def _look_at(self, node: Node, most: int, steps: int) -> Iterator[None]:
+    def _look_at(self, node: Node, most: int, steps: int) -> Generator[None, None, None]:
         """Find inequalities at the t where the bound is made, as long as they lower it."""
-        before = math.inf
+        before, worth_it = math.inf, _WORTH_IT if self.branching else _WORTH_IT_ALONE
         for number in range(most):
             if node.bound <= self.target:
                 return
-            if number >= 2 and node.bound - self.target > (1 - _WORTH_IT) * (before - self.target):
+            if number >= 2 and node.bound - self.target > (1 - worth_it) * (before - self.target):
                 return
             before = node.bound
             best = yield from self._best(node, steps)
