@@ -22,6 +22,8 @@ __all__ = ["Multiplier", "Nearby"]
 
 # The penalty is doubled or halved where one residual is so many times the other.
 _UNBALANCED = 5.0
+# It stays within these multiples of the largest entry: further away one of the two steps does nothing.
+_LEAST_PENALTY, _MOST_PENALTY = 1e-3, 1e6
 # How far the share of the places moves at first, at least and at most, in one go; it is a share of the slope.
 _STEP, _LEAST_STEP, _MOST_STEP = 0.05, 1e-3, 0.1
 # Its step grows as long as the direction stays and shrinks where it turns.
@@ -55,6 +57,8 @@ class Multiplier:
         Positive semidefinite, of trace 1.
     ratios : array of shape (m,)
         Of the rows of Z, as the places count them.
+    top : float
+        The largest entry of the matrix that all began with.
     share : float
         The part of the slope that is paid for places, 0 to 1.
     """
@@ -65,6 +69,7 @@ class Multiplier:
     penalty: float
     W: FloatArray
     ratios: FloatArray
+    top: float
     share: float = 0.0
     _step: float = field(default=_STEP)
     _direction: float = field(default=0.0)
@@ -73,8 +78,8 @@ class Multiplier:
     def of(cls, A: FloatArray) -> "Multiplier":
         """Start from the leading eigenvector."""
         leading = np.linalg.eigh(A)[1][:, -1]
-        W = np.outer(leading, leading)
-        return cls(A, W, np.zeros_like(A), float(np.abs(A).max()), W, np.full(len(A), 2.0))
+        W, top = np.outer(leading, leading), float(np.abs(A).max())
+        return cls(A, W, np.zeros_like(A), top, W, np.full(len(A), 2.0), top)
 
     def restricted(self, kept: BoolArray) -> "Multiplier":
         """Return the state on some of the features, to go on from."""
@@ -117,9 +122,9 @@ class Multiplier:
         B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
         if counted:
             self._move_share(float(self.taken[rows].sum()) / places - 1.0)
-        if far > _UNBALANCED * change:
+        if far > _UNBALANCED * change and self.penalty < _MOST_PENALTY * self.top:
             self.penalty, self.U = 2.0 * self.penalty, self.U / 2.0
-        elif change > _UNBALANCED * far:
+        elif change > _UNBALANCED * far and self.penalty > _LEAST_PENALTY * self.top:
             self.penalty, self.U = self.penalty / 2.0, 2.0 * self.U
         return Nearby(B, 2.0 * tau * g, tau * g * g)
 
