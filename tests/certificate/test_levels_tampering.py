@@ -18,7 +18,7 @@ from noap.proofs import container
 from noap.proofs.certificate import Certificate
 from noap.proofs.feature_wise import CLOSED, EACH, GramProof
 from noap.proofs.levels import LevelsProof
-from noap.proofs.relaxation import GIVEN, SOFT, RelaxationProof
+from noap.proofs.relaxation import GIVEN, LEAF, SOFT, RelaxationProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -111,10 +111,20 @@ HARMLESS = {
 
 
 def relaxation(features, slope=0.5, kind=SOFT):
-    m = len(features)
-    entries = np.zeros(m * (m + 1) // 2 if kind == GIVEN else 0, dtype=np.float32)
+    m = len(features) if kind == GIVEN else 0
     return RelaxationProof(
-        np.array(features, dtype=np.uint32), np.array([kind], dtype=np.uint8), np.array([slope]), np.ones(1), entries
+        np.array(features, dtype=np.uint32),
+        np.array([kind], dtype=np.uint8),
+        np.array([slope]),
+        np.ones(1),
+        np.array([0, m], dtype=np.uint32),
+        np.arange(m, dtype=np.uint32),
+        np.zeros(m),
+        np.zeros(m),
+        np.zeros(m * (m + 1) // 2, dtype=np.float32),
+        np.array([LEAF], dtype=np.uint32),
+        np.ones(1, dtype=np.uint32),
+        np.zeros(1, dtype=np.uint32),
     )
 
 

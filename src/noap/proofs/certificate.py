@@ -43,7 +43,10 @@ _TYPES = {
         "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
         "levels": "f8", "each": "u4", "starts": "u4", "places": "u4", "weights": "f8",
     },
-    "relaxation": {"features": "u4", "kinds": "u1", "slopes": "f8", "unit": "f8", "entries": "f4"},
+    "relaxation": {
+        "features": "u4", "kinds": "u1", "slopes": "f8", "unit": "f8", "starts": "u4", "places": "u4", "loads": "f8",
+        "lifts": "f8", "entries": "f4", "branches": "u4", "counts": "u4", "used": "u4",
+    },
     "samples": {
         "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
         "columns": "u4", "values": "f4 f8",

@@ -1,46 +1,72 @@
-"""A proof by the relaxation in the l1 norm: matrices near the Gram matrix, whose largest eigenvalues are small."""
+"""A proof by the relaxation in the l1 norm: matrices near the Gram matrix, and a tree over who takes the places."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from noap.linalg.types import FloatArray
-from noap.proofs.parts import unusable_array
+from noap.linalg.types import FloatArray, IntArray
+from noap.proofs.parts import largest, parts, steps, unusable_array
+from noap.proofs.preorder import missing_or_spare
 
-__all__ = ["GIVEN", "SOFT", "RelaxationProof"]
+__all__ = ["GIVEN", "LEAF", "SOFT", "RelaxationProof"]
 
 # Where a matrix comes from: the soft threshold of the Gram matrix at its slope, or the entries of the proof.
 SOFT, GIVEN = range(2)
+# A node that branches on nothing.
+LEAF = 0
+
+UIntArray = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
 class RelaxationProof:
-    """Lines c + mu t above the variance of every k-sparse unit v with |v|_1^2 = t.
+    """Inequalities v'Av <= c + (mu + what its places cost) |v|_1^2, and the leaves of a tree that they close.
 
     Attributes
     ----------
     features : array of uint32, shape (m,), increasing
-        The features that the matrices are about; all others are too short to matter.
+        The features that matter; all others are too short.
     kinds : array of uint8, shape (L,)
-        SOFT or GIVEN.
+        SOFT or GIVEN, for every inequality.
     slopes : array of float64, shape (L,)
         mu, in the units of a variance. For GIVEN the checker finds its own from the entries.
     unit : array of float64, shape (1,)
         What entries are multiplied by.
+    starts : array of uint32, shape (L + 1,)
+        Inequality number l is about the features `places[starts[l]:starts[l + 1]]`; a SOFT one about all.
+    places : array of uint32
+        Positions in `features`, increasing within each inequality.
+    loads, lifts : arrays of float64, as long as places
+        lambda and q, in the units of a variance.
     entries : array of float32
         For every GIVEN matrix its upper triangle, row by row.
+    branches : array of uint32, shape (N,)
+        Nodes in preorder: LEAF, or 1 + the position in `features` of the one that takes a place in the first child and
+        is left out in the second.
+    counts : array of uint32, shape (N,)
+        How many inequalities a leaf uses; 0 for any other node.
+    used : array of uint32
+        Their numbers, leaf after leaf.
     """
 
-    features: npt.NDArray[np.uint32]
+    features: UIntArray
     kinds: npt.NDArray[np.uint8]
     slopes: FloatArray
     unit: FloatArray
+    starts: UIntArray
+    places: UIntArray
+    loads: FloatArray
+    lifts: FloatArray
     entries: npt.NDArray[np.float32]
+    branches: UIntArray
+    counts: UIntArray
+    used: UIntArray
 
     def __len__(self) -> int:
-        return len(self.kinds)
+        return len(self.branches)
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features, None if nothing."""
@@ -54,15 +80,51 @@ class RelaxationProof:
             return "its lines are malformed"
         if len(self.unit) != 1 or not self.unit[0] > 0 or (self.slopes < 0).any():
             return "its unit or its slopes are malformed"
-        if len(self.entries) != int((self.kinds == GIVEN).sum()) * (m * (m + 1) // 2):
+        return self._malformed_matrices(m) or self._malformed_tree(m)
+
+    def _malformed_matrices(self, m: int) -> str | None:
+        if len(self.starts) != len(self.kinds) + 1 or self.starts[0] != 0 or self.starts[-1] != len(self.places):
+            return "its lines are malformed"
+        starts = self.starts.astype(np.int64)
+        sizes = starts[1:] - starts[:-1]
+        if (sizes < 0).any() or ((sizes > 0) != (self.kinds == GIVEN)).any() or largest(self.places) >= m:
+            return "its lines are malformed"
+        at = 1
+        for step in steps(self.places):
+            # Within an inequality positions rise; between two they may fall.
+            if not np.isin(np.flatnonzero(step <= 0) + at, starts).all():
+                return "its lines name features that are not in order"
+            at += len(step)
+        if not len(self.places) == len(self.loads) == len(self.lifts):
+            return "its lines are malformed"
+        if self.loads.min(initial=0.0) < 0 or self.lifts.min(initial=0.0) < 0:
+            return "its lines have negative multipliers"
+        if len(self.entries) != int((sizes * (sizes + 1) // 2).sum()):
             return "its matrices are not of the size of its features"
         return None
 
+    def _malformed_tree(self, m: int) -> str | None:
+        if len(self.branches) == 0 or len(self.counts) != len(self.branches) or largest(self.branches) > m:
+            return "its tree is malformed"
+        if largest(self.used) >= len(self.kinds):
+            return "its tree refers to lines that are not there"
+        if int(self.counts.sum(dtype=np.int64)) != len(self.used) or self.counts[self.branches != LEAF].any():
+            return "its leaves have other lines than are there"
+        return None
+
+    def broken_tree(self) -> str | None:
+        """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""
+        return missing_or_spare(self._children())
+
+    def _children(self) -> Iterator[IntArray]:
+        """Yield how many children each node has, in parts."""
+        for part in parts(len(self)):
+            yield np.where(self.branches[part] == LEAF, 0, 2).astype(np.int64)
+
 
 _TYPES: dict[str, np.dtype[Any]] = {
-    "features": np.dtype("<u4"),
     "kinds": np.dtype("u1"),
-    "slopes": np.dtype("<f8"),
-    "unit": np.dtype("<f8"),
+    **{name: np.dtype("<u4") for name in ("features", "starts", "places", "branches", "counts", "used")},
+    **{name: np.dtype("<f8") for name in ("slopes", "unit", "loads", "lifts")},
     "entries": np.dtype("<f4"),
 }

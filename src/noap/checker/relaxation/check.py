@@ -1,18 +1,21 @@
-r"""Re-prove a bound by the relaxation: largest eigenvalues by factorisations, and the envelope of the lines.
+r"""Re-prove a bound by the relaxation: largest eigenvalues by factorisations, and for every leaf what places cost.
 
-Let v be a unit vector with at most k entries and t = |v|_1^2, so 1 <= t <= k. For any symmetric B with
-:math:`|B_{ij} - a_i^\top a_j| \le \mu` and :math:`B \preceq cI`, c >= 0,
+Let v be a unit vector and t = |v|_1^2. For any symmetric B, and lambda, q >= 0 for every feature, with
+:math:`|B_{ij} - A_{ij}| \le \mu + (\lambda_i + \lambda_j)/2` off the diagonal,
+:math:`A_{ii} + q_i - B_{ii} \le \mu + \lambda_i` on it, and :math:`B \preceq cI`, mu and c >= 0,
 
-.. math:: |Xv|^2/n = v^\top B v + v^\top (A - B) v \le c + \mu t ,
+.. math:: |Xv|^2/n \le c + \mu t + \sum_{v_i \ne 0} \big(\lambda_i |v_i| \sqrt t - q_i v_i^2\big)
+   \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) t , \qquad \tau_i = \lambda_i^2 / (4 q_i) .
 
-so the distance is at most :math:`h(t) = \sqrt{c + \mu t} - \rho\sqrt t`. Its derivative has the sign of
-:math:`t\mu(\mu - \rho^2) - \rho^2 c`, which changes at most once and then from - to +: on an interval h is largest at
-an end. So [1, k] may be cut anywhere, and each piece may take any line.
+A leaf speaks of vectors on some features, of which all but p have their place: the sum is at most that of the latter
+and the p largest tau of the others. The distance is then at most :math:`\sqrt{c + \sigma t} - \rho\sqrt t`. Its
+derivative has the sign of :math:`t\sigma(\sigma - \rho^2) - \rho^2 c`, which changes at most once and then from - to
++: on an interval it is largest at an end. So [1, k] may be cut anywhere, and each piece may take any line.
 """
 
 import itertools
 import math
-from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -21,9 +24,9 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
-from noap.linalg.outward import UNIT, down, is_definite, scaled_up, up
-from noap.linalg.types import FloatArray, IntArray
-from noap.proofs.relaxation import GIVEN, RelaxationProof
+from noap.linalg.outward import UNIT, down, gamma, is_definite, scaled_up, up
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.proofs.relaxation import GIVEN, LEAF, RelaxationProof
 
 __all__ = ["check_relaxation"]
 
@@ -33,8 +36,19 @@ _TRIES, _RAISE = 20, 1e-12
 _LANCZOS = 600
 
 
+class _Proved(NamedTuple):
+    """What one matrix proves of the vectors on its features; prices are tau, infinite for all other features."""
+
+    c: float
+    mu: float
+    prices: FloatArray
+
+
 def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: Allowance) -> tuple[float, str | None]:
     """Return a bound on the optimum in the units of `data`, rounded up, and None; or inf and the reason why not."""
+    reason = proof.broken_tree()
+    if reason is not None:
+        return math.inf, reason
     features = proof.features.astype(np.int64)
     left_out = np.ones(len(data.norms), dtype=np.bool_)
     left_out[features] = False
@@ -42,42 +56,117 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
-    lines = [
-        line for B, mu in _matrices(data, proof, features, allowance) if (line := _line(B, mu, allowance)) is not None
-    ]
-    if not lines:
-        return math.inf, "no factorisation confirms any of its largest eigenvalues"
-    return _above(lines, data.r_lo, min(k, len(features))), None
-
-
-def _matrices(
-    data: GramData, proof: RelaxationProof, features: IntArray, allowance: Allowance
-) -> Iterator[tuple[FloatArray, float]]:
-    """Yield every matrix B and how far an entry may be from the inner product that it stands for."""
     m = len(features)
     allowance.need(4.0 * m * m)
     A = data.A[np.ix_(features, features)]
-    upper, size, at = np.triu_indices(m), m * (m + 1) // 2, 0
-    for kind, slope in zip(proof.kinds, proof.slopes, strict=True):
+    allowance.keep(float(m) * len(proof.kinds))
+    proved: list[_Proved | None] = []
+    at = 0
+    for number in range(len(proof.kinds)):
         allowance.check()
-        if kind == GIVEN:
-            B: FloatArray = np.zeros((m, m))
-            unit = min(scaled_up(float(proof.unit[0]), -2 * data.exponent), 1e300)
-            B[upper] = proof.entries[at : at + size].astype(np.float64) * unit
-            B = B + np.triu(B, 1).T
-            at += size
-        else:
-            mu = min(scaled_up(float(slope), -2 * data.exponent), 1e300)
-            B = A - np.clip(A, -mu, mu)
-        if not np.isfinite(B).all():
+        size = int(proof.starts[number + 1]) - int(proof.starts[number])
+        proved.append(_proved(data, A, proof, number, at, allowance))
+        at += size * (size + 1) // 2
+    return _leaves(proved, data.r_lo, min(k, m), m, proof, allowance)
+
+
+def _leaves(
+    proved: list[_Proved | None], r: float, k: int, m: int, proof: RelaxationProof, allowance: Allowance
+) -> tuple[float, str | None]:
+    """Return the largest bound of a leaf, every node of the tree with the features that its ancestors leave it."""
+    worst, at = 0.0, 0
+    every = np.ones(m, dtype=np.bool_)
+    stack: list[tuple[BoolArray, BoolArray]] = [(~every, every)]
+    for branch, count in zip(proof.branches.tolist(), proof.counts.tolist(), strict=True):
+        allowance.spent(40.0 * m * (count + 1))
+        included, allowed = stack.pop()
+        places = k - int(included.sum())
+        free: BoolArray = allowed & ~included if places else np.zeros(m, dtype=np.bool_)
+        if branch != LEAF:
+            if not free[branch - 1]:
+                return math.inf, "it branches on a feature that is decided already"
+            taken, rest = included.copy(), allowed.copy()
+            taken[branch - 1], rest[branch - 1] = True, False
+            allowance.need(2.0 * m * len(stack) / 8)
+            stack += [(included, rest), (taken, allowed)]
             continue
-        far = float(np.abs(B - A).max())
+        lines = [
+            line for i in proof.used[at : at + count].tolist() if (line := _line(proved[i], included, free, places))
+        ]
+        at += count
+        if not lines:
+            return math.inf, "no factorisation confirms any of the lines of a leaf"
+        worst = max(worst, _above(lines, r, k))
+    return worst, None
+
+
+def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int) -> tuple[float, float] | None:
+    """Return (c, sigma) of a leaf: what the included features and so many of the free ones cost, rounded up."""
+    if one is None:
+        return None
+    dearest = np.sort(one.prices[free])[::-1]
+    # Features that the inequality does not speak of cost infinitely much; all that are free must be spoken of.
+    if len(dearest) and not math.isfinite(dearest[0]):
+        return None
+    total = float(one.prices[included].sum()) + float(dearest[:places].sum())
+    sigma = up(one.mu + total * (1.0 + gamma(len(free) + 4)))
+    return (one.c, sigma) if math.isfinite(sigma) else None
+
+
+def _proved(
+    data: GramData, A: FloatArray, proof: RelaxationProof, number: int, at: int, allowance: Allowance
+) -> _Proved | None:
+    """Return what a matrix of the proof proves, None if that is nothing."""
+    m = len(A)
+    if proof.kinds[number] != GIVEN:
+        mu = min(scaled_up(float(proof.slopes[number]), -2 * data.exponent), 1e300)
+        B: FloatArray = A - np.clip(A, -mu, mu)
         # One subtraction, exact entries of B, and A within eps of what it stands for.
-        yield B, up(far) + UNIT * float(np.abs(A).max()) + data.eps
+        far = up(float(np.abs(B - A).max())) + UNIT * float(np.abs(A).max()) + data.eps
+        c = _largest_eigenvalue(B, allowance)
+        return None if c is None else _Proved(c, far, np.zeros(m))
+    chosen = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
+    places: IntArray = proof.places[chosen].astype(np.int64)
+    unit = min(scaled_up(float(proof.unit[0]), -2 * data.exponent), 1e300)
+    size = len(places)
+    B = np.zeros((size, size))
+    # Any numbers will do for these three, rounded or not, as long as the same ones are used from here on.
+    with np.errstate(all="ignore"):
+        loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
+        B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
+        B = B + np.triu(B, 1).T
+        mu = _excess(B, A[np.ix_(places, places)], loads, lifts) + data.eps
+    if not (np.isfinite(B).all() and math.isfinite(mu)):
+        return None
+    c = _largest_eigenvalue(B, allowance)
+    if c is None:
+        return None
+    prices: FloatArray = np.full(m, math.inf)
+    prices[places] = _prices(loads, lifts)
+    return _Proved(c, mu, prices)
 
 
-def _line(B: FloatArray, mu: float, allowance: Allowance) -> tuple[float, float] | None:
-    """Return (c, mu) with c at least the largest eigenvalue of B and at least 0, proved; None if it is not.
+def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray) -> float:
+    """Return the least mu >= 0 that the entries of B allow, rounded up; NaN or inf where there is none."""
+    over = np.abs(B - A) - 0.5 * (loads[:, None] + loads[None, :])
+    over.flat[:: len(A) + 1] = (A.diagonal() + lifts) - B.diagonal() - loads
+    # Each of at most four operations is off by an ulp of what these may come to together.
+    sizes = float(np.abs(B).max()) + float(np.abs(A).max()) + float(loads.max()) + float(lifts.max())
+    mu = float(over.max()) + up(8.0 * UNIT * sizes)
+    return max(mu, 0.0) if math.isfinite(mu) else math.inf
+
+
+def _prices(loads: FloatArray, lifts: FloatArray) -> FloatArray:
+    """Return at least lambda^2/(4 q): what lambda x - q x^2 is at most; infinite where q is 0 and lambda is not."""
+    prices: FloatArray = np.where(loads > 0, math.inf, 0.0)
+    # Squares and quotients that leave the range of floats are taken for infinite, those that vanish are not 0.
+    usable = (loads > 0) & (lifts > 1e-290) & (loads < 1e150)
+    prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1.0 + 8.0 * UNIT) + 1e-300
+    return prices
+
+
+def _largest_eigenvalue(B: FloatArray, allowance: Allowance) -> float | None:
+    """Return at least the largest eigenvalue of B and at least 0, proved; None if it is not.
 
     B is a sum of blocks that do not touch, often of one feature only: each has its own eigenvalues.
     """
@@ -92,14 +181,14 @@ def _line(B: FloatArray, mu: float, allowance: Allowance) -> tuple[float, float]
     c = max([0.0, *(float(B[one[0], one[0]]) for one in blocks if len(one) == 1)])
     for features in sorted((one for one in blocks if len(one) > 1), key=len, reverse=True):
         allowance.check()
-        found = _largest_eigenvalue(B[np.ix_(features, features)], c, allowance)
+        found = _largest_of_block(B[np.ix_(features, features)], c, allowance)
         if found is None:
             return None
         c = found
-    return c, mu
+    return c
 
 
-def _largest_eigenvalue(B: FloatArray, least: float, allowance: Allowance) -> float | None:
+def _largest_of_block(B: FloatArray, least: float, allowance: Allowance) -> float | None:
     """Return at least the largest eigenvalue of B and at least `least`, proved by a factorisation; None if it fails."""
     m, size = len(B), float(np.abs(B).max())
     # Row sums are a bound as well, and enough for most small blocks.
@@ -128,21 +217,21 @@ def _hint(B: FloatArray, allowance: Allowance) -> float:
 
 
 def _above(lines: list[tuple[float, float]], r: float, k: int) -> float:
-    """Return at least the largest (sqrt(c + mu t) - r sqrt(t))_+^2 on [1, k], each piece by its lowest line."""
+    """Return at least the largest (sqrt(c + sigma t) - r sqrt(t))_+^2 on [1, k], each piece by its lowest line."""
     cuts = {1.0, float(k)}
-    for i, (c, mu) in enumerate(lines):
+    for i, (c, sigma) in enumerate(lines):
         for other, slope in lines[:i]:
-            if mu != slope:
-                t = (other - c) / (mu - slope)
+            if sigma != slope:
+                t = (other - c) / (sigma - slope)
                 if 1.0 < t < k:
                     cuts.add(t)
     ends = sorted(cuts)
     worst = 0.0
     for left, right in itertools.pairwise(ends) if len(ends) > 1 else [(1.0, 1.0)]:
         middle = 0.5 * (left + right)
-        c, mu = min(lines, key=lambda line: line[0] + line[1] * middle)
+        c, sigma = min(lines, key=lambda line: line[0] + line[1] * middle)
         for t in (left, right):
-            distance = up(math.sqrt(up(c + mu * t))) - down(r * down(math.sqrt(t)))
+            distance = up(math.sqrt(up(c + sigma * t))) - down(r * down(math.sqrt(t)))
             if not distance <= worst:
                 worst = distance
     return up(worst * worst) if math.isfinite(worst) else math.inf

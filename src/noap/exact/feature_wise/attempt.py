@@ -130,7 +130,9 @@ class Attempt:
             self.relaxation = Relaxation(self.instance.A, self.instance.rho, self.instance.k)
         relaxation = self.relaxation
         while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
-            relaxation.advance()
+            before = relaxation.nodes
+            relaxation.advance(self.incumbent.target(self.asked_gap))
+            self.meter.nodes += relaxation.nodes - before
             if relaxation.bound < self.bound:
                 self.prover, self.bound = relaxation, relaxation.bound
             if self.done:
@@ -169,7 +171,8 @@ class Attempt:
     @property
     def bytes(self) -> int:
         """The memory of the work space and of everything that was begun and may go on."""
-        return self.workspace.bytes + sum(one.bytes for one in (*self.racers, *self.ladder.rungs))
+        relaxed = 0 if self.relaxation is None else self.relaxation.bytes
+        return self.workspace.bytes + relaxed + sum(one.bytes for one in (*self.racers, *self.ladder.rungs))
 
     def proved(self, refutation: Refutation) -> None:
         """Take the target of a refutation that is done as the bound, if it is the best so far."""

@@ -7,6 +7,7 @@ import numpy as np
 from noap.adversaries import FeatureWise
 from noap.exact.feature_wise.attempt import Attempt, Prover, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.relaxation.relaxation import Relaxation
 from noap.heuristics.batch import truncate
 from noap.heuristics.gram_climber import GramClimber
 from noap.linalg.types import FloatArray
@@ -71,6 +72,8 @@ class Chain:
         k = attempt.instance.k
         if not attempt.bound < self.below[k]:
             return False
+        if isinstance(attempt.prover, Relaxation):
+            attempt.prover.rest()
         if attempt.prover is not None:  # there is none where no proof is kept
             self.proofs.append((k, attempt.bound, attempt.prover, attempt.instance))
         self.below[k] = attempt.bound

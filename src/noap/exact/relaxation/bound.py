@@ -31,17 +31,18 @@ def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool)
     """
     instance = GramInstance.of(problem)
     incumbent = Incumbent(instance, instance.inside(v))
-    relaxation = Relaxation(instance.A, instance.rho, instance.k)
+    relaxation = Relaxation(instance.A, instance.rho, instance.k, branching=False)
     try:
-        while not (relaxation.done or relaxation.bound <= incumbent.target(controls.gap) or controls.expired()):
-            relaxation.advance()
+        target = incumbent.target(controls.gap)
+        while not (relaxation.done or relaxation.bound <= target or controls.expired()):
+            relaxation.advance(target)
     except KeyboardInterrupt:
         controls.limit = Limit.INTERRUPTED
     _follow(instance, incumbent, relaxation.W)
     found = np.zeros(problem.n_features)
     found[instance.features] = incumbent.v
     proof = relaxation.proof(instance.features, instance.unit) if keep_proof and instance.clear_cut else None
-    return SearchOutcome(unit(found), instance.outward(relaxation.bound), len(relaxation), controls.limit, (), proof)
+    return SearchOutcome(unit(found), instance.outward(relaxation.bound), relaxation.nodes, controls.limit, (), proof)
 
 
 def _follow(instance: GramInstance, incumbent: Incumbent, W: FloatArray | None) -> None:

@@ -1,25 +1,46 @@
-r"""The multiplier of the l1 norm, by ADMM.
+r"""The multipliers of the l1 norm and of the number of places, by ADMM.
 
-For a slope mu the best matrix B within mu of A, entry by entry, minimises the largest eigenvalue. Its dual is
+For a slope :math:`\sigma` the best inequality of docs/relaxation.md minimises the largest eigenvalue of B. Its dual is
 
-.. math:: \max_{W \succeq 0,\ \mathrm{tr}\,W = 1}\ \langle A, W\rangle - \mu \sum_{ij} |W_{ij}| .
+.. math:: \max_{W \succeq 0,\ \mathrm{tr}\,W = 1}\ \langle A, W\rangle - \sigma t(W) , \qquad
+   t(W) = \max\Big(\sum_{ij} |W_{ij}|,\ \frac 1p \sum_{i \in F} \frac{(\sum_j |W_{ij}|)^2}{W_{ii}}\Big) .
 
-ADMM alternates between the projection on the spectahedron (one eigendecomposition) and a soft threshold. Its scaled
-multiplier U always has :math:`|\varrho U_{ij}| \le \mu`, so B = A - varrho U may be used at any moment: nothing rests
-on convergence.
+ADMM alternates between the projection on the spectahedron (one eigendecomposition) and a step row by row, with a price
+for each of the two sides of t. Its scaled multiplier U is within these prices at every moment, so that B = A - varrho U
+may always be used: nothing rests on convergence.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from noap.linalg.types import FloatArray
-from noap.linalg.vectors import soft
+from noap.exact.relaxation.ratios import ratios
+from noap.linalg.types import BoolArray, FloatArray
 
-__all__ = ["Multiplier"]
+__all__ = ["Multiplier", "Nearby"]
 
 # The penalty is doubled or halved where one residual is so many times the other.
 _UNBALANCED = 5.0
+# It stays within these multiples of the largest entry: further away one of the two steps does nothing.
+_LEAST_PENALTY, _MOST_PENALTY = 1e-3, 1e6
+# How far the share of the places moves at first, at least and at most, in one go; it is a share of the slope.
+_STEP, _LEAST_STEP, _MOST_STEP = 0.05, 1e-3, 0.1
+# Its step grows as long as the direction stays and shrinks where it turns.
+_LONGER, _SHORTER = 1.2, 0.6
+# A diagonal entry below this belongs to no feature.
+_NOTHING = 1e-9
+
+
+class Nearby(NamedTuple):
+    """A matrix near A, and what its entries may be away from it by: mu + (loads_i + loads_j)/2, lifts on the diagonal.
+
+    B is A + R + diag(lifts) with R_ij within these; docs/relaxation.md says what follows from its largest eigenvalue.
+    """
+
+    B: FloatArray
+    loads: FloatArray
+    lifts: FloatArray
 
 
 @dataclass
@@ -28,12 +49,18 @@ class Multiplier:
 
     Attributes
     ----------
-    A : array of shape (d, d)
-    Z, U : arrays of shape (d, d)
+    A : array of shape (m, m)
+    Z, U : arrays of shape (m, m)
         The sparse copy of W and the scaled multiplier.
     penalty : float
-    W : array of shape (d, d)
+    W : array of shape (m, m)
         Positive semidefinite, of trace 1.
+    ratios : array of shape (m,)
+        Of the rows of Z, as the places count them.
+    top : float
+        The largest entry of the matrix that all began with.
+    share : float
+        The part of the slope that is paid for places, 0 to 1.
     """
 
     A: FloatArray
@@ -41,46 +68,91 @@ class Multiplier:
     U: FloatArray
     penalty: float
     W: FloatArray
+    ratios: FloatArray
+    top: float
+    share: float = 0.0
+    _step: float = field(default=_STEP)
+    _direction: float = field(default=0.0)
 
     @classmethod
     def of(cls, A: FloatArray) -> "Multiplier":
         """Start from the leading eigenvector."""
         leading = np.linalg.eigh(A)[1][:, -1]
-        W = np.outer(leading, leading)
-        return cls(A, W, np.zeros_like(A), float(np.abs(A).max()), W)
+        W, top = np.outer(leading, leading), float(np.abs(A).max())
+        return cls(A, W, np.zeros_like(A), top, W, np.full(len(A), 2.0), top)
 
-    def advance(self, mu: float, steps: int) -> None:
-        """Take so many steps at the slope mu."""
+    def restricted(self, kept: BoolArray) -> "Multiplier":
+        """Return the state on some of the features, to go on from."""
+        block = np.ix_(kept, kept)
+        A, Z, U, W = (M[block] for M in (self.A, self.Z, self.U, self.W))
+        return replace(self, A=A, Z=Z, U=U, W=W, ratios=self.ratios[kept], _direction=0.0)
+
+    def advance(self, slope: float, free: BoolArray, places: int, steps: int) -> Nearby:
+        """Take so many steps at a slope, and return the matrix that they lead to.
+
+        Parameters
+        ----------
+        slope : float
+        free : array of shape (m,)
+            The features that share the places; the others have theirs.
+        places : int
+        """
+        rows = np.flatnonzero(free)
+        counted = 0 < places < len(rows)
+        tau = self.share * slope / places if counted else 0.0
+        mu = slope - tau * places if counted else slope
+        size = len(self.A)
+        far = change = 0.0
+        g: FloatArray = np.zeros(size)
         for _ in range(steps):
-            self._step(mu)
-
-    def _step(self, mu: float) -> None:
-        target = self.Z - self.U + self.A / self.penalty
-        self.W = _on_spectahedron((target + target.T) / 2)
-        reached = self.W + self.U
-        Z = soft(reached, mu / self.penalty)
-        self.U = reached - Z
-        primal = float(np.linalg.norm(self.W - Z))
-        dual = float(np.linalg.norm(Z - self.Z)) / max(float(np.linalg.norm(self.U)), 1e-300)
-        self.Z = Z
-        if primal > _UNBALANCED * dual:
+            target = self.Z - self.U + self.A / self.penalty
+            self.W = _on_spectahedron((target + target.T) / 2)
+            reached = self.W + self.U
+            if tau > 0:
+                g[rows] = self.ratios[rows] = ratios(
+                    reached, rows, tau / self.penalty, mu / self.penalty, self.ratios[rows]
+                )
+            cut = (mu + 2.0 * tau * g) / self.penalty
+            Z = np.sign(reached) * np.maximum(np.abs(reached) - cut[:, None], 0.0)
+            Z.flat[:: size + 1] = np.maximum(reached.diagonal() + tau * g * g / self.penalty - cut, 0.0)
+            self.U = reached - Z
+            far = float(np.linalg.norm(self.W - Z))
+            change = float(np.linalg.norm(Z - self.Z)) / max(float(np.linalg.norm(self.U)), 1e-300)
+            self.Z = Z
+        B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
+        if counted:
+            self._move_share(float(self.taken[rows].sum()) / places - 1.0)
+        if far > _UNBALANCED * change and self.penalty < _MOST_PENALTY * self.top:
             self.penalty, self.U = 2.0 * self.penalty, self.U / 2.0
-        elif dual > _UNBALANCED * primal:
+        elif change > _UNBALANCED * far and self.penalty > _LEAST_PENALTY * self.top:
             self.penalty, self.U = self.penalty / 2.0, 2.0 * self.U
+        return Nearby(B, 2.0 * tau * g, tau * g * g)
 
-    def nearby(self, mu: float) -> FloatArray:
-        """Return B: symmetric, within mu of A but for rounding, of small largest eigenvalue."""
-        B: FloatArray = self.A - np.clip(self.penalty * self.U, -mu, mu)
-        return (B + B.T) / 2
+    def _move_share(self, excess: float) -> None:
+        """Pay more for places where too many are taken, less where too few are."""
+        direction = float(np.sign(excess))
+        if direction * self._direction > 0:
+            self._step *= _LONGER
+        elif direction * self._direction < 0:
+            self._step *= _SHORTER
+        self._step = min(max(self._step, _LEAST_STEP), _MOST_STEP)
+        self._direction = direction
+        moved = self.share + direction * self._step * min(1.0, 10.0 * abs(excess))
+        self.share = min(max(moved, 0.0), 1.0)
 
-    def value(self, mu: float) -> float:
-        """Return what W is worth: no B has a smaller largest eigenvalue."""
-        return float(np.sum(self.A * self.W)) - mu * self.spread
+    @property
+    def taken(self) -> FloatArray:
+        """What part of a place each feature takes: 1 for a feature of v if Z is vv'."""
+        sums, own = np.abs(self.Z).sum(axis=1), self.Z.diagonal()
+        some = own > _NOTHING
+        parts: FloatArray = np.zeros(len(own))
+        parts[some] = sums[some] ** 2 / own[some] / sums.sum()
+        return parts
 
     @property
     def spread(self) -> float:
-        """The sum of |W_ij|: the square of the l1 norm of v that W stands for; it falls as mu grows."""
-        return float(np.abs(self.W).sum())
+        """The sum of |Z_ij|: the square of the l1 norm of v that Z stands for; it falls as the slope grows."""
+        return float(np.abs(self.Z).sum())
 
 
 def _on_spectahedron(M: FloatArray) -> FloatArray:

@@ -1,35 +1,50 @@
-"""The relaxation: lines above phi, more of them where the bound is made, until it is good enough or does not move."""
+"""The relaxation: inequalities where the bound is made, and a tree over which features take the places."""
 
+import heapq
+import itertools
 import math
+from collections.abc import Generator
 
 import numpy as np
 
-from noap.exact.relaxation.envelope import Line, bound_of, useful
-from noap.exact.relaxation.multiplier import Multiplier
+from noap.exact.relaxation.aim import Aim
+from noap.exact.relaxation.envelope import Line, bound_of
+from noap.exact.relaxation.inequality import Inequality
+from noap.exact.relaxation.multiplier import Multiplier, Nearby
+from noap.exact.relaxation.node import Node
+from noap.exact.relaxation.record import proof_of_tree
 from noap.exact.relaxation.thresholds import Threshold
-from noap.linalg.outward import is_definite
 from noap.linalg.types import FloatArray, IntArray
-from noap.linalg.vectors import soft
-from noap.proofs.relaxation import GIVEN, SOFT, RelaxationProof
+from noap.proofs.relaxation import RelaxationProof
 
 __all__ = ["MOST_FEATURES", "Relaxation"]
 
-# Up to here the multiplier is looked for by ADMM, one eigendecomposition a step; beyond, thresholds stand for it.
+# Up to here the multipliers are looked for by ADMM, one eigendecomposition a step; beyond, thresholds stand for it.
 MOST_FEATURES = 600
-# Steps of ADMM in one go, at most for one slope, and gap between its two sides at which a slope is done.
-_STEPS, _MOST_STEPS, _DONE = 10, 150, 2e-5
-# Slopes at most, and how near to each other they may come, relative to the largest entry.
-_MOST_SLOPES, _NEAREST = 24, 1e-5
-# The ratio of two thresholds between which another one is not worth its cost.
-_NEAR_THRESHOLDS = 1.04
-# How often a largest eigenvalue that a factorisation does not confirm is raised.
-_TRIES = 40
+# Thresholds at most, and the ratio of two of them between which another one is not worth its cost.
+_THRESHOLDS, _NEAR_THRESHOLDS = 24, 1.04
+# Steps of ADMM between two looks at what they lead to, and at most for one inequality: at the root, and below.
+_STEPS, _MOST_AT_ROOT, _MOST_BELOW = 5, 100, 40
+# Inequalities at most: at the root or where all is decided, and below.
+_INEQUALITIES_AT_ROOT, _INEQUALITIES_BELOW = 16, 3
+# After the second, each has to take this part of what is left above the target: otherwise branching is better. Where
+# nobody branches, little is better than nothing.
+_WORTH_IT, _WORTH_IT_ALONE = 0.2, 0.02
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
 _PRICE, _PRICE_EACH = 0.6, 0.01
+# Bytes of open nodes and their inequalities, after which the tree does not grow.
+_MOST_HELD = 400_000_000
 
 
 class Relaxation:
     """A bound on the robust variance from the Gram matrix of the features alone; it can be paused at any time.
+
+    Parameters
+    ----------
+    A, rho, k
+        As an instance has them.
+    branching : bool
+        Without it, the bound is that of the root: polynomial time.
 
     Attributes
     ----------
@@ -37,103 +52,46 @@ class Relaxation:
         What it has cost, in entries of matrices.
     done : bool
         Whether more work would not lower the bound.
+    nodes : int
     """
 
-    def __init__(self, A: FloatArray, rho: float, k: int) -> None:
-        self.A, self.rho, self.k = A, rho, k
+    def __init__(self, A: FloatArray, rho: float, k: int, *, branching: bool = True) -> None:
+        self.A, self.rho, self.k, self.branching = A, rho, k, branching
         self.top = float(np.abs(A).max())
-        self.work = 0.0
+        self.work, self.nodes, self.bytes = 0.0, 1, 0
         self.done = False
-        self._lines: list[Line] = []
-        self._matrices: list[FloatArray | None] = []
-        # Slopes and the spreads that W had there; at slope 0 nothing holds it together, at the top it is one feature.
-        self._spreads: list[tuple[float, float]] = [(0.0, math.inf), (self.top, 1.0)]
-        self._slope: float | None = None
-        self._steps = 0
-        self._add(self.top, None)
-        self._multiplier = Multiplier.of(A) if len(A) <= MOST_FEATURES else None
-        if self._multiplier is not None:
-            self._add(0.0, None)
-
-    @property
-    def W(self) -> FloatArray | None:  # noqa: N802 - the paper's name for a matrix
-        """The relaxed vv', None where only thresholds were used."""
-        return None if self._multiplier is None else self._multiplier.W
-
-    def advance(self) -> None:
-        """Work for a moment: some steps at one slope, and a new line if they were the last ones."""
-        if self.done:
-            return
-        if self._multiplier is None:
-            self._advance_by_thresholds()
-            return
-        if self._slope is None:
-            self._slope, self._steps = self._next_slope(), 0
-            if self._slope is None:
-                self.done = True
-                return
-        assert self._slope is not None
-        mu, state = self._slope, self._multiplier
-        state.advance(mu, _STEPS)
-        self._steps += _STEPS
-        m = len(self.A)
-        self.work += _STEPS * m * m * (_PRICE + _PRICE_EACH * m)
-        B = state.nearby(mu)
-        top = float(np.linalg.eigvalsh(B)[-1])
-        if self._steps < _MOST_STEPS and top - state.value(mu) > _DONE * abs(top):
-            return
-        self._spreads.append((mu, state.spread))
-        self._add(mu, B)
-        self._slope = None
-
-    def _advance_by_thresholds(self) -> None:
-        mu = self._next_slope()
-        if mu is None:
-            self.done = True
-            return
-        threshold = Threshold(self.A, mu)
-        self._spreads.append((mu, threshold.spread))
-        # A factorisation of the largest block costs far more than the guess: only for a line that would be used.
-        if bound_of([*self._lines, Line(threshold.guess, threshold.far)], self.rho, self.k)[0] < self.bound:
-            c = threshold.proved()
-            if c is not None:
-                self._lines.append(Line(c, threshold.far))
-                self._matrices.append(None)
-        self.work += threshold.cost
-
-    def _next_slope(self) -> float | None:
-        """Return a slope whose W would have the spread at which the bound is made, None if it is known well enough."""
-        if len(self._spreads) > _MOST_SLOPES:
-            return None
-        _, t = bound_of(self._lines, self.rho, self.k)
-        below = max(mu for mu, spread in self._spreads if spread > t)
-        above = min(mu for mu, spread in self._spreads if spread <= t)
-        if self._multiplier is None:
-            # From above, where the thresholded matrix is sparse and falls into small blocks.
-            return None if above <= _NEAR_THRESHOLDS * below else math.sqrt(max(below, above / 2) * above)
-        if not above - below > _NEAREST * self.top:
-            return None
-        return math.sqrt(below * above) if below > 0 else above / 8
-
-    def _add(self, mu: float, B: FloatArray | None) -> None:
-        """Prove a line: for a matrix near A or, without one, for the soft threshold at mu."""
-        given = B is not None
-        # As the proof will hold it: single precision moves an entry by less than 1e-7 of the largest.
-        B = soft(self.A, mu) if B is None else (B / self.top).astype(np.float32).astype(np.float64) * self.top
-        far = float(np.abs(B - self.A).max()) * (1 + 4e-16) + 1e-16 * self.top
-        c = _largest_eigenvalue(B)
-        if c is None:
-            return
-        self._lines.append(Line(c, far))
-        self._matrices.append(B if given else None)
-
-    def __len__(self) -> int:
-        return len(self._lines)
+        self.target = 0.0
+        slopes = (self.top, 0.0) if len(A) <= MOST_FEATURES else (self.top,)
+        known = [one for mu in slopes if (one := Inequality.of_threshold(A, mu)) is not None]
+        state = Multiplier.of(A) if len(A) <= MOST_FEATURES else None
+        every = np.ones(len(A), dtype=np.bool_)
+        self.root = Node(~every, every, known, state, rho, k)
+        self._pending: Node | None = self.root  # the node that is looked at, or whose children are
+        self._open: list[tuple[float, int, Node]] = []
+        self._numbers = itertools.count()
+        self._search = self._by_thresholds() if state is None else self._by_tree()
+        self.W: FloatArray | None = None if state is None else state.W
+        """The relaxed vv' at the root, None where only thresholds were used."""
 
     @property
     def bound(self) -> float:
-        """The bound so far."""
-        return bound_of(self._lines, self.rho, self.k)[0]
+        """The bound so far: the largest of a leaf."""
+        highest = -self._open[0][0] if self._open else 0.0
+        return highest if self._pending is None else max(highest, self._pending.bound)
+
+    def advance(self, target: float = 0.0) -> None:
+        """Work for a moment; what is below the target is good enough."""
+        self.target = target
+        if not self.done and next(self._search, self) is self:
+            self.done = True
+
+    def rest(self) -> None:
+        """Stop for good, and keep only what the proof needs."""
+        self.done = True
+        self._search.close()
+        for node in (self._pending, *(node for *_, node in self._open)):
+            if node is not None:
+                node.state = None
 
     def proof(self, features: IntArray, unit: float) -> RelaxationProof:
         """Return what proves the bound.
@@ -143,27 +101,98 @@ class Relaxation:
         features : which features of the problem the matrix is about
         unit : what values here are in the units of the problem
         """
-        chosen = useful(self._lines, self.k)
-        matrices = [self._matrices[i] for i in chosen]
-        upper = np.triu_indices(len(self.A))
-        entries = [(B[upper] / self.top).astype(np.float32) for B in matrices if B is not None]
-        return RelaxationProof(
-            np.asarray(features, dtype=np.uint32),
-            np.array([SOFT if B is None else GIVEN for B in matrices], dtype=np.uint8),
-            np.array([self._lines[i].mu for i in chosen]) * unit,
-            np.array([self.top * unit]),
-            np.concatenate(entries) if entries else np.empty(0, dtype=np.float32),
-        )
+        return proof_of_tree(self.root, features, unit, self.top)
 
+    def _by_thresholds(self) -> Generator[None, None, None]:
+        """Try thresholds around the one whose line touches the lowest curve where the bound is made."""
+        # Slopes and what t they are good for; at slope 0 nothing holds it together, at the top it is one feature.
+        spreads = [(0.0, math.inf), (self.top, 1.0)]
+        while len(spreads) <= _THRESHOLDS:
+            below = max(mu for mu, spread in spreads if spread > self.root.worst)
+            above = min(mu for mu, spread in spreads if spread <= self.root.worst)
+            if above <= _NEAR_THRESHOLDS * below:
+                return
+            # From above, where the thresholded matrix is sparse and falls into small blocks.
+            mu = math.sqrt(max(below, above / 2) * above)
+            threshold = Threshold(self.A, mu)
+            spreads.append((mu, threshold.spread))
+            # A factorisation of the largest block costs far more than the guess: only for a line that would be used.
+            lines = [one.line(self.root.included, self.root.free, self.k) for one in self.root.inequalities]
+            guess = Line(threshold.guess, threshold.far)
+            if bound_of([*lines, guess], self.rho, self.k)[0] < self.root.bound:
+                made = Inequality.of(threshold)
+                if made is not None:
+                    self.root.add(made)
+            self.work += threshold.cost
+            yield
 
-def _largest_eigenvalue(B: FloatArray) -> float | None:
-    """Return at least the largest eigenvalue, proved by a factorisation; None if that fails."""
-    if not B.any():
-        return 0.0
-    c, step = max(float(np.linalg.eigvalsh(B)[-1]), 0.0), 1e-14 * len(B) * float(np.abs(B).max())
-    for _ in range(_TRIES):
-        # The room that a factorisation needs grows with the square of the size: each step is twice the last.
-        c, step = c + step, 2.0 * step
-        if is_definite(-B, c):
-            return c
-    return None
+    def _by_tree(self) -> Generator[None, None, None]:
+        """Look at the root, then branch where the bound is largest; ends where that cannot be."""
+        yield from self._look_at(self.root, _INEQUALITIES_AT_ROOT, _MOST_AT_ROOT)
+        assert self.root.state is not None
+        self.W = self.root.state.W
+        self._keep(self.root)
+        while self.branching and self.bytes <= _MOST_HELD:
+            node = self._open[0][2]
+            children = node.branched()
+            if children is None:
+                return
+            # In this order: whatever interrupts, no leaf is forgotten.
+            self._pending = node
+            heapq.heappop(self._open)
+            for child in children:
+                decided = not child.free.any()
+                lines = _INEQUALITIES_AT_ROOT if decided else _INEQUALITIES_BELOW
+                yield from self._look_at(child, lines, _MOST_AT_ROOT if decided else _MOST_BELOW)
+            # Only now: whatever interrupts before, the node itself is a leaf.
+            node.children, node.state = children, None
+            self.nodes += 2
+            for child in children:
+                self._keep(child)
+            self._pending = None
+
+    def _keep(self, node: Node) -> None:
+        """Put a node among those to branch on."""
+        if node.bound <= self.target:
+            node.state = None
+        elif node.state is not None:
+            self.bytes += 4 * node.state.W.nbytes
+        heapq.heappush(self._open, (-node.bound, next(self._numbers), node))
+        if node is self.root:
+            self._pending = None
+
+    def _look_at(self, node: Node, most: int, steps: int) -> Generator[None, None, None]:
+        """Find inequalities at the t where the bound is made, as long as they lower it."""
+        before, worth_it = math.inf, _WORTH_IT if self.branching else _WORTH_IT_ALONE
+        for number in range(most):
+            if node.bound <= self.target:
+                return
+            if number >= 2 and node.bound - self.target > (1 - worth_it) * (before - self.target):
+                return
+            before = node.bound
+            best = yield from self._best(node, steps)
+            made = Inequality.of_matrix(self.A, node.features, best)
+            if made is not None:
+                self.bytes += made.bytes
+                node.add(made)
+
+    def _best(self, node: Node, steps: int) -> Generator[None, None, Nearby]:
+        """Return the matrix that says most of the t at which the bound is made, of those that ADMM passes by."""
+        assert node.state is not None
+        state, aim = node.state, Aim.at(node, self.target, self.top)
+        free, m = node.free[node.allowed], len(state.A)
+        best: Nearby | None = None
+        lowest = math.inf
+        for _ in range(0, steps, _STEPS):
+            found = state.advance(aim.slope, free, node.places, _STEPS)
+            self.work += _STEPS * m * m * (_PRICE + _PRICE_EACH * m)
+            height = float(np.linalg.eigvalsh(found.B)[-1]) + aim.slope * aim.t
+            if height < lowest or best is None:
+                lowest, best = height, found
+            yield
+            if lowest <= aim.height:
+                break
+            aim.adjust(state.spread)
+        node.slope = aim.slope
+        assert best is not None
+        return best

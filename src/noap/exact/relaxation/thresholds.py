@@ -29,6 +29,8 @@ class Threshold:
 
     Attributes
     ----------
+    size : int
+        How many features there are.
     far : float
         The largest distance of an entry from that of A, rounded up.
     guess : float
@@ -49,7 +51,7 @@ class Threshold:
     """
 
     def __init__(self, A: FloatArray, mu: float) -> None:
-        B = soft(A, mu)
+        B, self.size = soft(A, mu), len(A)
         top = float(np.abs(A).max())
         self.far = float(np.abs(B - A).max()) * (1 + 4e-16) + 1e-16 * top
         self._B = csr_array(B)

@@ -1,0 +1,109 @@
+r"""An inequality above the variance: from a matrix near A, and what each place costs (docs/relaxation.md).
+
+With :math:`R = B - A - \mathrm{diag}(q)`, :math:`|R_{ij}| \le \mu + (\lambda_i + \lambda_j)/2` and
+:math:`B \preceq cI`, every unit v whose features take places worth :math:`\tau_i = \lambda_i^2/(4 q_i)` has
+
+.. math:: v^\top A v \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) \|v\|_1^2 .
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from noap.exact.relaxation.envelope import Line
+from noap.exact.relaxation.multiplier import Nearby
+from noap.exact.relaxation.thresholds import Threshold
+from noap.linalg.outward import is_definite
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Inequality"]
+
+# How often a largest eigenvalue that a factorisation does not confirm is raised.
+_TRIES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Inequality:
+    """What one matrix proves of every unit vector on its features.
+
+    Attributes
+    ----------
+    features : array of shape (b,)
+        Positions of the features that it speaks of.
+    c, mu : float
+    prices : array of shape (m,)
+        tau of each feature; 0 for those that it does not speak of.
+    entries : array of float32, shape (b (b + 1)/2,), or None
+        The upper triangle of B, over the largest entry of A; None for the soft threshold of A at mu.
+    loads, lifts : arrays of shape (b,)
+        lambda and q.
+    """
+
+    features: IntArray
+    c: float
+    mu: float
+    prices: FloatArray
+    entries: npt.NDArray[np.float32] | None
+    loads: FloatArray
+    lifts: FloatArray
+
+    @classmethod
+    def of_threshold(cls, A: FloatArray, mu: float) -> "Inequality | None":
+        """Prove the one of the soft threshold of A, on all features; None if that fails."""
+        return cls.of(Threshold(A, mu))
+
+    @classmethod
+    def of(cls, threshold: Threshold) -> "Inequality | None":
+        """Prove the one of a soft threshold; None if that fails."""
+        c, m = threshold.proved(), threshold.size
+        none: FloatArray = np.empty(0)
+        return None if c is None else cls(np.arange(m), c, threshold.far, np.zeros(m), None, none, none)
+
+    @classmethod
+    def of_matrix(cls, A: FloatArray, features: IntArray, nearby: Nearby) -> "Inequality | None":
+        """Prove the one of a matrix near a block of A; None if that fails."""
+        top = float(np.abs(A).max())
+        block, upper = A[np.ix_(features, features)], np.triu_indices(len(features))
+        # As the proof will hold it: single precision moves an entry by less than 1e-7 of the largest.
+        entries = (nearby.B[upper] / top).astype(np.float32)
+        B: FloatArray = np.zeros_like(block)
+        B[upper] = entries.astype(np.float64) * top
+        B = B + np.triu(B, 1).T
+        c = _largest_eigenvalue(B)
+        if c is None:
+            return None
+        loads, lifts = nearby.loads, nearby.lifts
+        over = np.abs(B - block) - 0.5 * (loads[:, None] + loads[None, :])
+        # v_i^2 has a sign: on the diagonal one side is enough.
+        over.flat[:: len(block) + 1] = (block.diagonal() + lifts) - B.diagonal() - loads
+        room = 1e-15 * (top + float(np.abs(B).max()) + float(lifts.max()) + float(loads.max()))
+        prices: FloatArray = np.zeros(len(A))
+        some = lifts > 0
+        prices[features[some]] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
+        return cls(features, c, max(float(over.max()) + room, 0.0), prices, entries, loads, lifts)
+
+    def line(self, included: BoolArray, free: BoolArray, places: int) -> Line:
+        """Return what it says of vectors on the included features and at most so many of the free ones."""
+        dearest = np.sort(self.prices[free])[::-1][:places]
+        total = (float(self.prices[included].sum()) + float(dearest.sum())) * (1 + 2.3e-16 * (len(free) + 4))
+        return Line(self.c, (self.mu + total) * (1 + 2.3e-16))
+
+    @property
+    def bytes(self) -> int:
+        """Memory of its arrays."""
+        given = 0 if self.entries is None else self.entries.nbytes
+        return self.prices.nbytes + self.loads.nbytes + self.lifts.nbytes + self.features.nbytes + given
+
+
+def _largest_eigenvalue(B: FloatArray) -> float | None:
+    """Return at least the largest eigenvalue, proved by a factorisation; None if that fails."""
+    if not B.any():
+        return 0.0
+    c, step = max(float(np.linalg.eigvalsh(B)[-1]), 0.0), 1e-14 * len(B) * float(np.abs(B).max())
+    for _ in range(_TRIES):
+        # The room that a factorisation needs grows with the square of the size: each step is twice the last.
+        c, step = c + step, 2.0 * step
+        if is_definite(-B, c):
+            return c
+    return None

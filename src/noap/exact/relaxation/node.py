@@ -1,0 +1,96 @@
+"""A node of the relaxation's tree: vectors on some features, of which a few have their place."""
+
+import numpy as np
+
+from noap.exact.relaxation.envelope import bound_of, useful
+from noap.exact.relaxation.inequality import Inequality
+from noap.exact.relaxation.multiplier import Multiplier
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Node"]
+
+# Among features that are equally undecided, the one that carries more.
+_CARRIED = 1e-3
+
+
+class Node:
+    """The vectors on the allowed features with at most `places` of them beside the included ones.
+
+    Attributes
+    ----------
+    included, allowed : arrays of shape (m,)
+        An included feature has its place whether or not a vector uses it.
+    inequalities : list
+        What is known of the node, from its ancestors as well.
+    bound, worst : float
+        What follows, and the t at which it is made.
+    state : Multiplier or None
+        To go on from; None where nobody will.
+    slope : float
+        The one at which the state was last.
+    children : tuple of two nodes, or None for a leaf
+    feature : int
+        What it branches on: taken in the first child, left out in the second.
+    """
+
+    def __init__(
+        self,
+        included: BoolArray,
+        allowed: BoolArray,
+        inequalities: list[Inequality],
+        state: Multiplier | None,
+        rho: float,
+        k: int,
+        slope: float = 0.0,
+    ) -> None:
+        self.included, self.rho, self.k, self.slope = included, rho, k, slope
+        self.places = k - int(included.sum())
+        # Where no place is left, the others are out.
+        self.allowed = allowed if self.places else included
+        self.inequalities = inequalities
+        kept = self.allowed[allowed]
+        self.state = state if state is None or kept.all() else state.restricted(kept)
+        self.children: tuple[Node, Node] | None = None
+        self.feature = -1
+        self._look()
+
+    @property
+    def free(self) -> BoolArray:
+        """The features that share the places."""
+        free: BoolArray = self.allowed & ~self.included
+        return free
+
+    @property
+    def features(self) -> IntArray:
+        """Positions of the allowed features."""
+        return np.flatnonzero(self.allowed)
+
+    def add(self, inequality: Inequality | None) -> None:
+        """Learn one more, and forget those that say nothing new."""
+        if inequality is not None:
+            self.inequalities = [*self.inequalities, inequality]
+            self._look()
+
+    def _look(self) -> None:
+        free = self.free
+        lines = [one.line(self.included, free, self.places) for one in self.inequalities]
+        kept = useful(lines, self.k)
+        self.inequalities = [self.inequalities[i] for i in kept]
+        self.bound, self.worst = bound_of([lines[i] for i in kept], self.rho, self.k)
+
+    def branched(self) -> "tuple[Node, Node] | None":
+        """Return the two nodes that a feature leads to, taken and left out; None where all is decided."""
+        features, free = self.features, self.free
+        if self.state is None or not free.any():
+            return None
+        taken, carried = np.minimum(self.state.taken, 1.0), self.state.W.diagonal()
+        undecided: FloatArray = np.where(free[features], np.minimum(taken, 1.0 - taken) + _CARRIED * carried, -1.0)
+        at = int(np.argmax(undecided))
+        self.feature = int(features[at])
+        included, allowed = self.included.copy(), self.allowed.copy()
+        included[self.feature], allowed[self.feature] = True, False
+        rest = np.arange(len(features)) != at
+        whole, part = self.state.restricted(np.ones_like(rest)), self.state.restricted(rest)
+        first = Node(included, self.allowed, self.inequalities, whole, self.rho, self.k, self.slope)
+        second = Node(self.included, allowed, self.inequalities, part, self.rho, self.k, self.slope)
+        return first, second
