@@ -19,14 +19,6 @@ from noap import RobustSparsePCA
 from noap.errors import InvalidProblem, NoapWarning
 
 
-def expected_failures(estimator):
-    if estimator.adversary != "sample":
-        return {}
-    # Sums over a stream do not say where its samples are, which is what this adversary moves.
-    reason = "partial_fit cannot serve the sample-wise adversary and raises an error that says so"
-    return dict.fromkeys(("check_fit_score_takes_y", "check_n_features_in_after_fitting"), reason)
-
-
 # The settings are those that reach different code.
 @parametrize_with_checks(
     [
@@ -34,8 +26,7 @@ def expected_failures(estimator):
         RobustSparsePCA(method="ascent", adversary="sample", scale=False),
         RobustSparsePCA(k_share=0.8),
         RobustSparsePCA(method="ascent", adversary="none", deflation="disjoint", center=False),
-    ],
-    expected_failed_checks=expected_failures,
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     with warnings.catch_warnings():
@@ -192,6 +183,10 @@ def test_sample_wise_needs_the_samples(wine):
         model.partial_fit(wine)
     with pytest.raises(InvalidProblem, match="moves samples one by one; use fit with the samples"):
         model.fit_covariance(np.eye(3), 10)
+    # scikit-learn asks for methods before it uses them.
+    assert not hasattr(model, "partial_fit")
+    assert hasattr(model.set_params(adversary="feature"), "partial_fit")
+    assert RobustSparsePCA.partial_fit.__doc__.startswith("Add the samples X")
 
 
 def test_pipeline_and_grid_search():

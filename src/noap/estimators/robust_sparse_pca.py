@@ -15,6 +15,7 @@ from noap.data.standardising import scale_sparse, standardise
 from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.fitting import Recipe, fit_components
+from noap.estimators.from_sums import from_sums
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
 from noap.estimators.projecting import ProjectionMixin
 from noap.estimators.searches import end_search, require_search_goes_on
@@ -200,6 +201,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         S, mean, scale = moments.standardised(center=True, scale=self.scale, names=names)
         return self._solve(Covariance(S, moments.n, names), mean, scale)
 
+    @from_sums(instead="use fit")
     def partial_fit(self, X: Any, y: Any = None, solve: bool = True) -> "RobustSparsePCA":
         """Add the samples X, shape (n, d), to those seen in earlier calls, and find the components of all of them.
 
@@ -214,7 +216,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             False adds the samples and leaves the components for a later call.
         """
         require_search_goes_on()
-        self._sums_must_do("partial_fit", "use fit")
         seen = getattr(self, "_moments", None)
         data = self._checked(X, reset=seen is None)
         self._forget_filling()
@@ -231,6 +232,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         S, mean, scale = moments.standardised(center=self.center, scale=self.scale, names=names)
         return self._solve(Covariance(S, moments.n, names), mean, scale)
 
+    @from_sums(instead="use fit with the samples")
     def fit_covariance(self, S: Any, n_samples: int, mean: ArrayLike | None = None) -> "RobustSparsePCA":
         """Find the components from a covariance alone.
 
@@ -243,7 +245,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         mean : array-like of shape (d,), optional
             What `transform` subtracts; 0 by default.
         """
-        self._sums_must_do("fit_covariance", "use fit with the samples")
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or n_samples < 1:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
         covariance, names, *_ = as_covariance(S)
@@ -295,12 +296,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         for name in ("fill_values_", "missing_share_"):
             if hasattr(self, name):
                 delattr(self, name)
-
-    def _sums_must_do(self, what: str, instead: str) -> None:
-        if not kind_of(self.adversary).gram_suffices:
-            raise InvalidProblem(
-                f"{what} keeps sums over samples, but adversary={self.adversary!r} moves samples one by one; {instead}."
-            )
 
     def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
         n = data.n_samples
