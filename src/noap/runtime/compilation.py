@@ -39,7 +39,7 @@ def compiling(kernels: tuple[Any, ...], whose: str) -> Iterator[None]:
 
     tell(f"compiling the kernels of {whose}, once; later runs start at once.")
     line = Line()
-    with watched(kernels, lambda done, total, name: line.show(f"noap: {done} of {total} compiled, now {name}")):
+    with watched(kernels, lambda done, total, name: line.show(f"{done} of {total} compiled, now {name}")):
         try:
             yield
         finally:
