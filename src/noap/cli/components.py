@@ -21,7 +21,7 @@ __all__ = ["as_json", "fitted", "print_components"]
 
 def fitted(
     problem: Problem, adversary: AdversaryName, components: int, deflation: str, **settings: Any
-) -> noap.RobustSparsePCA:
+) -> "noap.RobustSparsePCA":
     """Return the estimator, fitted to the data of the problem, which are centred and scaled already.
 
     Parameters
@@ -52,7 +52,7 @@ def fitted(
     return model.fit(problem.X)
 
 
-def print_components(model: noap.RobustSparsePCA, names: tuple[str, ...], console: Console) -> None:
+def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], console: Console) -> None:
     """Print the loadings side by side, the variances, and what is proved about each component."""
     results = model.results_
     used = np.flatnonzero(model.components_.any(axis=0))
@@ -82,7 +82,7 @@ def print_components(model: noap.RobustSparsePCA, names: tuple[str, ...], consol
             console.print(f"component {c} was stopped early ({result.limit.value}).")
 
 
-def as_json(model: noap.RobustSparsePCA, names: tuple[str, ...], *, center: bool, scale: bool) -> str:
+def as_json(model: "noap.RobustSparsePCA", names: tuple[str, ...], *, center: bool, scale: bool) -> str:
     """Return the components as a JSON document, each as `noap solve` writes one."""
     return json.dumps(
         {
