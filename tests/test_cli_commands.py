@@ -34,6 +34,13 @@ def test_python_runs_the_package(tmp_path):
     assert "Usage: noap solve" in done.stdout
 
 
+def test_the_command_line_starts_without_what_only_some_commands_need():
+    slow = ("sklearn", "matplotlib", "numba", "polars")
+    code = f"import sys, noap.cli; print([name for name in {slow} if name in sys.modules])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.strip() == "[]"
+
+
 @pytest.mark.parametrize("command", ["", *COMMANDS])
 def test_a_flag_takes_no_value_and_the_help_shows_none(command, monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")

@@ -165,7 +165,7 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch, terminal):
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     line = Line()
-    line.show("noap: 3 of 7 compiled, now look")
+    line.show("3 of 7 compiled, now look")
     line.close("noap: compiled.")
     assert ("3 of 7 compiled" in stream.getvalue()) == terminal
     assert stream.getvalue() == "" or stream.getvalue().endswith("\r\x1b[K")
@@ -187,7 +187,7 @@ def test_a_notebook_shows_it_under_the_cell(monkeypatch):
     monkeypatch.setattr(noap.runtime.line, "_in_notebook", lambda: True)
     monkeypatch.setitem(sys.modules, "IPython.display", Display)
     line = Line()
-    line.show("noap: 1 of 2 compiled, now a")
-    line.show("noap: 2 of 2 compiled, now b")
+    line.show("1 of 2 compiled, now a")
+    line.show("2 of 2 compiled, now b")
     line.close("noap: compiled.")
     assert shown == ["noap: 1 of 2 compiled, now a", "noap: 2 of 2 compiled, now b", "noap: compiled."]

@@ -76,6 +76,10 @@ def test_what_is_asked_wins_over_what_is_found(tmp_path):
         read_table(path)
     with pytest.raises(InvalidProblem, match=r"column 'b' holds text, not numbers: '2\.5' on line 2"):
         read_table(path, Reading(decimal=","))
+    path = written(tmp_path, "a\n1,5\n2\n")
+    check(read_table(path, Reading(decimal=",")), ("a",), [[1.5], [2]])
+    with pytest.raises(InvalidProblem, match="line 2 has 2 entries, the first line has 1"):
+        read_table(path)
     # Beside decimal commas a point separates thousands: 1.234 is no small number.
     path = written(tmp_path, "a;b\n1,5;2\n3;4\n" + "1,5;2\n" * 300 + "2;1.234\n")
     for read in (read_table, summarise):

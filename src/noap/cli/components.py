@@ -2,28 +2,26 @@
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName
 from noap.cli.show import as_dict
 from noap.errors import InvalidProblem
 from noap.problem import Problem
 
-if TYPE_CHECKING:
-    from noap.estimator import RobustSparsePCA
-
 __all__ = ["as_json", "fitted", "print_components"]
 
 
 def fitted(
     problem: Problem, adversary: AdversaryName, components: int, deflation: str, **settings: Any
-) -> "RobustSparsePCA":
+) -> "noap.RobustSparsePCA":
     """Return the estimator, fitted to the data of the problem, which are centred and scaled already.
 
     Parameters
@@ -36,12 +34,10 @@ def fitted(
     **settings
         Those of the estimator.
     """
-    from noap.estimator import RobustSparsePCA  # brings scikit-learn, which one component does without
-
     d = problem.n_features
     if not 1 <= components <= d:
         raise InvalidProblem(f"-c must be from 1 to the number of features, {d}, got {components}.")
-    model = RobustSparsePCA(
+    model = noap.RobustSparsePCA(
         n_components=components,
         k=problem.k,
         adversary=adversary.value,
@@ -56,7 +52,7 @@ def fitted(
     return model.fit(problem.X)
 
 
-def print_components(model: "RobustSparsePCA", names: tuple[str, ...], console: Console) -> None:
+def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], console: Console) -> None:
     """Print the loadings side by side, the variances, and what is proved about each component."""
     results = model.results_
     used = np.flatnonzero(model.components_.any(axis=0))
@@ -86,7 +82,7 @@ def print_components(model: "RobustSparsePCA", names: tuple[str, ...], console: 
             console.print(f"component {c} was stopped early ({result.limit.value}).")
 
 
-def as_json(model: "RobustSparsePCA", names: tuple[str, ...], *, center: bool, scale: bool) -> str:
+def as_json(model: "noap.RobustSparsePCA", names: tuple[str, ...], *, center: bool, scale: bool) -> str:
     """Return the components as a JSON document, each as `noap solve` writes one."""
     return json.dumps(
         {

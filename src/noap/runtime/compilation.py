@@ -40,7 +40,7 @@ def compiling(kernels: tuple[Any, ...], whose: str) -> Iterator[None]:
     again = "once; later runs start at once" if kernels[0].stats.cache_path else "for this run: there is no cache"
     tell(f"compiling the kernels of {whose}, {again}.")
     line = Line()
-    with watched(kernels, lambda done, total, name: line.show(f"noap: {done} of {total} compiled, now {name}")):
+    with watched(kernels, lambda done, total, name: line.show(f"{done} of {total} compiled, now {name}")):
         try:
             yield
         finally:

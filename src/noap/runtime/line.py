@@ -31,17 +31,18 @@ class Line:
         return time.monotonic() - self._said >= (_BLINK if seen else _LOG_EVERY)
 
     def show(self, text: str) -> None:
-        """Show the text now; a log takes it if a minute has passed."""
+        """Show the text now, behind the name of the program; a log takes it if a minute has passed."""
+        named = f"noap: {text}"
         if self._in_notebook:
             from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
 
             if self._cell is None:
-                self._cell = display({"text/plain": text}, raw=True, display_id=True)
+                self._cell = display({"text/plain": named}, raw=True, display_id=True)
             else:
-                self._cell.update({"text/plain": text}, raw=True)
+                self._cell.update({"text/plain": named}, raw=True)
         elif self._on_terminal:
             # To the first column, and what is left of a longer line is erased; a line that wraps could not be.
-            sys.stderr.write(f"\r{text[: _width() - 1]}\x1b[K")
+            sys.stderr.write(f"\r{named[: _width() - 1]}\x1b[K")
             sys.stderr.flush()
         elif self.due():
             import logging  # `import noap` stays quick

@@ -90,7 +90,8 @@ def _head(path: Path) -> tuple[str, str]:
 
 def _separator(lines: list[str], decimal: str | None) -> str:
     """Return the character that splits the lines evenly, and the entries into numbers."""
-    best, found = (0.0, 0.0, 0), ","
+    # One column needs none; then any that is no part of a number will do.
+    best, found = (0.0, 0.0, 0), ";" if decimal == "," else ","
     for candidate in _CANDIDATES:
         rows = [row for row in csv.reader(lines, delimiter=candidate) if row]
         width = len(rows[0])
