@@ -92,4 +92,4 @@ class _Uncollected(event.Listener):
                 gc.enable()
 
 
-event.register("numba:compile", _Uncollected())
+event.register("numba:compile", _Uncollected())  # type: ignore[no-untyped-call]
