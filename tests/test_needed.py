@@ -17,6 +17,7 @@ from noap.cli.app import app
 from noap.errors import NoapWarning
 from noap.report import build_report
 from noap.report.words import answer
+from noap.sweep import needed
 from noap.sweep.barcode import barcode
 from noap.sweep.point import Task
 
@@ -98,6 +99,24 @@ def test_what_a_limit_leaves_open_is_not_called_needed(monkeypatch):
     monkeypatch.setattr(Task, "run", lambda task: noap.Result(task.problem, "exact", task.start))
     assert not path.needed.any()
     assert np.isnan(path.survives).all()
+    # Nor is it called shared, which takes a vector as good without it.
+    assert (path.unsettled | path.shared)[path.selected].all()
+    assert path.unsettled.any()
+    assert {bar.standing for row in barcode(path) for bar in row.bars} >= {"open"}
+    assert "pale: not settled" in path.plot().axes[1].get_title(loc="left").replace("\n", " ")
+
+
+def test_all_searches_together_take_what_the_path_took_at_most(monkeypatch):
+    X, tasks, run = np.random.default_rng(3).standard_normal((30, 14)), [], Task.run
+    path = noap.path(X, 4, rhos=[1.0, 2.0])
+    monkeypatch.setattr(needed, "_NODES", 0)
+    monkeypatch.setattr(Task, "run", lambda task: tasks.append(run(task)) or tasks[-1])
+    settled = path.needed
+    spent = [result.nodes for result in tasks]
+    assert sum(spent[:-1]) <= sum(result.nodes for result in path.results)
+    monkeypatch.undo()
+    whole = noap.path(X, 4, rhos=[1.0, 2.0]).needed
+    assert not (settled & ~whole).any()
 
 
 def test_after_ctrl_c_no_search_is_begun(monkeypatch):

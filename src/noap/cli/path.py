@@ -149,12 +149,17 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
     grid.add_column("survives to noise", justify="right")
     grid.add_column("needed at noise")
     grid.add_column("shared at noise")
+    standings = ["needed", "shared"]
+    if path.unsettled.any():
+        grid.add_column("not settled at noise")
+        standings.append("open")
     for row in rows[:_MOST_ROWS]:
         spans = [
-            "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.shared is shared)
-            for shared in (False, True)
+            "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.standing == standing)
+            for standing in standings
         ]
-        survives = "shared" if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
+        never = "shared" if any(bar.shared for bar in row.bars) else "not settled"
+        survives = never if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
         grid.add_row(escape(names[row.feature]), survives, *spans)
     console.print(grid)
     if len(rows) > _MOST_ROWS:

@@ -14,6 +14,8 @@ from noap.sweep.barcode import barcode as barcode_of
 
 __all__ = ["draw_path"]
 
+# The colour of bars, mixed with white.
+_PALE = "#A6CFE6"
 # More bars than this cannot be read; those that are needed longest are kept and the picture says so.
 _MOST_BARS = 40
 
@@ -75,7 +77,7 @@ def _draw_barcode(
                 (bar.right - bar.left) / scale,
                 left=bar.left / scale,
                 height=0.7,
-                facecolor="none" if bar.shared else _ROBUST,
+                facecolor={"needed": _ROBUST, "shared": "none", "open": _PALE}[bar.standing],
                 edgecolor=_ROBUST,
                 linewidth=0.6,
                 hatch="////" if bar.shared else None,
@@ -83,9 +85,10 @@ def _draw_barcode(
     axes.set_yticks(range(len(rows)), [names[row.feature] for row in rows])
     axes.invert_yaxis()
     shared = "; hatched: shared" if any(bar.shared for row in rows for bar in row.bars) else ""
+    unsettled = "; pale: not settled" if path.unsettled.any() else ""
     left_out = f", {hidden} that are needed less long not shown" if hidden else ""
     how = "" if path.proves else ", not proved"
-    titled(axes, f"Which features are needed (k = {path.k}{left_out}{how}{shared})")
+    titled(axes, f"Which features are needed (k = {path.k}{left_out}{how}{shared}{unsettled})")
 
 
 def _draw_loadings(axes: Any, path: "_path.Path", rows: tuple[Row, ...], scale: float, names: tuple[str, ...]) -> None:

@@ -17,6 +17,9 @@ __all__ = ["axis", "band", "band_note", "barcode"]
 
 # Points of the curve; a kink between two of them is at most one pixel off on a wide screen.
 _FINE = 400
+# How a bar is drawn and told, by how its feature stands there.
+_CLASSES = {"needed": "", "shared": " class=shared", "open": " class=pale"}
+_WORDS = {"needed": "", "shared": " (shared)", "open": " (not settled)"}
 # A band narrower than this share of the curve cannot be seen.
 _VISIBLE = 0.01
 
@@ -27,15 +30,16 @@ def barcode(report: "Report", shown: tuple[Row, ...]) -> str:
     rows = []
     for row in shown:
         bars = "".join(
-            f"<i{' class=shared' if bar.shared else ''} "
+            f"<i{_CLASSES[bar.standing]} "
             f'style="left:{100 * bar.left / last:.3f}%;width:{100 * (bar.right - bar.left) / last:.3f}%"></i>'
             for bar in row.bars
         )
         spans = ", ".join(
-            f"{plain(bar.left / report.unit)} to {plain(bar.right / report.unit)}{' (shared)' if bar.shared else ''}"
+            f"{plain(bar.left / report.unit)} to {plain(bar.right / report.unit)}{_WORDS[bar.standing]}"
             for bar in row.bars
         )
-        end = "shared" if math.isnan(row.survives) else plain(row.survives / report.unit)
+        never = "shared" if any(bar.shared for bar in row.bars) else "open"
+        end = never if math.isnan(row.survives) else plain(row.survives / report.unit)
         name = escape(report.names[row.feature])
         rows.append(
             f'<li><span class="name" title="{name}">{name}</span>'

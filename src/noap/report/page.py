@@ -80,6 +80,8 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
             "Striped: shared, for a component without this feature does as well, within the asked gap. On standardised "
             "data the last feature standing is always shared."
         )
+    if report.path.unsettled.any():
+        notes.append("Pale: whether the feature is needed could not be settled within the limits of the search.")
     if hidden:
         notes.append(f"{hidden} features that are needed less long are not shown.")
     return " ".join(notes)

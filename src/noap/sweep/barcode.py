@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Bar", "Row", "barcode"]
 
+_STANDINGS = ("", "needed", "shared", "open")
+
 
 @dataclass(frozen=True)
 class Bar:
@@ -23,16 +25,22 @@ class Bar:
     left, right : float
         Where it is drawn: a point of the path stands for the stretch up to the middle of its neighbours, so that one
         point can be seen.
-    shared : bool
-        Whether the feature is not needed there (`Path.needed`): other features would do as well. On standardised data
-        every feature alone is worth the same, so the last one standing is always shared.
+    standing : "needed", "shared" or "open"
+        Whether every direction as good as the best uses the feature (`Path.needed`), one without it does as well
+        (`Path.shared`), or it could not be settled. On standardised data every feature alone is worth the same, so the
+        last one standing is always shared.
     """
 
     first: float
     last: float
     left: float
     right: float
-    shared: bool
+    standing: str
+
+    @property
+    def shared(self) -> bool:
+        """Whether a direction without the feature does as well."""
+        return self.standing == "shared"
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,16 @@ def barcode(path: "Path") -> tuple[Row, ...]:
     edges = np.concatenate([path.rhos[:1], (path.rhos[1:] + path.rhos[:-1]) / 2, path.rhos[-1:]])
     rows = []
     for j in np.flatnonzero(path.selected.any(axis=0)).tolist():
-        labels = np.where(path.selected[:, j], 2 - path.needed[:, j], 0)
+        labels = path.needed[:, j] + 2 * path.shared[:, j] + 3 * path.unsettled[:, j]
         cuts = [0, *(np.flatnonzero(np.diff(labels)) + 1).tolist(), len(labels)]
         bars = tuple(
-            Bar(float(path.rhos[a]), float(path.rhos[b - 1]), float(edges[a]), float(edges[b]), bool(labels[a] == 2))
+            Bar(
+                float(path.rhos[a]),
+                float(path.rhos[b - 1]),
+                float(edges[a]),
+                float(edges[b]),
+                _STANDINGS[int(labels[a])],
+            )
             for a, b in itertools.pairwise(cuts)
             if labels[a]
         )
@@ -74,6 +88,6 @@ def barcode(path: "Path") -> tuple[Row, ...]:
 
 
 def _rank(row: Row) -> tuple[float, float, float, int]:
-    needed = sum(bar.right - bar.left for bar in row.bars if not bar.shared)
+    needed = sum(bar.right - bar.left for bar in row.bars if bar.standing == "needed")
     length = sum(bar.right - bar.left for bar in row.bars)
     return -float(np.nan_to_num(row.survives, nan=-1.0)), -needed, -length, row.feature

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.result import Limit, Result
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
@@ -24,10 +24,14 @@ from noap.sweep.point import Task, improved
 if TYPE_CHECKING:
     from noap.sweep.path import Path
 
-__all__ = ["needed_features"]
+__all__ = ["NEEDED", "OPEN", "SHARED", "standings"]
 
-# A search without a feature may take as many nodes as the dearest point of the path, and at least these.
-_NODES = 1024
+# How a feature stands at a point that selects it; 0 where it is not selected.
+NEEDED, SHARED, OPEN = 1, 2, 3
+
+# A search without a feature may take as many nodes as the dearest point of the path, and at least these; all searches
+# together as many as the path, and at least so many times these.
+_NODES, _SEARCHES = 1024, 32
 # Where the vector without a feature is almost as good, its bound is asked for no more than this share of the gap.
 _SHARE = 0.25
 # The loosest gap that a search is asked for: what is nearly nothing has no useful gap of its own.
@@ -38,19 +42,53 @@ _RIVALS = 4
 _DOWN = 1 - 1e-15
 
 
-def needed_features(path: "Path") -> BoolArray:
-    """Return the mask of shape (m, d) of the features that a point of the path cannot do without.
+def standings(path: "Path") -> IntArray:
+    """Return an array of shape (m, d): how every feature stands at every point that selects it.
 
-    With method "exact" every True is proved; what a search could not settle within its limits is False. With other
-    methods True means that nothing as good was found without the feature.
+    NEEDED: every direction within the asked gap uses it; proved with method "exact", with others nothing as good was
+    found without it. SHARED: a direction without it is worth as much, to the gap. OPEN: the searches could not settle
+    it within their limits.
     """
-    mask: BoolArray = np.zeros(path.selected.shape, dtype=np.bool_)
+    marks: IntArray = np.zeros(path.selected.shape, dtype=np.int64)
     floors = path.values / (1 + np.array([result.asked_gap for result in path.results])) * _DOWN
-    pool = _Pool(path.family, path.rhos, path.vectors)
-    for j in np.flatnonzero(path.selected.any(axis=0)).tolist():
+    pool, purse = _Pool(path.family, path.rhos, path.vectors), _Purse.of(path)
+    # The longest-lived first: they are what is looked at, should the purse run dry.
+    lives = np.nan_to_num(path.lifetimes, nan=-1.0)
+    for j in np.argsort(-lives, kind="stable")[: int((lives >= 0).sum())].tolist():
         asked = np.flatnonzero(path.selected[:, j])
-        mask[asked, j] = _Without(path, j, floors, pool).settled(asked)
-    return mask
+        marks[asked, j] = _Without(path, j, floors, pool, purse).settled(asked)
+    return marks
+
+
+@dataclass
+class _Purse:
+    """What all searches together may still take.
+
+    Attributes
+    ----------
+    nodes : int
+    seconds : float
+        Of search; without bound unless the path had a time limit, for then it is that of the path itself.
+    """
+
+    nodes: int
+    seconds: float
+
+    @classmethod
+    def of(cls, path: "Path") -> "_Purse":
+        if path.options is None:
+            return cls(0, 0.0)
+        limit = path.options.get("time_limit")
+        seconds = np.inf if limit is None else max(float(limit), sum(result.seconds for result in path.results))
+        return cls(max(_SEARCHES * _NODES, sum(result.nodes for result in path.results)), seconds)
+
+    @property
+    def empty(self) -> bool:
+        return self.nodes <= 0 or self.seconds <= 0
+
+    def pay(self, result: Result) -> None:
+        self.nodes -= max(result.nodes, 1)
+        self.seconds -= result.seconds
 
 
 class _Pool:
@@ -91,6 +129,7 @@ class _Without:
     floors : array of shape (m,)
         What a direction must be worth at each budget to be within the asked gap of the one found.
     pool : _Pool
+    purse : _Purse
     bounds : dict
         Proved bounds on the optimum without the feature, by position on the path.
     """
@@ -99,6 +138,7 @@ class _Without:
     feature: int
     floors: FloatArray
     pool: _Pool
+    purse: _Purse
     bounds: dict[int, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -106,16 +146,16 @@ class _Without:
         self.others: IntArray = np.delete(np.arange(d), self.feature)
         self.family = self.path.family.restricted(self.others) if d > 1 else None
 
-    def settled(self, asked: IntArray) -> BoolArray:
-        """Return at which of the asked positions the feature is needed."""
+    def settled(self, asked: IntArray) -> IntArray:
+        """Return how the feature stands at the asked positions."""
         if self.family is None:
-            return np.ones(len(asked), dtype=np.bool_)
+            return np.full(len(asked), NEEDED)
         while True:
             shared = self.pool.best_without(self.feature)[asked] >= self.floors[asked]
             needed = self._limits(asked) < self.floors[asked]
             left = [int(i) for i in asked[~shared & ~needed] if i not in self.bounds]
             if not left or self.path.options is None:
-                return ~shared & (needed | (not self.path.proves))
+                return np.where(shared, SHARED, np.where(needed | (not self.path.proves), NEEDED, OPEN))
             # The ends first: a bound at each proves the middle if a chord can.
             self._ask(left[(0, -1, len(left) // 2)[min(len(self.bounds), 2)]])
 
@@ -133,7 +173,7 @@ class _Without:
         near = near[near.any(axis=1)]
         v = improved(problem, near / np.linalg.norm(near, axis=1)[:, None])
         self.bounds[i] = np.inf
-        if problem.value(v) < self.floors[i] and self.path.proves:
+        if problem.value(v) < self.floors[i] and self.path.proves and not self.purse.empty:
             result = self._searched(Task(problem, "exact", v, self._options(i, problem.value(v))))
             self.bounds[i], v = result.bound, result.v
         whole = np.zeros(self.path.family.base.n_features)
@@ -144,6 +184,7 @@ class _Without:
         result = task.run()
         if result.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
+        self.purse.pay(result)
         return result
 
     def _options(self, i: int, value: float) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from noap.result import Result, Status
 from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
-from noap.sweep.needed import needed_features
+from noap.sweep.needed import NEEDED, OPEN, SHARED, standings
 
 if TYPE_CHECKING:
     import polars
@@ -57,6 +57,8 @@ class Path:
         `vectors` means nothing.
     needed : bool array of shape (m, d)
         Which features a point cannot do without: every direction within the asked gap of the one found uses them.
+    shared, unsettled : bool arrays of shape (m, d)
+        The other selected features: a direction without them is known that does as well, or it could not be settled.
     survives : array of shape (d,)
         Per feature the last rho that needs it; nan if none does. This is what tables and pictures rank by: a feature
         that others could replace is never called a survivor.
@@ -147,9 +149,9 @@ class Path:
 
         At a budget with the vector v found there, feature j is needed if every k-sparse direction w with
         :math:`(1 + \mathrm{gap})\,\mathrm{value}(w) \ge \mathrm{value}(v)` uses it. With method "exact" every True is
-        proved, by bounds on the problems without j, and what their searches could not settle is False; with other
-        methods True means that no such w was found. Computed when first asked for, which takes about as long as the
-        path did.
+        proved, by bounds on the problems without j, and what their searches could not settle is False (see
+        `unsettled`); with other methods True means that no such w was found. Computed when first asked for, which takes
+        about as long as the path did.
 
         Examples
         --------
@@ -159,7 +161,24 @@ class Path:
         array([[False,  True, False],
                [False,  True, False]])
         """
-        mask = needed_features(self)
+        return self._standing(NEEDED)
+
+    @cached_property
+    def shared(self) -> BoolArray:
+        """Mask of shape (m, d): which selected features a direction within the asked gap does without."""
+        return self._standing(SHARED)
+
+    @cached_property
+    def unsettled(self) -> BoolArray:
+        """Mask of shape (m, d): of which selected features the searches could not say whether they are needed."""
+        return self._standing(OPEN)
+
+    @cached_property
+    def _standings(self) -> IntArray:
+        return standings(self)
+
+    def _standing(self, wanted: int) -> BoolArray:
+        mask: BoolArray = self._standings == wanted
         mask.flags.writeable = False
         return mask
 
