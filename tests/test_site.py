@@ -128,8 +128,9 @@ def test_words_are_no_leftovers(words):
 
 
 def test_formulas_are_typeset(pages):
-    # The reference is made of docstrings, which are read in terminals, too: names of parameters have underscores there.
-    found = {name: list(leftovers(" ".join(page.words))) for name, page in pages.items() if name != "api"}
+    found = {name: list(leftovers(" ".join(page.words))) for name, page in pages.items()}
+    # The reference is full of names with underscores, and docstrings are read in terminals, too.
+    found["api"] = [kind for kind in found["api"] if kind.startswith(("a dollar", "a command"))]
     assert not {name: kinds for name, kinds in found.items() if kinds}
 
 

@@ -73,11 +73,11 @@ def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: Ar
     Parameters
     ----------
     v_or_support : array of float, shape (d,), or array of int
-        Floating point is a vector, whose exact nonzeros are S_hat; integers are the indices S_hat themselves.
+        Floating point is a vector, whose exact nonzeros are :math:`\hat S`; integers are its indices themselves.
     truth_support : array of int
         Distinct indices S*, not empty.
     part : array of int, optional
-        A non-empty subset S_1 of the truth's support: its strong or its weak features.
+        A non-empty subset :math:`S_1` of the truth's support: its strong or its weak features.
 
     Examples
     --------

@@ -91,19 +91,19 @@ class Problem:
         adversary: Adversary,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
-        """Build the problem from S = X'X/n alone: enough for FeatureWise and NoAdversary.
+        r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise and NoAdversary.
 
         Parameters
         ----------
         S : array-like of shape (d, d)
             Symmetric, to 1e-6 of its largest entry. Without an adversary (NoAdversary, or rho = 0) any symmetric matrix
-            with a positive entry on its diagonal: the value is v'Sv, or 0 where that is negative. With one, positive
-            semidefinite: to 1e-10 of its largest eigenvalue S is taken as it is. To the precision of its
+            with a positive entry on its diagonal: the value is :math:`v^\top S v`, or 0 where that is negative. With
+            one, positive semidefinite: to 1e-10 of its largest eigenvalue S is taken as it is. To the precision of its
             entries (1e-6, or what rounding to 1 to 6 decimals explains) it is raised: a warning says what was added to
             the diagonal, and `covariance`, values, bounds and certificates are those of the raised matrix. Beyond, S is
             refused.
         n_samples : int
-            n: the budget rho counts in units of column norms of X, which are sqrt(n S_jj).
+            n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
         k, adversary, feature_names : as for Problem
 
         Examples
@@ -226,7 +226,7 @@ class Problem:
 
     @cached_property
     def covariance(self) -> FloatArray:
-        """S = X'X/n in float64, a d x d array; computed when first asked for."""
+        r"""The matrix :math:`S = X^\top X/n` in float64, d x d; computed when first asked for."""
         covariance: FloatArray = products.gram(self.X) / self.n_samples
         covariance.flags.writeable = False
         self.check_unchanged()
@@ -277,7 +277,7 @@ class Problem:
 
     @cached_property
     def column_norms(self) -> FloatArray:
-        """|a_j|, the norms of the d columns of X: the roots of n times the diagonal of `gram`."""
+        r"""The norms :math:`\|a_j\|` of the d columns of X: the roots of n times the diagonal of `gram`."""
         if self.X is None:
             squares = np.maximum(np.diag(self.covariance) + self.lift, 0.0)
             from_diagonal: FloatArray = np.sqrt(self.n_samples * squares)
@@ -288,14 +288,14 @@ class Problem:
 
     @cached_property
     def row_top_k_norms(self) -> FloatArray:
-        """|top_k(x_i)|, per sample the largest score a k-sparse unit direction can give it."""
+        r"""Per sample :math:`\|\mathrm{top}_k(x_i)\|`, the largest score a k-sparse unit direction can give it."""
         row_top_k_norms = products.row_top_k_norms(self.samples("row_top_k_norms"), self.k)
         self.check_unchanged()
         return row_top_k_norms
 
     @cached_property
     def scale(self) -> float:
-        """The largest variance of a single feature, max_j |a_j|^2/n, plus `lift`: the unit of absolute tolerances."""
+        r"""The largest variance of a feature, :math:`\max_j \|a_j\|^2/n`, plus `lift`: the unit of tolerances."""
         return float(self.column_norms.max()) ** 2 / self.n_samples
 
     @cached_property
@@ -320,7 +320,7 @@ class Problem:
 
     @property
     def optimum_is_zero(self) -> bool:
-        """Whether the adversary can cancel every direction: rho >= rho_max, or X = 0; no rounding decides it.
+        r"""Whether the adversary can cancel every direction: :math:`\rho \ge \rho_{\max}`, or X = 0, exactly.
 
         Not known, and so False, for an adversary that noap has no theorem about.
         """
@@ -358,7 +358,7 @@ class Problem:
         return self.X
 
     def value(self, v: ArrayLike) -> float:
-        """Return the robust variance of v, by the adversary's closed form.
+        r"""Return the robust variance of v, by the adversary's closed form.
 
         Parameters
         ----------
@@ -368,7 +368,8 @@ class Problem:
         Returns
         -------
         float
-            At least 0, also where v'Sv of an indefinite S is negative. (The optimum of such a problem is positive.)
+            At least 0, also where :math:`v^\top S v` of an indefinite S is negative. (The optimum of such a
+            problem is positive.)
         """
         direction = vector_of(v, self.n_features)
         length = float(norms(direction))

@@ -95,10 +95,10 @@ class FeatureWise(GramAdversary):
         return E
 
     def rho_max(self, X: Data, k: int) -> float:
-        """Return the largest column norm: then every single feature is worthless, and so is every v.
+        r"""Return the largest column norm: then every single feature is worthless, and so is every v.
 
-        For |Xv| <= sum_j |v_j| |a_j| <= max_j |a_j| |v|_1, with equality for a coordinate vector. The smallest float
-        that is not below it, so that at this budget the optimum is 0 exactly.
+        For :math:`\|Xv\| \le \sum_j |v_j| \|a_j\| \le \max_j \|a_j\| \, \|v\|_1`, with equality for a coordinate
+        vector. The smallest float that is not below it, so that at this budget the optimum is 0 exactly.
         """
         data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
         return longest_column(data)

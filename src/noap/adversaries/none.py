@@ -30,7 +30,7 @@ class NoAdversary(GramAdversary):
         return cls()
 
     def norm(self, E: ArrayLike) -> float:
-        """Return max |E_ij|: only E = 0 is allowed."""
+        r"""Return :math:`\max |E_{ij}|`: only E = 0 is allowed."""
         return float(np.abs(np.asarray(E)).max(initial=0.0))
 
     def support_function(self, u: FloatArray, v: FloatArray) -> float:

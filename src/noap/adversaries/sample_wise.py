@@ -80,7 +80,7 @@ class SampleWise(Adversary):
         return E
 
     def rho_max(self, X: Data, k: int) -> float:
-        """Return the largest |top_k(x_i)|: the largest score any k-sparse unit v gives any sample.
+        r"""Return the largest :math:`\|\mathrm{top}_k(x_i)\|`: the largest score any k-sparse unit v gives any sample.
 
         The smallest float that is not below it, so that at this budget the optimum is 0 exactly.
         """

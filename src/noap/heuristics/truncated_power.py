@@ -60,7 +60,7 @@ def truncated_leading_eigenvector(S: FloatArray, k: int) -> FloatArray:
 def screen_submatrix(
     S: ArrayLike, k: int, reduced_dim: int, *, start: ArrayLike | None = None, iterations: int = 100
 ) -> IntArray:
-    """Choose the features on which the paper runs its mixed-integer programs (Algorithm 1).
+    r"""Choose the features on which the paper runs its mixed-integer programs (Algorithm 1).
 
     The support of the best iterate of the projected power method, and the features of largest diagonal to
     fill up to `reduced_dim`. This is a heuristic: a bound on the chosen submatrix says nothing about the rest.
@@ -68,7 +68,7 @@ def screen_submatrix(
     Parameters
     ----------
     S : array of shape (d, d)
-        The sample covariance X'X/n.
+        The sample covariance, :math:`X^\top X/n`.
     k : int
     reduced_dim : int
         How many features to keep, the paper's d-bar: k <= reduced_dim <= d.

@@ -136,7 +136,7 @@ def spiked_wishart(
 
     Rows are :math:`N(0, \lambda v v^\top + I)`.
     The support is a uniform k-subset of the d features. Without `k1` and `c` (Assumption 2) the truth on it is
-    uniform on the unit sphere of R^k: normal entries, normalised. With both (Assumption 3) a uniform k1-subset of
+    uniform on the unit sphere: normal entries, normalised. With both (Assumption 3) a uniform k1-subset of
     the support is strong, with entries :math:`\sqrt{c/k_1}`; the others are weak, with :math:`\sqrt{(1-c)/(k-k_1)}`.
 
     Parameters

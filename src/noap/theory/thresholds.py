@@ -175,7 +175,7 @@ class StageThresholds:
 def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageThresholds:
     r"""Theorem 5 made exact: where the weak part ends, where one strong feature is left, where the value is 0.
 
-    With rho in units of sqrt(n), and in the usual order of events,
+    With rho in units of :math:`\sqrt n`, and in the usual order of events,
 
     - the weak part ends at :math:`\lambda\sqrt{c(1-c)/k_2}/\sqrt{1+\lambda c}`, where its entries reach 0 continuously,
       provided :math:`1 - c \le (c - \sqrt{c(1-c)k_1/k_2})(1 + \lambda c)`; else it is dropped in one jump at a
