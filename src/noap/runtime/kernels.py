@@ -28,13 +28,13 @@ def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def _cached(options: dict[str, Any], function: Callable[..., Any]) -> Any:
     try:
-        return njit(cache=True, **options)(function)
+        return njit(**({"cache": True} | options))(function)
     except RuntimeError as error:
         # Numba looks for a folder as soon as a function is made, and has no other name for finding none.
         if "cannot cache function" not in str(error):
             raise
         _warn_of_no_cache()
-        return njit(**options)(function)
+        return njit(**(options | {"cache": False}))(function)
 
 
 @functools.cache
