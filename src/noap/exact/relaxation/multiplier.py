@@ -28,6 +28,8 @@ _LEAST_PENALTY, _MOST_PENALTY = 1e-3, 1e6
 _STEP, _LEAST_STEP, _MOST_STEP = 0.05, 1e-3, 0.1
 # Its step grows as long as the direction stays and shrinks where it turns.
 _LONGER, _SHORTER = 1.2, 0.6
+# So many more places than there are, relative to them, are too many.
+_TOO_MANY = 0.01
 # A diagonal entry below this belongs to no feature.
 _NOTHING = 1e-9
 
@@ -121,7 +123,7 @@ class Multiplier:
             self.Z = Z
         B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
         if counted:
-            self._move_share(float(self.taken[rows].sum()) / places - 1.0)
+            self._move_share(self.excess(free, places))
         if far > _UNBALANCED * change and self.penalty < _MOST_PENALTY * self.top:
             self.penalty, self.U = 2.0 * self.penalty, self.U / 2.0
         elif change > _UNBALANCED * far and self.penalty > _LEAST_PENALTY * self.top:
@@ -140,6 +142,10 @@ class Multiplier:
         moved = self.share + direction * self._step * min(1.0, 10.0 * abs(excess))
         self.share = min(max(moved, 0.0), 1.0)
 
+    def excess(self, free: BoolArray, places: int) -> float:
+        """By what part more places are taken than there are for the free features; 0 where all of them have one."""
+        return float(self.taken[free].sum()) / places - 1.0 if 0 < places < int(free.sum()) else 0.0
+
     @property
     def taken(self) -> FloatArray:
         """What part of a place each feature takes: 1 for a feature of v if Z is vv'."""
@@ -149,10 +155,13 @@ class Multiplier:
         parts[some] = sums[some] ** 2 / own[some] / sums.sum()
         return parts
 
-    @property
-    def spread(self) -> float:
-        """The sum of |Z_ij|: the square of the l1 norm of v that Z stands for; it falls as the slope grows."""
-        return float(np.abs(self.Z).sum())
+    def spread(self, free: BoolArray, places: int) -> tuple[float, bool]:
+        """Return t(Z), the square of the l1 norm of v that Z stands for, and whether more for places cannot lower it.
+
+        It falls as the slope grows.
+        """
+        excess = self.excess(free, places)
+        return float(np.abs(self.Z).sum()) * (1.0 + max(excess, 0.0)), excess <= _TOO_MANY or self.share >= 1.0
 
 
 def _on_spectahedron(M: FloatArray) -> FloatArray:
