@@ -27,9 +27,9 @@ _PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
-# The relaxation gets this much of the work that the trees have had: it closes what no tree does, and where it does not,
-# it costs no more than that.
-_RELAXED = 1.0
+# The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where it
+# does not, it costs no more than that.
+_RELAXED = 2.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 _PATIENCE_FOR_TREES = 128
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
