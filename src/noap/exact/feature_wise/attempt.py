@@ -27,9 +27,9 @@ _PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
-# The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where it
-# does not, it costs no more than that.
-_RELAXED = 2.0
+# The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where
+# it does not, it costs no more than that. A node of a tree takes time beside its tests: as much as so many entries.
+_RELAXED, _PER_NODE = 2.0, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 _PATIENCE_FOR_TREES = 128
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
@@ -116,7 +116,8 @@ class Attempt:
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
-        share = _RELAXED * (self.work - _PATIENCE_FOR_TREES * self.root_price)
+        patience = _PATIENCE_FOR_TREES * (self.root_price + _PER_NODE)
+        share = _RELAXED * (self.work + _PER_NODE * self.nodes - patience)
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
