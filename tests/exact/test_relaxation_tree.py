@@ -73,6 +73,7 @@ def test_every_matrix_of_the_iteration_is_within_its_prices(seed, d, slope):
     free = rng.random(d) < 0.7
     places = int(rng.integers(1, d + 1))
     state = Multiplier.of(A)
+    state.share = float(rng.choice([0.0, rng.uniform(0.0, 3.0)]))  # beyond 1 the l1 norm is paid back
     for _ in range(6):
         nearby = state.advance(slope, free, places, int(rng.integers(1, 6)))
         made = Inequality.of_matrix(A, np.arange(d), nearby)

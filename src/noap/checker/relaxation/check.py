@@ -2,7 +2,7 @@ r"""Re-prove a bound by the relaxation: largest eigenvalues by factorisations, a
 
 Let v be a unit vector and t = |v|_1^2. For any symmetric B, and lambda, q >= 0 for every feature, with
 :math:`|B_{ij} - A_{ij}| \le \mu + (\lambda_i + \lambda_j)/2` off the diagonal,
-:math:`A_{ii} + q_i - B_{ii} \le \mu + \lambda_i` on it, and :math:`B \preceq cI`, mu and c >= 0,
+:math:`A_{ii} + q_i - B_{ii} \le \mu + \lambda_i` on it, and :math:`B \preceq cI`, c >= 0,
 
 .. math:: |Xv|^2/n \le c + \mu t + \sum_{v_i \ne 0} \big(\lambda_i |v_i| \sqrt t - q_i v_i^2\big)
    \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) t , \qquad \tau_i = \lambda_i^2 / (4 q_i) .
@@ -109,7 +109,7 @@ def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int
     if len(dearest) and not math.isfinite(dearest[0]):
         return None
     total = float(one.prices[included].sum()) + float(dearest[:places].sum())
-    sigma = up(one.mu + total * (1.0 + gamma(len(free) + 4)))
+    sigma = max(up(one.mu + total * (1.0 + gamma(len(free) + 4))), 0.0)
     return (one.c, sigma) if math.isfinite(sigma) else None
 
 
@@ -147,13 +147,13 @@ def _proved(
 
 
 def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray) -> float:
-    """Return the least mu >= 0 that the entries of B allow, rounded up; NaN or inf where there is none."""
+    """Return the least mu that the entries of B allow, rounded up; inf where there is none."""
     over = np.abs(B - A) - 0.5 * (loads[:, None] + loads[None, :])
     over.flat[:: len(A) + 1] = (A.diagonal() + lifts) - B.diagonal() - loads
     # Each of at most four operations is off by an ulp of what these may come to together.
     sizes = float(np.abs(B).max()) + float(np.abs(A).max()) + float(loads.max()) + float(lifts.max())
     mu = float(over.max()) + up(8.0 * UNIT * sizes)
-    return max(mu, 0.0) if math.isfinite(mu) else math.inf
+    return mu if math.isfinite(mu) else math.inf
 
 
 def _prices(loads: FloatArray, lifts: FloatArray) -> FloatArray:

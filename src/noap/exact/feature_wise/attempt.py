@@ -27,9 +27,9 @@ _PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
-# The relaxation gets this much of the work that the trees have had: it closes what no tree does, and where it does not,
-# it costs no more than that.
-_RELAXED = 1.0
+# The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where
+# it does not, it costs no more than that. A node of a tree takes time beside its tests: as much as so many entries.
+_RELAXED, _PER_NODE = 2.0, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 # With many features a threshold costs no more than a few nodes do.
 _PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
@@ -123,7 +123,8 @@ class Attempt:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
         by_thresholds = len(self.instance.norms) > MOST_FEATURES
         patience = _PATIENCE_FOR_LARGE_TREES if by_thresholds else _PATIENCE_FOR_TREES
-        share = _RELAXED * (self.work - patience * self.root_price)
+        had = self.work + _PER_NODE * self.nodes - patience * (self.root_price + _PER_NODE)
+        share = _RELAXED * had
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now

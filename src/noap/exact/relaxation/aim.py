@@ -17,7 +17,7 @@ _ROOM = 1e-5
 # A target below this part of the bound is too low to go by.
 _FAR = 0.9
 # By what a slope at the end is changed: at first, and at least.
-_FACTOR, _LEAST_FACTOR = 1.5, 1.01
+_FACTOR, _LEAST_FACTOR = 1.2, 1.003
 
 
 @dataclass
@@ -40,15 +40,18 @@ class Aim:
         t = float(node.k) if at_end else node.worst
         # The tangent that touches is that of the bound to come: the target, if it is near.
         least = rho * (math.sqrt(max(target, _FAR * node.bound)) / math.sqrt(t) + rho)
-        slope = max(least, node.slope or 0.1 * top) if at_end else least
+        slope = max(least, node.slope or (0.1 * top if rho == 0.0 else 0.0)) if at_end else least
         height = (math.sqrt(target) + rho * math.sqrt(t)) ** 2 - _ROOM * target
         return cls(t, slope, height, least, at_end)
 
-    def adjust(self, spread: float) -> None:
-        """At the end, let the slope follow the relaxed vector: steeper if its l1 norm is too large."""
-        if not self.at_end:
+    def adjust(self, t: float, settled: bool) -> None:
+        """At the end, let the slope follow the relaxed vector: steeper if its l1 norm is too large.
+
+        As long as more could be paid for places, that comes first: the l1 norm falls with them.
+        """
+        if not self.at_end or (t > self.t and not settled):
             return
-        direction = 1 if spread > self.t else -1
+        direction = 1 if t > self.t else -1
         if direction * self._direction < 0:
             self._factor = max(math.sqrt(self._factor), _LEAST_FACTOR)
         self._direction = direction

@@ -32,6 +32,7 @@ class Inequality:
     features : array of shape (b,)
         Positions of the features that it speaks of.
     c, mu : float
+        mu may be negative: what counts is what it comes to with the places.
     prices : array of shape (m,)
         tau of each feature; 0 for those that it does not speak of.
     entries : array of float32, shape (b (b + 1)/2,), or None
@@ -81,13 +82,13 @@ class Inequality:
         prices: FloatArray = np.zeros(len(A))
         some = lifts > 0
         prices[features[some]] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
-        return cls(features, c, max(float(over.max()) + room, 0.0), prices, entries, loads, lifts)
+        return cls(features, c, float(over.max()) + room, prices, entries, loads, lifts)
 
     def line(self, included: BoolArray, free: BoolArray, places: int) -> Line:
         """Return what it says of vectors on the included features and at most so many of the free ones."""
         dearest = np.sort(self.prices[free])[::-1][:places]
         total = (float(self.prices[included].sum()) + float(dearest.sum())) * (1 + 2.3e-16 * (len(free) + 4))
-        return Line(self.c, (self.mu + total) * (1 + 2.3e-16))
+        return Line(self.c, max((self.mu + total) * (1 + 2.3e-16), 0.0))
 
     @property
     def bytes(self) -> int:

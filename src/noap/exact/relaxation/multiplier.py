@@ -26,8 +26,12 @@ _UNBALANCED = 5.0
 _LEAST_PENALTY, _MOST_PENALTY = 1e-3, 1e6
 # How far the share of the places moves at first, at least and at most, in one go; it is a share of the slope.
 _STEP, _LEAST_STEP, _MOST_STEP = 0.05, 1e-3, 0.1
+# Beyond 1 the l1 norm is paid back; so much at most.
+_MOST_SHARE = 3.0
 # Its step grows as long as the direction stays and shrinks where it turns.
 _LONGER, _SHORTER = 1.2, 0.6
+# So many more places than there are, relative to them, are too many.
+_TOO_MANY = 0.01
 # A diagonal entry below this belongs to no feature.
 _NOTHING = 1e-9
 
@@ -60,7 +64,7 @@ class Multiplier:
     top : float
         The largest entry of the matrix that all began with.
     share : float
-        The part of the slope that is paid for places, 0 to 1.
+        The part of the slope that is paid for places; the rest, which may be negative, is for the l1 norm.
     """
 
     A: FloatArray
@@ -99,11 +103,18 @@ class Multiplier:
         """
         rows = np.flatnonzero(free)
         counted = 0 < places < len(rows)
+        taken = np.flatnonzero(~free)
         tau = self.share * slope / places if counted else 0.0
         mu = slope - tau * places if counted else slope
+        own: FloatArray = np.maximum(self.ratios[taken], 2.0 * len(taken))
+        if mu < 0.0:
+            # The l1 norm is paid back. No entry may be cut by less than nothing, so the rows that pay for no place have
+            # a load of -mu at their own ratio. It costs -mu/(2 ratio), which the slope has to cover as well.
+            mu = mu / (1.0 - float((0.5 / own).sum()))
         size = len(self.A)
         far = change = 0.0
         g: FloatArray = np.zeros(size)
+        loads, lifts = g.copy(), g.copy()
         for _ in range(steps):
             target = self.Z - self.U + self.A / self.penalty
             self.W = _on_spectahedron((target + target.T) / 2)
@@ -112,21 +123,25 @@ class Multiplier:
                 g[rows] = self.ratios[rows] = ratios(
                     reached, rows, tau / self.penalty, mu / self.penalty, self.ratios[rows]
                 )
-            cut = (mu + 2.0 * tau * g) / self.penalty
+            loads, lifts = 2.0 * tau * g, tau * g * g
+            if mu < 0.0:
+                loads[taken], lifts[taken] = -mu, -0.5 * mu * own
+            cut = (mu + loads) / self.penalty
             Z = np.sign(reached) * np.maximum(np.abs(reached) - cut[:, None], 0.0)
-            Z.flat[:: size + 1] = np.maximum(reached.diagonal() + tau * g * g / self.penalty - cut, 0.0)
+            Z.flat[:: size + 1] = np.maximum(reached.diagonal() + lifts / self.penalty - cut, 0.0)
             self.U = reached - Z
             far = float(np.linalg.norm(self.W - Z))
             change = float(np.linalg.norm(Z - self.Z)) / max(float(np.linalg.norm(self.U)), 1e-300)
             self.Z = Z
         B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
         if counted:
-            self._move_share(float(self.taken[rows].sum()) / places - 1.0)
+            self._move_share(self.excess(free, places))
         if far > _UNBALANCED * change and self.penalty < _MOST_PENALTY * self.top:
             self.penalty, self.U = 2.0 * self.penalty, self.U / 2.0
         elif change > _UNBALANCED * far and self.penalty > _LEAST_PENALTY * self.top:
             self.penalty, self.U = self.penalty / 2.0, 2.0 * self.U
-        return Nearby(B, 2.0 * tau * g, tau * g * g)
+        self.ratios[taken] = _ratios_of(self.Z)[taken]
+        return Nearby(B, loads, lifts)
 
     def _move_share(self, excess: float) -> None:
         """Pay more for places where too many are taken, less where too few are."""
@@ -138,7 +153,11 @@ class Multiplier:
         self._step = min(max(self._step, _LEAST_STEP), _MOST_STEP)
         self._direction = direction
         moved = self.share + direction * self._step * min(1.0, 10.0 * abs(excess))
-        self.share = min(max(moved, 0.0), 1.0)
+        self.share = min(max(moved, 0.0), _MOST_SHARE)
+
+    def excess(self, free: BoolArray, places: int) -> float:
+        """By what part more places are taken than there are for the free features; 0 where all of them have one."""
+        return float(self.taken[free].sum()) / places - 1.0 if 0 < places < int(free.sum()) else 0.0
 
     @property
     def taken(self) -> FloatArray:
@@ -149,10 +168,19 @@ class Multiplier:
         parts[some] = sums[some] ** 2 / own[some] / sums.sum()
         return parts
 
-    @property
-    def spread(self) -> float:
-        """The sum of |Z_ij|: the square of the l1 norm of v that Z stands for; it falls as the slope grows."""
-        return float(np.abs(self.Z).sum())
+    def spread(self, free: BoolArray, places: int) -> tuple[float, bool]:
+        """Return t(Z), the square of the l1 norm of v that Z stands for, and whether more for places cannot lower it.
+
+        It falls as the slope grows.
+        """
+        excess = self.excess(free, places)
+        return float(np.abs(self.Z).sum()) * (1.0 + max(excess, 0.0)), excess <= _TOO_MANY or self.share >= _MOST_SHARE
+
+
+def _ratios_of(Z: FloatArray) -> FloatArray:
+    """Return the sum of the absolute values of a row over its diagonal entry, within reason."""
+    ratios: FloatArray = np.abs(Z).sum(axis=1) / np.maximum(Z.diagonal(), _NOTHING)
+    return np.clip(ratios, 1.0, 1e3)
 
 
 def _on_spectahedron(M: FloatArray) -> FloatArray:

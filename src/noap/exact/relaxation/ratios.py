@@ -27,8 +27,9 @@ def ratios(X: FloatArray, rows: IntArray, tau: float, mu: float, start: FloatArr
     """
     sizes, own = np.abs(X[rows]), X[rows, rows]
     sizes[np.arange(len(rows)), rows] = 0.0
-    low: FloatArray = np.ones(len(rows))
-    high = 2.0 + np.sqrt((np.abs(own) + sizes.sum(axis=1) + mu) / tau)
+    # What is cut off must not be negative.
+    low: FloatArray = np.full(len(rows), max(1.0, -0.5 * mu / tau))
+    high = low + 1.0 + np.sqrt((np.abs(own) + sizes.sum(axis=1) + abs(mu)) / tau)
     g = np.clip(start, low, high)
     for _ in range(_STEPS):
         over = sizes - (mu + 2.0 * tau * g)[:, None]

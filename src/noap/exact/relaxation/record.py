@@ -43,7 +43,7 @@ def proof_of_tree(root: Node, features: IntArray, unit: float, top: float) -> Re
     return RelaxationProof(
         np.asarray(features, dtype=np.uint32),
         np.array([SOFT if one.entries is None else GIVEN for one in inequalities], dtype=np.uint8),
-        np.array([one.mu for one in inequalities]) * unit,
+        np.array([max(one.mu, 0.0) for one in inequalities]) * unit,
         np.array([top * unit]),
         np.append(0, np.cumsum(sizes)).astype(np.uint32),
         _joined([one.features for one in given], np.uint32),

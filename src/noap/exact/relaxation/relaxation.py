@@ -192,7 +192,7 @@ class Relaxation:
             yield
             if lowest <= aim.height:
                 break
-            aim.adjust(state.spread)
+            aim.adjust(*state.spread(free, node.places))
         node.slope = aim.slope
         assert best is not None
         return best
