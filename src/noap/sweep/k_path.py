@@ -17,6 +17,7 @@ from noap.proofs.certificate import Certificate
 from noap.result import Result, Status
 from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.implied import implied_bounds
+from noap.sweep.series import ResultSeries, frozen
 from noap.ties import lowest_tie
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _FLAT = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class KPath:
+class KPath(ResultSeries):
     r"""Robust sparse components of k = 1, 2, ... features, as returned by :func:`noap.k_path`.
 
     `path[i]` is the Result at the i-th of `ks`, `path.at(k)` the one with k features; `len` and iteration go over the
@@ -70,9 +71,6 @@ class KPath:
             f"value from {self.values[0]:.6g} to {self.values[-1]:.6g})"
         )
 
-    def __len__(self) -> int:
-        return len(self.results)
-
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
@@ -95,11 +93,6 @@ class KPath:
         """The problem with the largest k."""
         return self.results[-1].problem
 
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features, if the data had any."""
-        return self.problem.feature_names
-
     @cached_property
     def ks(self) -> IntArray:
         """How many features a vector may use, rising."""
@@ -108,28 +101,13 @@ class KPath:
         return ks
 
     @cached_property
-    def values(self) -> FloatArray:
-        """Robust variance of the vector found for each k; never falls."""
-        return _frozen([result.value for result in self.results])
-
-    @cached_property
-    def bounds(self) -> FloatArray:
-        """Proved upper bound on the optimum for each k."""
-        return _frozen([result.bound for result in self.results])
-
-    @cached_property
     def implied_bounds(self) -> FloatArray:
         r"""What the bounds of all levels prove together; smaller than `bounds` only where a level is left open.
 
         :math:`\mathrm{opt}_{k-1} \le \mathrm{opt}_k \le \frac{k}{k-1}\,\mathrm{opt}_{k-1}`, and a similar inequality
         against the sample-wise adversary. They hold in exact arithmetic, but no single certificate says so.
         """
-        return _frozen(np.maximum(implied_bounds(self.problem, self.ks, self.bounds), self.values))
-
-    @cached_property
-    def vectors(self) -> FloatArray:
-        """The vectors found, one per row."""
-        return _frozen([result.v for result in self.results])
+        return frozen(np.maximum(implied_bounds(self.problem, self.ks, self.bounds), self.values))
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:
@@ -147,13 +125,13 @@ class KPath:
     @cached_property
     def increments(self) -> FloatArray:
         """What every step adds to the value; the first entry is the first value."""
-        return _frozen(np.diff(self.values, prepend=0.0))
+        return frozen(np.diff(self.values, prepend=0.0))
 
     @cached_property
     def shares(self) -> FloatArray:
         """The proved share of the optimum at the largest k: value over the last bound; 1 where that is 0."""
         top = float(self.bounds[-1])
-        return _frozen(self.values / top if top > 0 else np.ones(len(self)))
+        return frozen(self.values / top if top > 0 else np.ones(len(self)))
 
     @property
     def certificates(self) -> tuple[Certificate | None, ...]:
@@ -233,7 +211,7 @@ class KPath:
         """
         import polars
 
-        names = self.feature_names or tuple(str(j) for j in range(self.problem.n_features))
+        names = self._names
         columns: dict[str, Any] = {
             "k": self.ks,
             "value": self.values,
@@ -273,7 +251,7 @@ class KPath:
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some of the levels."""
-        names = self.feature_names or tuple(str(j) for j in range(self.problem.n_features))
+        names = self._names
         rows = [
             (
                 self.ks[i],
@@ -293,9 +271,3 @@ def _listed(ks: IntArray) -> str:
     if len(ks) > 2 and ks[-1] - ks[0] == len(ks) - 1:
         return f"{ks[0]} to {ks[-1]}"
     return ", ".join(map(str, ks.tolist()))
-
-
-def _frozen(entries: Any) -> FloatArray:
-    array = np.array(entries, dtype=np.float64)
-    array.flags.writeable = False
-    return array

@@ -16,6 +16,7 @@ from noap.runtime.notebook import html_table, listed, spread
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.needed import NEEDED, OPEN, SHARED, standings
+from noap.sweep.series import ResultSeries, frozen
 
 if TYPE_CHECKING:
     import polars
@@ -41,7 +42,7 @@ class Stage:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Path:
+class Path(ResultSeries):
     r"""Robust sparse components over a range of budgets rho, as returned by :func:`noap.path`.
 
     Attributes
@@ -87,9 +88,6 @@ class Path:
             f"rho from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
         )
 
-    def __len__(self) -> int:
-        return len(self.results)
-
     @property
     def k(self) -> int:
         """How many features a vector may use."""
@@ -100,30 +98,10 @@ class Path:
         """The budget from which on the optimum is 0."""
         return self.family.rho_max
 
-    @property
-    def feature_names(self) -> tuple[str, ...] | None:
-        """Names of the features, if the data had any."""
-        return self.family.base.feature_names
-
     @cached_property
     def rhos(self) -> FloatArray:
         """The budgets, increasing."""
-        return _frozen([result.problem.adversary.rho for result in self.results])
-
-    @cached_property
-    def values(self) -> FloatArray:
-        """Robust variance of the vector found at each rho."""
-        return _frozen([result.value for result in self.results])
-
-    @cached_property
-    def bounds(self) -> FloatArray:
-        """Proved upper bound on the optimum at each rho; inf where nothing is proved."""
-        return _frozen([result.bound for result in self.results])
-
-    @cached_property
-    def vectors(self) -> FloatArray:
-        """The vectors found, one per row."""
-        return _frozen([result.v for result in self.results])
+        return frozen([result.problem.adversary.rho for result in self.results])
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:
@@ -185,7 +163,7 @@ class Path:
     @cached_property
     def survives(self) -> FloatArray:
         """Per feature the last rho that needs it (see `needed`); nan if none does."""
-        return _frozen([self.rhos[column].max() if column.any() else np.nan for column in self.needed.T])
+        return frozen([self.rhos[column].max() if column.any() else np.nan for column in self.needed.T])
 
     @cached_property
     def lifetimes(self) -> FloatArray:
@@ -193,7 +171,7 @@ class Path:
 
         On standardised data the last feature standing ties with all others: `survives` does not count that.
         """
-        return _frozen([runs[-1][1] if runs else np.nan for runs in self.intervals])
+        return frozen([runs[-1][1] if runs else np.nan for runs in self.intervals])
 
     @cached_property
     def intervals(self) -> tuple[tuple[tuple[float, float], ...], ...]:
@@ -257,7 +235,7 @@ class Path:
         """
         import polars
 
-        names = self.feature_names or tuple(str(j) for j in range(self.family.base.n_features))
+        names = self._names
         columns: dict[str, Any] = {
             "k": [self.k] * len(self),
             "rho": self.rhos,
@@ -298,7 +276,7 @@ class Path:
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some of the points."""
-        names = self.feature_names or tuple(str(j) for j in range(self.family.base.n_features))
+        names = self._names
         unit = type(self.family.base.adversary).noise_unit(self.family.base.n_samples)
         rows = [
             (
@@ -313,12 +291,6 @@ class Path:
         ]
         shown = "" if len(rows) == len(self) else f"; {len(rows)} of its points"
         return html_table(f"{self!r}{shown}", rows, ("noise", "rho", "value", "bound", "status", "features"))
-
-
-def _frozen(entries: list[Any]) -> FloatArray:
-    array = np.array(entries, dtype=np.float64)
-    array.flags.writeable = False
-    return array
 
 
 def _runs(labels: np.ndarray) -> list[tuple[int, int]]:
