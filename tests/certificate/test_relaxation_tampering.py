@@ -268,6 +268,18 @@ def test_no_mutant_proves_a_bound_below_the_optimum(rho):
     assert 5 < accepted < 295
 
 
+def test_a_leaf_with_very_many_lines_takes_no_time_to_speak_of(tree):
+    proof = tree.certificate.proof
+    count, last = 20_000, int(proof.counts[-1])
+    used = np.append(proof.used, np.full(count, proof.used[-1], dtype=np.uint32))
+    report = noap.verify(
+        tree.problem,
+        edited(tree.certificate, used=used, counts=put(proof.counts, len(proof) - 1, last + count)),
+        time_limit=20,
+    )
+    assert report.ok
+
+
 def test_the_check_is_stopped_by_its_limits(tree):
     for limit in ({"time_limit": 1e-9}, {"memory_limit": 1e-3}):
         report = noap.verify(tree.problem, tree.certificate, **limit)

@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer
 import noap
 from judge import exact_worth, feature_wise_best
 from noap import Status
+from noap.checker.relaxation.check import _above
 from noap.errors import InvalidProblem
 from noap.exact.relaxation.envelope import Line, bound_of, useful
 from noap.exact.relaxation.inequality import _largest_eigenvalue
@@ -55,6 +56,10 @@ def test_the_envelope_is_the_largest_of_the_lowest(seed, k, rho):
     assert bound >= worths.max() * (1 - 1e-12)
     assert bound <= worths.max() + 0.02 * (1 + worths.max())
     assert 1.0 <= t <= k
+    # The checker goes from line to line; it may be above by rounding alone.
+    checked = _above([(line.c, line.mu) for line in lines], rho, k)
+    assert worths.max() * (1 - 1e-12) <= checked <= bound * (1 + 1e-9) + 1e-12
+    assert _above([(line.c, line.mu) for line in lines] * 2, rho, k) == checked
     kept = [lines[i] for i in useful(lines, k)]
     assert bound_of(kept, rho, k)[0] == pytest.approx(bound, rel=1e-12, abs=1e-12)
 

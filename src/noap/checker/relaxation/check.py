@@ -13,7 +13,6 @@ derivative has the sign of :math:`t\sigma(\sigma - \rho^2) - \rho^2 c`, which ch
 +: on an interval it is largest at an end. So [1, k] may be cut anywhere, and each piece may take any line.
 """
 
-import itertools
 import math
 from typing import NamedTuple
 
@@ -218,20 +217,30 @@ def _hint(B: FloatArray, allowance: Allowance) -> float:
 
 def _above(lines: list[tuple[float, float]], r: float, k: int) -> float:
     """Return at least the largest (sqrt(c + sigma t) - r sqrt(t))_+^2 on [1, k], each piece by its lowest line."""
-    cuts = {1.0, float(k)}
-    for i, (c, sigma) in enumerate(lines):
-        for other, slope in lines[:i]:
-            if sigma != slope:
-                t = (other - c) / (sigma - slope)
-                if 1.0 < t < k:
-                    cuts.add(t)
-    ends = sorted(cuts)
-    worst = 0.0
-    for left, right in itertools.pairwise(ends) if len(ends) > 1 else [(1.0, 1.0)]:
-        middle = 0.5 * (left + right)
-        c, sigma = min(lines, key=lambda line: line[0] + line[1] * middle)
+    # From the steepest to the flattest: each is the lowest from some t on. Any pieces would be right.
+    pieces: list[tuple[float, float, float]] = []
+    for c, sigma in sorted(lines, key=lambda line: (-line[1], line[0])):
+        start = -math.inf
+        while pieces:
+            before, other, slope = pieces[-1]
+            if sigma < slope:
+                start = (c - other) / (slope - sigma)
+                if start > before:
+                    break
+            elif c >= other:
+                start = math.inf
+                break
+            pieces.pop()
+            start = -math.inf
+        if start < k:
+            pieces.append((start, c, sigma))
+    first = max(number for number, (start, _, _) in enumerate(pieces) if start <= 1.0)
+    ends = [*(start for start, _, _ in pieces[first + 1 :]), float(k)]
+    worst, left = 0.0, 1.0
+    for right, (_, c, sigma) in zip(ends, pieces[first:], strict=True):
         for t in (left, right):
             distance = up(math.sqrt(up(c + sigma * t))) - down(r * down(math.sqrt(t)))
             if not distance <= worst:
                 worst = distance
+        left = right
     return up(worst * worst) if math.isfinite(worst) else math.inf
