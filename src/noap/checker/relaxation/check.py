@@ -34,7 +34,7 @@ _TRIES, _RAISE = 20, 1e-12
 # that line beside those for every feature.
 _KEPT, _LINE_KEPT, _LINE = 40.0, 40.0, 4000.0
 # Matrices of numbers of eight bytes that are there at once.
-_MATRICES = 9.0
+_MATRICES = 7.0
 
 
 class _Proved(NamedTuple):
