@@ -64,6 +64,19 @@ def test_any_matrix_and_any_multipliers_give_an_inequality(seed, d, size):
         assert v @ A @ v <= line.c + line.mu * np.abs(v).sum() ** 2 + 1e-9
 
 
+@pytest.mark.parametrize("broken", ["lifts of nothing", "loads", "lifts"])
+def test_multipliers_that_pay_for_nothing_give_no_inequality(broken):
+    A, loads, lifts = np.eye(3), np.full(3, 0.1), np.full(3, 0.2)
+    assert Inequality.of_matrix(A, np.arange(3), Nearby(A, loads, lifts)) is not None
+    if broken == "lifts of nothing":
+        lifts[1] = 0.0
+    else:
+        (loads if broken == "loads" else lifts)[1] = np.nan
+    assert Inequality.of_matrix(A, np.arange(3), Nearby(A, loads, lifts)) is None
+    # Where nothing is asked nothing is paid.
+    assert Inequality.of_matrix(A, np.arange(3), Nearby(A, np.zeros(3), np.zeros(3))) is not None
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 8), st.floats(1e-3, 1.5))
 def test_every_matrix_of_the_iteration_is_within_its_prices(seed, d, slope):

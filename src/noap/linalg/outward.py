@@ -192,6 +192,9 @@ def is_definite(S: FloatArray, shift: float) -> bool:
     >>> is_definite(S, 1.001), is_definite(S, 0.999)
     (True, False)
     """
+    # Some factorisations take NaN for positive.
+    if not math.isfinite(shift):
+        return False
     top = max(float(np.abs(S).max(initial=0.0)), shift)
     if top == 0.0:
         return True

@@ -14,6 +14,7 @@ derivative has the sign of :math:`t\sigma(\sigma - \rho^2) - \rho^2 c`, which ch
 """
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.linalg.outward import UNIT, down, gamma, is_definite, scaled_up, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.proofs.parts import parts
 from noap.proofs.relaxation import GIVEN, LEAF, RelaxationProof
 
 __all__ = ["check_relaxation"]
@@ -33,6 +35,11 @@ __all__ = ["check_relaxation"]
 _TRIES, _RAISE = 20, 1e-12
 # From so many features on the hint comes from Lanczos steps.
 _LANCZOS = 600
+# Numbers of eight bytes that an inequality takes beside its prices, and a line in a leaf; and elementary operations for
+# that line beside those for every feature.
+_KEPT, _LINE_KEPT, _LINE = 40.0, 40.0, 4000.0
+# Matrices of numbers of eight bytes that are there at once.
+_MATRICES = 11.0
 
 
 class _Proved(NamedTuple):
@@ -43,6 +50,8 @@ class _Proved(NamedTuple):
     prices: FloatArray
 
 
+# Numbers out of range become infinite, which proves nothing; nobody is to be told on the way.
+@np.errstate(all="ignore")
 def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: Allowance) -> tuple[float, str | None]:
     """Return a bound on the optimum in the units of `data`, rounded up, and None; or inf and the reason why not."""
     reason = proof.broken_tree()
@@ -56,9 +65,9 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     if len(features) == 0:
         return 0.0, None
     m = len(features)
-    allowance.need(4.0 * m * m)
+    allowance.keep((_KEPT + m) * len(proof.kinds))
+    allowance.need(_MATRICES * m * m)
     A = data.A[np.ix_(features, features)]
-    allowance.keep(float(m) * len(proof.kinds))
     proved: list[_Proved | None] = []
     at = 0
     for number in range(len(proof.kinds)):
@@ -76,8 +85,8 @@ def _leaves(
     worst, at = 0.0, 0
     every = np.ones(m, dtype=np.bool_)
     stack: list[tuple[BoolArray, BoolArray]] = [(~every, every)]
-    for branch, count in zip(proof.branches.tolist(), proof.counts.tolist(), strict=True):
-        allowance.spent(40.0 * m * (count + 1))
+    for branch, count in _nodes(proof):
+        allowance.spent(_LINE + 40.0 * m)
         included, allowed = stack.pop()
         places = k - int(included.sum())
         free: BoolArray = allowed & ~included if places else np.zeros(m, dtype=np.bool_)
@@ -89,14 +98,24 @@ def _leaves(
             allowance.need(2.0 * m * len(stack) / 8)
             stack += [(included, rest), (taken, allowed)]
             continue
-        lines = [
-            line for i in proof.used[at : at + count].tolist() if (line := _line(proved[i], included, free, places))
-        ]
+        allowance.need(_LINE_KEPT * count)
+        lines = []
+        for number in proof.used[at : at + count]:
+            allowance.spent(_LINE + 40.0 * m)
+            line = _line(proved[number], included, free, places)
+            if line is not None:
+                lines.append(line)
         at += count
         if not lines:
             return math.inf, "no factorisation confirms any of the lines of a leaf"
         worst = max(worst, _above(lines, r, k))
     return worst, None
+
+
+def _nodes(proof: RelaxationProof) -> Iterator[tuple[int, int]]:
+    """Yield what each node branches on and how many inequalities it uses."""
+    for part in parts(len(proof)):
+        yield from zip(proof.branches[part].tolist(), proof.counts[part].tolist(), strict=True)
 
 
 def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int) -> tuple[float, float] | None:
@@ -130,11 +149,10 @@ def _proved(
     size = len(places)
     B = np.zeros((size, size))
     # Any numbers will do for these three, rounded or not, as long as the same ones are used from here on.
-    with np.errstate(all="ignore"):
-        loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
-        B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
-        B = B + np.triu(B, 1).T
-        mu = _excess(B, A[np.ix_(places, places)], loads, lifts) + data.eps
+    loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
+    B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
+    B = B + np.triu(B, 1).T
+    mu = _excess(B, A[np.ix_(places, places)], loads, lifts) + data.eps
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return None
     c = _largest_eigenvalue(B, allowance)
@@ -159,7 +177,7 @@ def _prices(loads: FloatArray, lifts: FloatArray) -> FloatArray:
     """Return at least lambda^2/(4 q): what lambda x - q x^2 is at most; infinite where q is 0 and lambda is not."""
     prices: FloatArray = np.where(loads > 0, math.inf, 0.0)
     # Squares and quotients that leave the range of floats are taken for infinite, those that vanish are not 0.
-    usable = (loads > 0) & (lifts > 1e-290) & (loads < 1e150)
+    usable = (loads > 0) & (lifts > 1e-290) & (lifts < 1e300) & (loads < 1e150)
     prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1.0 + 8.0 * UNIT) + 1e-300
     return prices
 
@@ -197,6 +215,8 @@ def _largest_of_block(B: FloatArray, least: float, allowance: Allowance) -> floa
     for _ in range(_TRIES):
         c, more = c * (1.0 + more) + 4.0 * m * UNIT * size * m, 4.0 * more
         allowance.spent(0.05 * m**3)
+        if not math.isfinite(c):
+            return None
         if is_definite(-B, c):
             return c
     return None

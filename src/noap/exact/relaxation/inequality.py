@@ -6,6 +6,7 @@ With :math:`R = B - A - \mathrm{diag}(q)`, :math:`|R_{ij}| \le \mu + (\lambda_i 
 .. math:: v^\top A v \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) \|v\|_1^2 .
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,10 +80,11 @@ class Inequality:
         # v_i^2 has a sign: on the diagonal one side is enough.
         over.flat[:: len(block) + 1] = (block.diagonal() + lifts) - B.diagonal() - loads
         room = 1e-15 * (top + float(np.abs(B).max()) + float(lifts.max()) + float(loads.max()))
-        prices: FloatArray = np.zeros(len(A))
-        some = lifts > 0
+        mu, prices, some = float(over.max()) + room, np.zeros(len(A)), lifts > 0
         prices[features[some]] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
-        return cls(features, c, float(over.max()) + room, prices, entries, loads, lifts)
+        # Nothing is paid where lambda is 0; where only q is, nothing would be enough. A bound would not notice a NaN.
+        payable = bool((some | (loads == 0)).all()) and math.isfinite(mu + float(prices.max()))
+        return cls(features, c, mu, prices, entries, loads, lifts) if payable else None
 
     def line(self, included: BoolArray, free: BoolArray, places: int) -> Line:
         """Return what it says of vectors on the included features and at most so many of the free ones."""
