@@ -10,7 +10,7 @@ demo: $(VENV)/.installed
 
 # Two processes; the tests of a file stay together, because they share what their fixtures made.
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Every page of the site: formulas, titles, pictures, and in a browser nothing that a screen cuts off.
 .PHONY: test-docs

@@ -38,6 +38,7 @@ from noap.cli.options import (
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
 from noap.errors import InvalidProblem
 from noap.result import Status
+from noap.runtime.counting import CountLine
 from noap.sweep.barcode import barcode
 
 __all__ = ["path", "print_path"]
@@ -121,9 +122,11 @@ def path(
     )
     unit = noise_unit(adversary, n)
     # As long a search as the path was; on a terminal somebody may be waiting for it.
-    with Console(stderr=True, quiet=json).status("Which features can no component do without? ..."):
+    with CountLine("features that no component can do without: path", len(paths), wanted=log or not json) as line:
         for one in paths:
+            line.say(line.doing)
             _ = one.needed
+            line.step()
     document = _document(paths, unit, center=center, scale=scale)
     if out is not None:
         _write(out, paths, unit, document)

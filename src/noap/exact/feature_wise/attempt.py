@@ -4,6 +4,7 @@ The first refutation goes straight for the asked gap; most problems end there. I
 gaps runs beside it, so that whatever stops the attempt, the last finished rung is a proved bound for the whole problem.
 """
 
+import contextlib
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -15,6 +16,7 @@ from noap.exact.feature_wise.record import GramRecord
 from noap.exact.feature_wise.refutation import LOW, PLAIN, THOROUGH, Manner, Refutation, Workspace
 from noap.exact.relaxation.relaxation import MOST_FEATURES, Relaxation
 from noap.proofs.levels import LevelProof
+from noap.runtime.threads import one_thread
 
 __all__ = ["Attempt", "Prover", "proof_of"]
 
@@ -130,14 +132,15 @@ class Attempt:
         if self.relaxation is None:  # it begins with two factorisations: only now
             self.relaxation = Relaxation(self.instance.A, self.instance.rho, self.instance.k)
         relaxation = self.relaxation
-        while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
-            before = relaxation.nodes
-            relaxation.advance(self.incumbent.target(self.asked_gap))
-            self.meter.nodes += relaxation.nodes - before
-            if relaxation.bound < self.bound:
-                self.prover, self.bound = relaxation, relaxation.bound
-            if self.done:
-                return True
+        with one_thread(len(self.instance.norms)):
+            while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
+                before = relaxation.nodes
+                relaxation.advance(self.incumbent.target(self.asked_gap))
+                self.meter.nodes += relaxation.nodes - before
+                if relaxation.bound < self.bound:
+                    self.prover, self.bound = relaxation, relaxation.bound
+                if self.done:
+                    return True
         return False
 
     def _join(self) -> None:
@@ -160,13 +163,14 @@ class Attempt:
     def advance(self, refutation: Refutation, nodes: int, work: float = TURN_WORK) -> None:
         """Give a refutation a turn of so many nodes, or so much work."""
         goal = refutation.work + work
-        for _ in range(nodes):
-            if not refutation.stack or refutation.work >= goal or self.stopped():
-                break
-            worked, nodes = refutation.work, refutation.advance()
-            self.nodes += nodes
-            self.meter.nodes += nodes
-            self.work += refutation.work - worked
+        with one_thread(len(self.instance.norms)) if refutation.manner.strong else contextlib.nullcontext():
+            for _ in range(nodes):
+                if not refutation.stack or refutation.work >= goal or self.stopped():
+                    break
+                worked, looked_at = refutation.work, refutation.advance()
+                self.nodes += looked_at
+                self.meter.nodes += looked_at
+                self.work += refutation.work - worked
         self.meter.tell(self, refutation.features_left)
 
     @property

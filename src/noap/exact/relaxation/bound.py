@@ -10,6 +10,7 @@ from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.problem import Problem
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit
+from noap.runtime.threads import one_thread
 
 __all__ = ["relax"]
 
@@ -32,10 +33,11 @@ def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool)
     instance = GramInstance.of(problem)
     incumbent = Incumbent(instance, instance.inside(v))
     relaxation = Relaxation(instance.A, instance.rho, instance.k, branching=False)
+    target = incumbent.target(controls.gap)
     try:
-        target = incumbent.target(controls.gap)
-        while not (relaxation.done or relaxation.bound <= target or controls.expired()):
-            relaxation.advance(target)
+        with one_thread(len(instance.norms)):
+            while not (relaxation.done or relaxation.bound <= target or controls.expired()):
+                relaxation.advance(target)
     except KeyboardInterrupt:
         controls.limit = Limit.INTERRUPTED
     _follow(instance, incumbent, relaxation.W)

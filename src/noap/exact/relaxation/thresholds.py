@@ -44,7 +44,7 @@ class Threshold:
     Examples
     --------
     >>> threshold = Threshold(np.array([[4.0, 2.0, 0.5], [2.0, 4.0, 0.0], [0.5, 0.0, 4.0]]), 1.0)
-    >>> round(threshold.guess, 9), round(threshold.spread, 9), threshold.far
+    >>> round(threshold.guess, 9), round(threshold.spread, 9), round(threshold.far, 9)
     (4.0, 2.0, 1.0)
     >>> 4.0 <= threshold.proved() <= 4.0 + 1e-6
     True
