@@ -128,7 +128,8 @@ def test_the_command_line_logs_when_asked(table):
         assert done.returncode == 0, done.stderr
         lines = done.stderr.splitlines()
         assert bool(lines) == heard
-        assert all(re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d noap: (point \d of 3|features that)", line) for line in lines)
+        pattern = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d noap: (point \d of 3|features that)"
+        assert all(re.match(pattern, line) for line in lines)
 
 
 class Terminal(io.StringIO):
