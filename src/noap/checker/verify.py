@@ -116,7 +116,7 @@ def verify(
     (True, 8.0, 8.0)
     >>> other = noap.Problem([[3.0, 0.1], [4.0, 2.0]], k=1, adversary=noap.FeatureWise(1.0))
     >>> noap.verify(other, noap.solve(problem).certificate).message
-    'Rejected: the certificate is about other data.'
+    'Rejected: the certificate is about other data: other entries, another order, or other centring or scaling.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
@@ -183,4 +183,6 @@ def _other_problem(problem: Problem, claim: Claim) -> str | None:
         theirs, ours = getattr(claim, name), getattr(mine, name)
         if theirs != ours:
             return f"the certificate is about {what} {theirs}, the problem has {ours}"
-    return None if claim.sha256 == mine.sha256 else "the certificate is about other data"
+    # To the last bit: the same numbers centred and scaled by another formula are other data.
+    other = "the certificate is about other data: other entries, another order, or other centring or scaling"
+    return None if claim.sha256 == mine.sha256 else other

@@ -44,7 +44,10 @@ Who = Annotated[
     AdversaryName, typer.Option(metavar="WHO", help="Who moves: every feature or every sample (feature, sample).")
 ]
 Method = Annotated[
-    str, typer.Option(help="exact, ascent, mip, mip-r, ppm or spca; only exact proves.", autocompletion=_methods)
+    str,
+    typer.Option(
+        help="exact, relaxation, ascent, mip, mip-r, ppm or spca; the first two prove.", autocompletion=_methods
+    ),
 ]
 Anyone = Annotated[
     AdversaryName,
