@@ -1,6 +1,7 @@
 """Shared fixtures: explicit seeds, no hidden state."""
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -14,3 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))  # so that tests can `import judg
 # The machine that runs the suite may be slow and shared: no deadline; the same examples every time.
 settings.register_profile("noap", deadline=None, derandomize=True, max_examples=40)
 settings.load_profile("noap")
+
+# A job in the background is started with Ctrl-C switched off, and Python leaves it so: tests that press it need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)

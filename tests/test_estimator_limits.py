@@ -129,11 +129,11 @@ def test_a_real_ctrl_c_ends_the_whole_fit(noise, compiled):
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        with pytest.warns(ConvergenceWarning, match="Interrupted: the model holds the 1 components found so far of"):
+        with pytest.warns(ConvergenceWarning, match="Interrupted: the model holds the [12] components found so far of"):
             model = RobustSparsePCA(n_components=3, k=10, time_limit=120).fit(noise)
     finally:
         timer.cancel()
-    assert model.results_[0].limit is noap.Limit.INTERRUPTED
+    assert any(result.limit is noap.Limit.INTERRUPTED for result in model.results_)
     assert np.isfinite(model.bound_).all()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
