@@ -39,10 +39,9 @@ class Problem:
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
         Samples in rows. Used as given: neither centred nor scaled; an UncentredWarning says so where most of X is its
-        column means. float32 stays float32; values are computed in
-        float64. Up to 256 MB X is copied, so that changing it later changes nothing here. A larger X is not copied but
-        fingerprinted: if it was changed after the Problem was built, `solve`, `verify` and every property that reads
-        it raise InvalidProblem.
+        column means. float32 stays float32; values are computed in float64. Up to 256 MB X is copied, so that changing
+        it later changes nothing here. A larger X is fingerprinted: once it was changed, `solve`, `verify` and every
+        property that reads it raise InvalidProblem.
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise or NoAdversary
@@ -193,21 +192,12 @@ class Problem:
 
     def _changed(self, **fields: Any) -> "Problem":
         changed = copy.copy(self)
-        for name, entry in fields.items():
-            object.__setattr__(changed, name, entry)
+        _assign(changed, fields)
         return changed
 
     def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: tuple[str, ...] | None) -> None:
-        fields = {
-            "X": X,
-            "n_samples": n,
-            "n_features": d,
-            "k": as_sparsity(k, d),
-            "adversary": _checked(adversary),
-            "feature_names": names,
-        }
-        for name, entry in fields.items():
-            object.__setattr__(self, name, entry)
+        k, adversary = as_sparsity(k, d), _checked(adversary)
+        _assign(self, {"X": X, "n_samples": n, "n_features": d, "k": k, "adversary": adversary, "feature_names": names})
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
@@ -368,8 +358,7 @@ class Problem:
         Returns
         -------
         float
-            At least 0, also where :math:`v^\top S v` of an indefinite S is negative. (The optimum of such a
-            problem is positive.)
+            At least 0, also where :math:`v^\top S v` of an indefinite S is negative.
         """
         direction = vector_of(v, self.n_features)
         length = float(norms(direction))
@@ -402,3 +391,9 @@ def require_covariance_suffices(adversary: Any) -> None:
             "enough; build Problem from the samples X."
         )
     require_served(adversary, FROM_COVARIANCE_SERVES, "Problem.from_covariance", "build Problem from the samples X")
+
+
+def _assign(problem: Problem, fields: dict[str, Any]) -> None:
+    """Set fields of a problem that is being made; nobody can later."""
+    for name, entry in fields.items():
+        object.__setattr__(problem, name, entry)
