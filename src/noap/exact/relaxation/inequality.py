@@ -12,16 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from noap.exact.relaxation.eigenvalue import confirmed
 from noap.exact.relaxation.envelope import Line
 from noap.exact.relaxation.multiplier import Nearby
 from noap.exact.relaxation.thresholds import Threshold
-from noap.linalg.outward import is_definite
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Inequality"]
-
-# How often a largest eigenvalue that a factorisation does not confirm is raised.
-_TRIES = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +100,5 @@ def _largest_eigenvalue(B: FloatArray) -> float | None:
     """Return at least the largest eigenvalue, proved by a factorisation; None if that fails."""
     if not B.any():
         return 0.0
-    c, step = max(float(np.linalg.eigvalsh(B)[-1]), 0.0), 1e-14 * len(B) * float(np.abs(B).max())
-    for _ in range(_TRIES):
-        # The room that a factorisation needs grows with the square of the size: each step is twice the last.
-        c, step = c + step, 2.0 * step
-        if is_definite(-B, c):
-            return c
-    return None
+    step = 1e-14 * len(B) * float(np.abs(B).max())
+    return confirmed(B, max(float(np.linalg.eigvalsh(B)[-1]), 0.0) + step, step)[0]

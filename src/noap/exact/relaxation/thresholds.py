@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from noap.linalg.outward import is_definite
+from noap.exact.relaxation.eigenvalue import confirmed
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import soft
 
@@ -17,8 +17,6 @@ __all__ = ["Threshold"]
 
 # From so many features on a block's eigenvector is found by Lanczos steps, to this accuracy; below, by a decomposition.
 _LANCZOS, _ACCURACY = 200, 1e-9
-# How often an eigenvalue that a factorisation does not confirm is raised, each time by twice as much.
-_TRIES = 30
 # What steps cost, in units of the entries of the whole matrix: making it, Lanczos steps per entry of a block, and a
 # factorisation per feature cubed.
 _MAKING, _STEPPING, _FACTORISING = 6.0, 60.0, 0.01
@@ -65,7 +63,7 @@ class Threshold:
         self._alone = self.guess = float(B[alone, alone].max(initial=0.0))
         self.spread = 1.0
         reach = np.zeros(parts)
-        np.maximum.at(reach, part, np.abs(self._B).sum(axis=1) * (1 + 1e-12))
+        np.maximum.at(reach, part, np.abs(self._B).sum(axis=1) * (1 + 2.3e-16 * (self.size + 2)))
         self._blocks: list[tuple[float, float, IntArray]] = []
         for number in np.argsort(-reach):
             if sizes[number] == 1 or reach[number] <= self.guess:
@@ -94,15 +92,11 @@ class Threshold:
             block = self._B[features][:, features].toarray()
             step = 1e-14 * len(block) * largest + 10.0 * _ACCURACY * max(value, 0.0)
             # The blocks after the first need not be told apart: one factorisation says that they stay below.
-            goal = max(c, value + step)
-            for _ in range(_TRIES):
-                self.cost += _FACTORISING * float(len(block)) ** 3
-                if is_definite(-block, goal):
-                    break
-                goal, step = goal + step, 2.0 * step
-            else:
+            found, tries = confirmed(block, max(c, value + step), step)
+            self.cost += tries * _FACTORISING * float(len(block)) ** 3
+            if found is None:
                 return None
-            c = goal
+            c = found
         return c
 
 
