@@ -132,7 +132,7 @@ def test_a_zero_optimum_has_no_supports():
         ({"within": 1.0}, "within must be a number of at least 0 and below 1"),
         ({"within": -0.1}, "within must be"),
         ({"within": "1%"}, "within must be"),
-        ({"limit": 0}, "limit must be a whole number of at least 1"),
+        ({"limit": 0}, "limit must be a positive integer"),
         ({"limit": 2.5}, "limit must be"),
         ({"limit": True}, "limit must be"),
         ({"problem": noap.Problem(np.eye(3), k=1, adversary=noap.SampleWise(0.1))}, "near_optimal"),

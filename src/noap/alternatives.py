@@ -1,7 +1,6 @@
 """`noap.near_optimal`: every support that comes close to the best one, and whether the list is complete."""
 
 import math
-import operator
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, require_served
+from noap.adversaries import ENERGY_LESS_L1, FeatureWise, require_served
+from noap.data.validation import as_count
 from noap.errors import InvalidProblem, NoapWarning
+from noap.heuristics.batch import truncate
+from noap.heuristics.gram_climber import GramClimber
 from noap.linalg.types import FloatArray, IntArray
-from noap.linalg.vectors import soft, unit
 from noap.methods import METHODS
 from noap.problem import Problem
 from noap.result import Limit
@@ -28,8 +29,6 @@ __all__ = ["NearOptimal", "near_optimal"]
 LISTING_SERVES = ENERGY_LESS_L1
 # Values this near to each other, relatively, are one number.
 _SAME = 1e-9
-# Half-steps on one support, at most.
-_STEPS = 500
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,8 +48,8 @@ class NearOptimal:
     threshold : float
         What a support has to be worth to be listed: (1 - within) times the best value.
     complete : bool
-        Whether it is proved that no other support is worth more than the threshold. The first of the list is then
-        proved to be optimal.
+        Whether the search proves that no other support is worth more than the threshold. The first of the list is then
+        optimal. The proof is that of the search, rounded outwards as all its tests are; no certificate is made of it.
     limit : Limit or None
         What stopped the search; None also where it ended because `limit` supports were found.
     nodes : int
@@ -175,7 +174,7 @@ def near_optimal(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     require_served(problem.adversary, LISTING_SERVES, "near_optimal")
-    share, most = _share(within), _most(limit)
+    share, most = _share(within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(0.0, time_limit, random_state, False)
     problem.check_unchanged()
     if problem.optimum_is_zero:
@@ -208,9 +207,9 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     complete = not listing.stack
     vectors = [start]
     for support, met in listing.supports.items():
-        v = _best_on(instance, list(support), met)
+        v, worth = _best_on(instance, list(support), met)
         # Rounding keeps a node open only if it is worth T to the last digits.
-        complete = complete and (met is not None or _worth(instance, v) >= (1.0 - 1e-6) * T)
+        complete = complete and (met is not None or worth >= (1.0 - 1e-6) * T)
         vectors.append(np.zeros(problem.n_features))
         vectors[-1][instance.features] = v
     values = np.array([problem.value(v) for v in vectors])
@@ -220,34 +219,19 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     return NearOptimal(problem, within, kept, values, complete, controls.limit, nodes, controls.seconds)
 
 
-def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | None) -> FloatArray:
-    """Return the best unit vector on a support that the half-steps reach from the one that was met, or its leading one.
+def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | None) -> tuple[FloatArray, float]:
+    """Return the best unit vector on a support that ascent reaches from the one that was met, and its worth.
 
-    Where it does not need all of the support it is zero on the rest.
+    It also starts from the leading direction. Where it does not need all of the support it is zero on the rest.
     """
     A = instance.A[np.ix_(support, support)]
-    leading = np.linalg.eigh(A)[1][:, -1]
-    best = np.zeros(len(instance.norms))
-    for x in [leading] if instance.rho == 0 or met is None else [leading, met[support]]:
-        for _ in range(_STEPS):
-            pulled = A @ x
-            moved = unit(soft(pulled / math.sqrt(max(float(x @ pulled), 1e-300)), instance.rho))
-            still = np.abs(moved - x).max() <= 1e-12
-            x = moved
-            if still or not x.any():
-                break
-        v = np.zeros(len(best))
-        v[support] = x
-        if _worth(instance, v) > _worth(instance, best):
-            best = v
-    return best
-
-
-def _worth(instance: "GramInstance", v: FloatArray) -> float:
-    """Return the robust variance of a unit vector, in the units of the instance; 0 for the zero vector."""
-    on = np.flatnonzero(v)
-    energy = float(v[on] @ instance.A[np.ix_(on, on)] @ v[on])
-    return max(math.sqrt(max(energy, 0.0)) - instance.rho * float(np.abs(v[on]).sum()), 0.0) ** 2
+    starts = [np.linalg.eigh(A)[1][:, -1], *([] if met is None else [met[support]])]
+    climber = GramClimber(A, FeatureWise(instance.rho), len(support))
+    reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], len(support)))) for x in starts]
+    best = max(reached, key=lambda one: float(one.distances[0]))
+    v: FloatArray = np.zeros(len(instance.norms))
+    v[support] = best.batch.first(len(support))
+    return v, float(best.distances[0]) ** 2
 
 
 def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
@@ -267,15 +251,3 @@ def _share(within: Any) -> float:
     if not 0 <= share < 1:
         raise InvalidProblem(f"within must be a number of at least 0 and below 1, got {within!r}.")
     return share
-
-
-def _most(limit: Any) -> int | None:
-    if limit is None:
-        return None
-    try:
-        most = 0 if isinstance(limit, (bool, np.bool_)) else operator.index(limit)
-    except TypeError:
-        most = 0
-    if most < 1:
-        raise InvalidProblem(f"limit must be a whole number of at least 1 or None, got {limit!r}.")
-    return most
