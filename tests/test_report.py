@@ -1,6 +1,7 @@
 """The report: what is gathered, what the page says, and that nothing in it is taken for markup."""
 
 import csv
+import dataclasses
 import html.parser
 import io
 import json
@@ -14,6 +15,7 @@ import pytest
 import noap
 from noap.data.standardising import standardise
 from noap.report import build_report, components
+from noap.report import page as writing
 from noap.report.components import as_csv
 from noap.report.numbers import down, percent_up, ticks, up
 from noap.result import Status
@@ -75,6 +77,13 @@ def test_between_the_points_the_bound_holds(made):
         best = noap.solve(problem, gap=1e-6)
         assert best.value <= frame.bound * (1 + 1e-9)
         assert frame.left <= best.bound * (1 + 1e-9)
+
+
+def test_values_that_are_compared_are_rounded_alike(made):
+    """A robust value that is a hair above the blind one is never written below it."""
+    hair = [dataclasses.replace(frame, left=1.6826315, ordinary=1.6826272) for frame in made.frames[:1]]
+    shown = json.loads(writing._data(dataclasses.replace(made, frames=tuple(hair)), [0]))["frames"][0]
+    assert float(shown["left"]) >= float(shown["ordinary"])
 
 
 def test_sample_wise_frames():

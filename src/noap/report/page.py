@@ -152,7 +152,7 @@ def _data(report: "Report", shown: list[int]) -> str:
             "left": down(frame.left, 4),
             "bound": up(frame.bound, 4),
             "plain": plain(frame.plain, 4),
-            "ordinary": plain(frame.ordinary, 4),
+            "ordinary": down(frame.ordinary, 4),  # as `left` is: the two are compared
             "bars": _short([frame.plain, frame.left, frame.ordinary]),
             "loadings": _short(frame.v[shown]),
             "unseen": int(np.count_nonzero(frame.v) - np.count_nonzero(frame.v[shown])),
