@@ -155,26 +155,6 @@ def test_the_garbage_collector_is_left_alone_by_what_others_compile():
     assert listener.seen == [gc.isenabled()] * 2
 
 
-@pytest.mark.parametrize("frozen", [True, False])
-def test_what_compiling_made_is_not_gone_over_at_once_and_what_a_user_froze_stays_frozen(monkeypatch, frozen):
-    monkeypatch.setattr(deeper, "__module__", "noap.made_up")
-    entry, phases, before = kernel(deeper, cache=False), [], gc.isenabled()
-    assert gc.get_freeze_count() == 0
-    gc.enable()
-    if frozen:
-        gc.freeze()
-    gc.collect()
-    gc.callbacks.append(noted := lambda phase, info: phases.append(phase))
-    try:
-        assert entry(1.5) == 2.5
-        assert (gc.get_count()[0] >= gc.get_threshold()[0] or phases != []) == frozen
-        assert (gc.get_freeze_count() > 0) == frozen
-    finally:
-        gc.callbacks.remove(noted)
-        gc.unfreeze()
-        (gc.enable if before else gc.disable)()
-
-
 class Terminal(io.StringIO):
     def isatty(self):
         return True

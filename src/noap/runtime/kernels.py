@@ -98,10 +98,6 @@ class _Uncollected(event.Listener):
 
     It would go over all that Numba has made of the kernels so far, again and again, and find that most of it is still
     in use: a tenth of the seconds. Numba compiles under a lock, so that one count does for all threads.
-
-    Nor does it go over all of that at once when it is on again: what there is counts as old, and is looked through when
-    old objects are. Only `gc.freeze` makes objects old without a look; where a user has frozen some it stays unused,
-    for `gc.unfreeze` would let go of those too.
     """
 
     def __init__(self) -> None:
@@ -120,9 +116,6 @@ class _Uncollected(event.Listener):
         if self._depth > 0:
             self._depth -= 1
             if self._depth == 0 and self._enabled:
-                if gc.get_freeze_count() == 0:
-                    gc.freeze()
-                    gc.unfreeze()
                 gc.enable()
 
 
