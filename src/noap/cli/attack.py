@@ -25,7 +25,7 @@ from noap.cli.options import (
     Sheet,
 )
 from noap.cli.output import check_suffix, refuse_to_overwrite
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 
@@ -77,7 +77,7 @@ def attack(
         raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
     table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     found = _Found(result, table)
-    Z, mean, scales = standardise(table.samples, center=found.center, scale=found.scale)
+    Z, mean, scales = centre_and_scale(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
     before, after = float(np.mean((Z @ found.v) ** 2)), float(np.mean(((Z + E) @ found.v) ** 2))
     if not math.isclose(after, found.value, rel_tol=1e-6, abs_tol=1e-9 * before):

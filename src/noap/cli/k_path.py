@@ -36,6 +36,7 @@ from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, wri
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
 from noap.result import Status
+from noap.runtime.names import listed
 
 __all__ = ["k_path"]
 
@@ -176,7 +177,6 @@ def _print(path: noap.KPath, names: tuple[str, ...], chosen: int, console: Conso
             *(f"+{names[j]}{' (or another)' if j in tied else ''}" for j in sorted(support - before)),
             *(f"-{names[j]}" for j in sorted(before - support)),
         ]
-        more = f" and {len(moves) - _MOST_NAMES} more" if len(moves) > _MOST_NAMES else ""
         grid.add_row(
             str(path.ks[i]),
             f"{result.value:.6g}",
@@ -184,7 +184,7 @@ def _print(path: noap.KPath, names: tuple[str, ...], chosen: int, console: Conso
             f"{result.gap:.1e}",
             f"{path.increments[i]:.4g}",
             _percent(path.shares[i]),
-            escape(", ".join(moves[:_MOST_NAMES]) + more),
+            escape(listed(moves, _MOST_NAMES)),
         )
         before = support
     console.print(grid)

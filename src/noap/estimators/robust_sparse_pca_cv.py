@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from noap.adversaries.base import Adversary
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.data.validation import as_count, as_samples, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
@@ -295,7 +295,7 @@ scale_, results_
         with warnings.catch_warnings():
             # The fit itself warns of constant columns.
             warnings.simplefilter("ignore", NoapWarning)
-            return standardise(data, center=base.center, scale=base.scale)[0]
+            return centre_and_scale(data, center=base.center, scale=base.scale)[0]
 
     def _ks(self, d: int) -> list[int]:
         if self.ks is None:

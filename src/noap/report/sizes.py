@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import noap
 from noap.report.numbers import down, plain, up
+from noap.runtime.names import listed
 
 if TYPE_CHECKING:
     from noap.report.content import Report
@@ -42,7 +43,7 @@ def _rows(path: noap.KPath, names: tuple[str, ...]) -> str:
         moves = [f"+{names[j]}{' (or another)' if j in tied else ''}" for j in sorted(support - before)]
         moves += [f"\N{MINUS SIGN}{names[j]}" for j in sorted(before - support)]
         before = support
-        name = escape(f"{path.ks[i]}: {', '.join(moves) or 'the same'}")
+        name = escape(f"{path.ks[i]}: {listed(moves, None) or 'the same'}")
         found, proved = 100 * result.value / top, 100 * result.bound / top
         rows.append(
             f'<li><span class="name" title="{name}">{name}</span>'
