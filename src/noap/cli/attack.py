@@ -109,7 +109,8 @@ def attack(
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"variance of the component before  {before:.6g}")
     console.print(f"variance after the worst attack   {after:.6g}")
-    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}")
+    strength = found.adversary.strength_in_words(len(Z))
+    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}: {strength}")
     if out is not None:
         console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
     return 0
@@ -147,6 +148,10 @@ class _Found:
             raise InvalidProblem(
                 f"RESULT {path} is not a result of noap solve ({detail}); write one with noap solve --out."
             ) from None
+        if not self.features and self.value == 0:
+            raise InvalidProblem(
+                f"RESULT {path} holds no component: nothing survived the adversary; write one with less --noise."
+            )
         if loadings.shape != (len(self.features),) or not abs(np.linalg.norm(loadings) - 1) <= 1e-6:
             raise InvalidProblem(f"RESULT {path} does not hold a unit vector; write one with noap solve --out.")
         strangers = [name for name in self.features if name not in table.names]

@@ -17,7 +17,7 @@ from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.interrupts import noticing_interrupts
 from noap.runtime.names import listed
-from noap.solving import solve
+from noap.solving import NOTHING_LEFT, solve
 from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
@@ -185,7 +185,7 @@ def _component(problem: Problem, recipe: Recipe, seconds: float | None, method: 
     settings: dict[str, Any] = shared | (recipe.options if method is None else {})
     with warnings.catch_warnings():
         # One warning for all components comes at the end.
-        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
         warnings.filterwarnings("ignore", message="Interrupted: ", category=NoapWarning)
         if method is not None:
             return Component(*break_ties(solve(problem, method, **settings)))

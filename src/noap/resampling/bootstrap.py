@@ -17,7 +17,7 @@ from noap.resampling.frequencies import Stability
 from noap.resampling.tasks import checked_jobs, finished, seeds
 from noap.result import Result
 from noap.runtime.interrupts import noticing_interrupts
-from noap.solving import check_call, solve
+from noap.solving import NOTHING_LEFT, check_call, solve
 from noap.ties import break_ties
 
 __all__ = ["stability"]
@@ -134,7 +134,7 @@ def _resampled(task: _Resample) -> tuple[FloatArray, float]:
 def _solved(problem: Problem, method: str, settings: dict[str, Any]) -> Result:
     with warnings.catch_warnings():
         # That nothing is left of a resample is an answer like any other.
-        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
         return break_ties(solve(problem, method, **settings))[0]
 
 
