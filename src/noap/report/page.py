@@ -15,6 +15,7 @@ from noap.report.components import Component, as_csv
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.sizes import sizes
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
+from noap.runtime.names import counted
 from noap.sweep.barcode import Row
 from noap.sweep.barcode import barcode as barcode_of
 
@@ -83,7 +84,8 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
     if report.path.unsettled.any():
         notes.append("Pale: whether the feature is needed could not be settled within the limits of the search.")
     if hidden:
-        notes.append(f"{hidden} features that are needed less long are not shown.")
+        verb = "is" if hidden == 1 else "are"
+        notes.append(f"{counted(hidden, 'feature')} that {verb} needed less long {verb} not shown.")
     return " ".join(notes)
 
 
