@@ -12,6 +12,7 @@ import numpy as np
 from noap._version import __version__
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
+from noap.report.near import near
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.sizes import sizes
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
@@ -58,6 +59,7 @@ def render(report: "Report") -> str:
             for j in shown
         ),
         "sizes": sizes(report),
+        "near": near(report),
         "k_path_csv": _k_path_link(report),
         "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
         "components_csv": _link(as_csv(report.components)),
