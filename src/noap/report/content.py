@@ -176,6 +176,7 @@ def build_report(
         gap=gap,
         time_limit=None if time_limit is None else count * time_limit,
         random_state=random_state,
+        options={"progress": progress},
     )
     with warnings.catch_warnings():
         # The page says of every component what is proved about it.
