@@ -157,7 +157,8 @@ def near_optimal(
     within : float
         At least 0 and below 1.
     limit : int, optional
-        Stop after so many supports; the list is then not complete.
+        Stop once so many supports were met; the list is then not complete, and shorter where some of them are part of
+        others or turn out to be worth less.
     time_limit : float, optional
         Seconds. When it runs out, or on Ctrl-C, the list so far comes back.
     random_state : int, Generator or None

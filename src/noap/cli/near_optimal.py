@@ -44,7 +44,9 @@ def near_optimal(
     file: DataFile,
     k: Annotated[int, typer.Option("-k", help="How many features to keep.")] = 5,
     within: Annotated[float, typer.Option(help="List what is worth at least 1 minus this share of the best.")] = 0.01,
-    limit: Annotated[int | None, typer.Option(help="Stop after so many sets; the list is then not complete.")] = None,
+    limit: Annotated[
+        int | None, typer.Option(help="Stop once so many sets were met; the list is then not complete.")
+    ] = None,
     adversary: Anyone = AdversaryName.feature,
     noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
