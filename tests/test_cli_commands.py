@@ -12,10 +12,22 @@ import pytest
 import noap as library
 from noap import mip
 from noap.data.deflation import Samples
-from noap.data.standardising import standardise
 from test_cli_files import noap
 
-COMMANDS = ["demo", "solve", "verify", "path", "k-path", "attack", "report", "reproduce", "backends", "bench"]
+COMMANDS = [
+    "demo",
+    "solve",
+    "verify",
+    "path",
+    "k-path",
+    "near-optimal",
+    "stability",
+    "attack",
+    "report",
+    "reproduce",
+    "backends",
+    "bench",
+]
 X = np.random.default_rng(0).standard_normal((40, 6)) + np.random.default_rng(1).standard_normal((40, 1))
 NAMES = ["a [kg]", "b", "c", "d", "e", "f"]
 
@@ -86,7 +98,7 @@ def test_several_components_are_those_of_deflated_data(table, deflation, stream)
     assert len(found["components"]) == len(found["explained_variance_ratio"]) == 3
     assert sum(found["explained_variance_ratio"]) <= 1
     # Each is the optimum of what those before leave.
-    Z, _, _ = standardise(X, center=True, scale=True)
+    Z = library.standardise(X)
     before = []
     for one in found["components"]:
         part = Samples(Z).left(np.array(before), deflation) if before else Samples(Z)
@@ -184,6 +196,8 @@ def test_json_comes_alone_on_stdout(table):
         ("verify", "p.noap", "data.csv"),
         ("path", "data.csv", "-k", 2, "--noise", "0,0.1"),
         ("k-path", "data.csv", "-k", 2),
+        ("near-optimal", "data.csv", "-k", 2),
+        ("stability", "data.csv", "-k", 2, "--n-boot", 3),
         ("attack", "data.csv", "r.json"),
         ("report", "data.csv", "-k", 2, "--points", 3, "--components", 1, "--force"),
         ("backends",),

@@ -12,7 +12,10 @@ from noap.problem import Problem
 from noap.result import Result, zero_result
 from noap.runtime.controls import Controls
 
-__all__ = ["check_call", "checked_options", "solve"]
+__all__ = ["NOTHING_LEFT", "check_call", "checked_options", "nothing_left", "solve"]
+
+# What warnings that nothing is left begin with, for those who expect it.
+NOTHING_LEFT = "At noise .* cancel every direction"
 
 
 def solve(
@@ -80,14 +83,14 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     if problem.optimum_is_zero:
-        warnings.warn(
-            f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so the optimum is 0; "
-            "use a smaller rho.",
-            NoapWarning,
-            stacklevel=2,
-        )
+        warnings.warn(f"{nothing_left(problem)}, so the optimum is 0; use less noise.", NoapWarning, stacklevel=2)
         return zero_result(problem, method, controls.gap)
     return chosen.run(problem, controls, checked)
+
+
+def nothing_left(problem: Problem) -> str:
+    """Return the beginning of a warning that the optimum of the problem is 0."""
+    return f"At {problem.adversary.strength_in_words(problem.n_samples)} the adversary can cancel every direction"
 
 
 # Options of `solve` itself.

@@ -58,6 +58,10 @@ class Adversary(ABC):
         """Return what noise means, in one sentence; `scaled`: for data of standard deviation 1."""
         return "Noise is the budget of the adversary."
 
+    def strength_in_words(self, n: int) -> str:
+        """Return how strong it is on n samples, in both units: users type either."""
+        return f"noise {self.rho / self.noise_unit(n):g} (rho = {self.rho:g})"
+
     @abstractmethod
     def norm(self, E: ArrayLike) -> float:
         """Return the norm of E that the budget bounds."""

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from noap.adversaries import BY_NAME, Adversary
-from noap.cli.data import TABLES, Table, read_table, reading_of, write_table
+from noap.cli.data import TABLES, Table, read_table, reading_of, write_like
 from noap.cli.options import (
     Columns,
     DataFile,
@@ -25,7 +25,7 @@ from noap.cli.options import (
     Sheet,
 )
 from noap.cli.output import check_suffix, refuse_to_overwrite
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 
@@ -36,7 +36,11 @@ def attack(
     file: DataFile,
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="JSON written by noap solve --out.")],
     out: Annotated[
-        Path | None, typer.Option(help="Write the attacked data to this .csv, .parquet, .npy or .npz.")
+        Path | None,
+        typer.Option(
+            help="Write the attacked data to this .csv, .tsv, .txt, .parquet, .npy or .npz: FILE with other numbers in "
+            "its features."
+        ),
     ] = None,
     perturbation: Annotated[
         bool, typer.Option("--perturbation", help="Write the perturbation E instead of the attacked data.")
@@ -75,9 +79,10 @@ def attack(
     refuse_to_overwrite(out, force)
     if out is None and (perturbation or standardised):
         raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
     found = _Found(result, table)
-    Z, mean, scales = standardise(table.samples, center=found.center, scale=found.scale)
+    Z, mean, scales = centre_and_scale(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
     before, after = float(np.mean((Z @ found.v) ** 2)), float(np.mean(((Z + E) @ found.v) ** 2))
     if not math.isclose(after, found.value, rel_tol=1e-6, abs_tol=1e-9 * before):
@@ -91,7 +96,7 @@ def attack(
         rows = E if perturbation else Z + E
         if not standardised:
             rows = rows * scales if perturbation else rows * scales + mean
-        write_table(out, "--out", rows, table.names)
+        write_like(out, "--out", rows, table.names, file, reading)
     document = {
         "adversary": type(found.adversary).__name__,
         "rho": found.adversary.rho,
@@ -109,7 +114,8 @@ def attack(
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"variance of the component before  {before:.6g}")
     console.print(f"variance after the worst attack   {after:.6g}")
-    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}")
+    strength = found.adversary.strength_in_words(len(Z))
+    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}: {strength}")
     if out is not None:
         console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
     return 0
@@ -147,6 +153,10 @@ class _Found:
             raise InvalidProblem(
                 f"RESULT {path} is not a result of noap solve ({detail}); write one with noap solve --out."
             ) from None
+        if not self.features and self.value == 0:
+            raise InvalidProblem(
+                f"RESULT {path} holds no component: nothing survived the adversary; write one with less --noise."
+            )
         if loadings.shape != (len(self.features),) or not abs(np.linalg.norm(loadings) - 1) <= 1e-6:
             raise InvalidProblem(f"RESULT {path} does not hold a unit vector; write one with noap solve --out.")
         strangers = [name for name in self.features if name not in table.names]

@@ -39,6 +39,7 @@ from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, wri
 from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.runtime.counting import CountLine
+from noap.runtime.names import counted
 from noap.sweep.barcode import barcode
 
 __all__ = ["path", "print_path"]
@@ -49,7 +50,10 @@ _MOST_ROWS = 25
 
 def path(
     file: DataFile,
-    k: Annotated[list[int] | None, typer.Option("-k", help="How many features to keep; repeat it for several.")] = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", metavar="<int>", help="How many features to keep, 5 if not given; repeat it for several."),
+    ] = None,
     adversary: Who = AdversaryName.feature,
     noise: Annotated[
         str | None, typer.Option(metavar="LIST", help="Noises to solve at, such as 0,0.1,0.2; chosen if not given.")
@@ -173,8 +177,8 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
         "shared, one without it does as well.",
         soft_wrap=True,
     )
-    words = {"full": f"{path.k} features", "partial": "fewer", "single": "one", "none": "nothing left"}
-    shown = ", ".join(f"{words[s.kind]} at {s.start / unit:.4g} to {s.end / unit:.4g}" for s in path.stages())
+    words = {"full": counted(path.k, "feature"), "partial": "fewer", "single": "one", "none": "nothing left"}
+    shown = ", ".join(f"{words[s.kind]} at {_span(s.start / unit, s.end / unit)}" for s in path.stages())
     console.print(f"Stages by noise: {shown}.", soft_wrap=True)
     optimal = sum(result.status is Status.OPTIMAL for result in path.results)
     asked = path.results[0].asked_gap
@@ -182,7 +186,8 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
 
 
 def _span(first: float, last: float) -> str:
-    return f"{first:.4g}" if first == last else f"{first:.4g} to {last:.4g}"
+    ends = f"{first:.4g}", f"{last:.4g}"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _write(out: Path, paths: tuple[noap.Path, ...], unit: float, document: str) -> None:

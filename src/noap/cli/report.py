@@ -119,6 +119,7 @@ def report(
         "k": made.path.k,
         "noise": made.noise,
         "points": len(made.path),
+        "near_optimal": None if made.near is None else {"sets": len(made.near), "complete": made.near.complete},
         "components": [
             {
                 "features": list(one.features),

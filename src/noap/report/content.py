@@ -9,10 +9,13 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 import noap
-from noap.data.standardising import standardise
+from noap.adversaries import serves
+from noap.alternatives import LISTING_SERVES
+from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.report.components import Component, components_of
+from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
 from noap.sweep.family import SERVES as PATH_SERVES
 
@@ -46,6 +49,8 @@ class Report:
         The positions of the slider.
     k_path : KPath or None
         The first component with 1 to k features, at the noise of the table; None where nothing would be proved or left.
+    near : NearOptimal or None
+        Other sets of features that keep nearly as much at that noise; None where they cannot be listed.
     """
 
     title: str
@@ -59,6 +64,7 @@ class Report:
     components: tuple[Component, ...]
     frames: tuple[Frame, ...]
     k_path: noap.KPath | None = None
+    near: noap.NearOptimal | None = None
 
     def html(self) -> str:
         """Return the page: one HTML document that asks for nothing from outside."""
@@ -140,7 +146,7 @@ def build_report(
     n, d = int(data.shape[0]), int(data.shape[1])
     k = as_sparsity(k, d)
     names = own_names or tuple(f"x{j}" for j in range(d))
-    Z, _, _ = standardise(samples, center=center, scale=scale, names=names)
+    Z, _, _ = centre_and_scale(samples, center=center, scale=scale, names=names)
     if not Z.any():
         raise InvalidProblem("X has no variance: every column is constant; pass data that vary.")
     _require_distinct(names)
@@ -170,17 +176,27 @@ def build_report(
         gap=gap,
         time_limit=None if time_limit is None else count * time_limit,
         random_state=random_state,
+        options={"progress": progress},
     )
     with warnings.catch_warnings():
         # The page says of every component what is proved about it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(Z)
     unit = _FAMILIES[adversary].noise_unit(n)
-    over_k = None
+    over_k = near = None
     if method == "exact" and model.robust_variance_[0] > 0:
         problem = noap.Problem(Samples(Z, names), k=k, adversary=_FAMILIES[adversary].with_noise(float(noise), n))
         whole = None if time_limit is None else k * time_limit
         over_k = noap.k_path(problem, gap=gap, time_limit=whole, random_state=random_state, progress=progress)
+        if serves(LISTING_SERVES, problem.adversary):
+            near = noap.near_optimal(
+                problem,
+                WITHIN,
+                MOST_LISTED,
+                time_limit=SECONDS if time_limit is None else time_limit,
+                random_state=random_state,
+                progress=progress,
+            )
     return Report(
         title,
         names,
@@ -193,6 +209,7 @@ def build_report(
         components_of(model, names),
         frames_of(path, Z, unit, float(noise)),
         over_k,
+        near,
     )
 
 

@@ -12,9 +12,11 @@ import numpy as np
 from noap._version import __version__
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
+from noap.report.near import near
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.sizes import sizes
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
+from noap.runtime.names import counted
 from noap.sweep.barcode import Row
 from noap.sweep.barcode import barcode as barcode_of
 
@@ -57,6 +59,7 @@ def render(report: "Report") -> str:
             for j in shown
         ),
         "sizes": sizes(report),
+        "near": near(report),
         "k_path_csv": _k_path_link(report),
         "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
         "components_csv": _link(as_csv(report.components)),
@@ -83,7 +86,8 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
     if report.path.unsettled.any():
         notes.append("Pale: whether the feature is needed could not be settled within the limits of the search.")
     if hidden:
-        notes.append(f"{hidden} features that are needed less long are not shown.")
+        verb = "is" if hidden == 1 else "are"
+        notes.append(f"{counted(hidden, 'feature')} that {verb} needed less long {verb} not shown.")
     return " ".join(notes)
 
 
@@ -105,7 +109,7 @@ def _facts(report: "Report") -> str:
 
 def _row(number: int, one: Component) -> str:
     result = one.result
-    features = ", ".join(
+    features = ("; " if any("," in name for name in one.features) else ", ").join(
         f"{escape(name)}&nbsp;<small>{_signed(loading)}</small>"
         for name, loading in zip(one.features, one.loadings, strict=True)
     )
