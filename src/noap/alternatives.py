@@ -226,7 +226,7 @@ def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | Non
     """
     A = instance.A[np.ix_(support, support)]
     starts = [np.linalg.eigh(A)[1][:, -1], *([] if met is None else [met[support]])]
-    climber = GramClimber(A, FeatureWise(instance.rho), len(support))
+    climber = GramClimber(A, instance.adversary.restricted_to(support), len(support))
     reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], len(support)))) for x in starts]
     best = max(reached, key=lambda one: float(one.distances[0]))
     v: FloatArray = np.zeros(len(instance.norms))

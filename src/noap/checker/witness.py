@@ -9,7 +9,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
-from noap.proofs.known import moves_features, moves_samples, name_of
+from noap.proofs.known import feature_budgets, moves_features, moves_samples, name_of
 
 __all__ = ["value_below"]
 

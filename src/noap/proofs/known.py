@@ -4,11 +4,15 @@ This list is the checker's own: what a search says it serves counts for nothing 
 do anything, whatever its name is.
 """
 
+import numpy as np
+
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise
 from noap.adversaries.base import Adversary
 from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+from noap.problem import Problem
 
-__all__ = ["NAMES", "moves_features", "moves_samples", "name_of"]
+__all__ = ["NAMES", "feature_budgets", "moves_features", "moves_samples", "name_of"]
 
 _NAMES: tuple[tuple[type[Adversary], str], ...] = (
     (NoAdversary, "NoAdversary"),
@@ -34,6 +38,13 @@ def name_of(adversary: Adversary) -> str:
 def moves_features(adversary: Adversary) -> bool:
     """Return whether the adversary leaves (|Xv| - rho |v|_1)_+ of a vector; without one rho is 0."""
     return type(adversary) is FeatureWise or type(adversary) is NoAdversary
+
+
+def feature_budgets(problem: Problem) -> FloatArray:
+    """Return what each feature may be moved by; 0 where the adversary is not one that moves features."""
+    if moves_features(problem.adversary):
+        return problem.adversary.budgets(problem.n_features)
+    return np.zeros(problem.n_features)
 
 
 def moves_samples(adversary: Adversary) -> bool:
