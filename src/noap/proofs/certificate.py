@@ -83,7 +83,8 @@ class Claim:
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
-        """Name the problem; raises InvalidProblem if its adversary is none that a certificate can be about."""
+        """Name the problem; raises InvalidProblem if it is none that a certificate can be about."""
+        problem.require_plain("A certificate")
         return cls(
             name_of(problem.adversary),
             float(problem.adversary.rho),
