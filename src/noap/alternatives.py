@@ -174,7 +174,6 @@ def near_optimal(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     require_served(problem.adversary, LISTING_SERVES, "near_optimal")
-    problem.require_plain("near_optimal")
     share, most = _share(within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(0.0, time_limit, random_state, False)
     problem.check_unchanged()
@@ -227,7 +226,8 @@ def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | Non
     """
     A = instance.A[np.ix_(support, support)]
     starts = [np.linalg.eigh(A)[1][:, -1], *([] if met is None else [met[support]])]
-    climber = GramClimber(A, instance.adversary.restricted_to(support), len(support))
+    adversary = instance.adversary.restricted_to(np.array(support))
+    climber = GramClimber(A, adversary, len(support), None if instance.costs is None else instance.costs[support])
     reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], len(support)))) for x in starts]
     best = max(reached, key=lambda one: float(one.distances[0]))
     v: FloatArray = np.zeros(len(instance.norms))

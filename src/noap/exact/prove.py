@@ -54,12 +54,13 @@ class _SearchEntry:
 def require_provable(problem: Problem) -> None:
     """Raise InvalidProblem if no search is proved for the adversary, its budgets and the costs."""
     require_served(problem.adversary, SERVES, "Method 'exact'")
-    problem.require_plain("Method 'exact'")
+    if not serves(GRAM_SERVES, problem.adversary):
+        problem.require_plain("Method 'exact'")
 
 
 def level_path(problem: Problem) -> "LevelPath | None":
     """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
-    if not serves(GRAM_SERVES, problem.adversary) or not problem.is_plain or problem.optimum_is_zero:
+    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero:
         return None
     from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
 

@@ -12,7 +12,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["NAMES", "feature_budgets", "moves_features", "moves_samples", "name_of"]
+__all__ = ["NAMES", "budgets_of", "feature_budgets", "moves_features", "moves_samples", "name_of"]
 
 _NAMES: tuple[tuple[type[Adversary], str], ...] = (
     (NoAdversary, "NoAdversary"),
@@ -36,7 +36,7 @@ def name_of(adversary: Adversary) -> str:
 
 
 def moves_features(adversary: Adversary) -> bool:
-    """Return whether the adversary leaves (|Xv| - rho |v|_1)_+ of a vector; without one rho is 0."""
+    """Return whether the adversary leaves (|Xv| - sum_j rho_j |v_j|)_+ of a vector; without one rho is 0."""
     return type(adversary) is FeatureWise or type(adversary) is NoAdversary
 
 
@@ -45,6 +45,13 @@ def feature_budgets(problem: Problem) -> FloatArray:
     if moves_features(problem.adversary):
         return problem.adversary.budgets(problem.n_features)
     return np.zeros(problem.n_features)
+
+
+def budgets_of(problem: Problem) -> FloatArray:
+    """Return one budget for every feature or, of an adversary that moves samples, for every sample."""
+    if moves_samples(problem.adversary):
+        return problem.adversary.budgets(problem.n_samples)
+    return feature_budgets(problem)
 
 
 def moves_samples(adversary: Adversary) -> bool:

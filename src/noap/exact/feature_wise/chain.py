@@ -60,7 +60,7 @@ class Chain:
                 more = before.v.copy()
                 more[j] = np.sign(before.g[j]) * max(abs(before.g[j]) - rho[j], 0.1 * np.abs(before.v).max())
                 known.append(more)
-        climber = GramClimber(self.instance.A, self.instance.adversary, k)
+        climber = GramClimber(self.instance.A, self.instance.adversary, k, self.instance.costs)
         starts = climber.measured(truncate(np.array(known), k).alive())
         reached = climber.climb(starts, len(starts), _STEPS)
         best = starts.joined(reached).best(1)

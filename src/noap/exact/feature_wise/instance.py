@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from noap.adversaries import FeatureWise
+from noap.data.screening import feature_floor
 from noap.exact.feature_wise.kernels.worth import Terms
 from noap.linalg.outward import scaled_up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
@@ -44,6 +45,7 @@ class GramInstance:
     offset : what certainly was added to the optimum and is taken off again; 0 where that is not known
     unit : power of two by which values of the problem were divided
     clear_cut : whether no feature that was left out is so near to rho that rounding upwards would bring it back
+    one_budget : whether all features of the problem have the same budget
     below : proved bounds on the optima of 0, 1, ..., k - 1 features; empty where there are none
     """
 
@@ -57,6 +59,7 @@ class GramInstance:
     offset: float
     unit: float
     clear_cut: bool = True
+    one_budget: bool = True
     below: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
@@ -70,7 +73,8 @@ class GramInstance:
         scale = float(np.diag(A).max()) + problem.lift / unit
         slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
         # Without a budget v'(S + cI)v is v'Sv + c, so what a covariance was raised by is known to an ulp of the sum.
-        budgets = problem.adversary.budgets(problem.n_features)[features]
+        all_budgets = _budgets(problem)
+        budgets = all_budgets[features]
         exactly = problem.X is None and not budgets.any()
         offset = slack - 4e-16 * (scale + slack) if exactly else 0.0
         A[np.diag_indices_from(A)] += slack
@@ -81,7 +85,8 @@ class GramInstance:
         # A little less than they are, which covers the rounding of the squares that they are taken off.
         costs = np.zeros(len(features)) if problem.costs is None else problem.costs[features] / unit * (1 - 2e-15)
         k, clear_cut = min(problem.k, len(features)), _is_clear_cut(problem, features)
-        return cls(A, terms_of(rho, costs), k, features, norms, scale, slack, offset, unit, clear_cut)
+        one = bool((all_budgets == all_budgets[0]).all())
+        return cls(A, terms_of(rho, costs), k, features, norms, scale, slack, offset, unit, clear_cut, one)
 
     @property
     def largest_budget(self) -> float:
@@ -92,6 +97,12 @@ class GramInstance:
     def has_costs(self) -> bool:
         """Whether a feature costs something."""
         return bool(self.terms.cost.any())
+
+    @property
+    def costs(self) -> FloatArray | None:
+        """The costs, None if there are none."""
+        costs: FloatArray | None = self.terms.cost if self.has_costs else None
+        return costs
 
     @cached_property
     def is_even(self) -> bool:
@@ -112,7 +123,8 @@ class GramInstance:
     @property
     def worths(self) -> FloatArray:
         """What each feature is worth at most."""
-        return np.maximum(np.maximum(self.norms - self.terms.rho, 0.0) ** 2 - self.terms.cost, 0.0)
+        worths: FloatArray = np.maximum(np.maximum(self.norms - self.terms.rho, 0.0) ** 2 - self.terms.cost, 0.0)
+        return worths
 
     @property
     def strongest(self) -> int:
@@ -158,8 +170,15 @@ def _kept_features(problem: Problem) -> BoolArray:
         return problem.kept_features
     squares = np.maximum(np.diag(problem.covariance) + problem.diagonal_shift, 0.0)
     norms = np.sqrt(problem.n_samples * squares) * (1 + 1e-15)
-    features: BoolArray = problem.adversary.kept_features(norms) & problem.covariance.any(axis=0)
+    features: BoolArray = (norms > feature_floor(problem)) & problem.covariance.any(axis=0)
     return features
+
+
+def _budgets(problem: Problem) -> FloatArray:
+    """Return the budget of every feature; none where the adversary moves samples, which it then does not do either."""
+    if problem.adversary.gram_suffices:
+        return problem.adversary.budgets(problem.n_features)
+    return np.zeros(problem.n_features)
 
 
 def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
@@ -171,12 +190,13 @@ def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
         return True
     others = np.ones(problem.n_features, dtype=np.bool_)
     others[features] = False
-    if problem.costs is not None or not problem.adversary.is_uniform:
+    rho = _budgets(problem)
+    if problem.costs is not None or not (rho == rho[0]).all():
         return True  # the relaxation, which asks, does not take them
-    longest, rho = float(problem.column_norms.max()), float(problem.adversary.budgets(1)[0])
+    longest = float(problem.column_norms.max())
     # Relative to the longest column, so that no square leaves the range of floats.
     squares = (problem.column_norms[others] / longest) ** 2
-    return not (squares * (1 + 1e-9) + 1e-12 > (rho / longest) ** 2).any()
+    return not (squares * (1 + 1e-9) + 1e-12 > (rho[0] / longest) ** 2).any()
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
@@ -230,6 +250,14 @@ class Incumbent:
         self.cost = cost
         self.spread = max(terms.largest * float(sizes.sum()) / energy, 1.0) if energy > 0 else 1.0
         return True
+
+    def found(self, d: int) -> FloatArray:
+        """Return the vector over all d features; 0 where using no feature is better."""
+        v: FloatArray = np.zeros(d)
+        if self.value > 0 or self.instance.is_even:
+            v[self.instance.features] = self.v
+            v /= np.linalg.norm(v)
+        return v
 
     @property
     def worth(self) -> float:

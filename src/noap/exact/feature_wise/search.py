@@ -83,11 +83,9 @@ class GramSearch:
             self.controls.limit = Limit.INTERRUPTED
         if self.levels is not None:
             self.levels.settle()
-        v = np.zeros(self.problem.n_features)
-        v[self.instance.features] = self.incumbent.v
         self._note()
         return SearchOutcome(
-            v / np.linalg.norm(v),
+            self.incumbent.found(self.problem.n_features),
             self._reported_bound(),
             self.meter.nodes,
             self.controls.limit,
