@@ -20,7 +20,7 @@ import noap
 from noap import RobustSparsePCA, RobustSparsePCACV
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators import held_out
-from noap.estimators.choice import smallest_within_error
+from noap.estimators.choice import Choice, smallest_within_error
 
 
 @parametrize_with_checks(
@@ -51,6 +51,7 @@ def spiked():
     return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
+@pytest.mark.filterwarnings("ignore:The choice lies at the edge")  # which is not what is tried here
 def test_held_out_scores_are_those_of_fits_by_hand(wine):
     folds = KFold(4, shuffle=True, random_state=3)
     base = RobustSparsePCA(n_components=2, scale=True)
@@ -72,6 +73,7 @@ def test_held_out_scores_are_those_of_fits_by_hand(wine):
     assert enough[table.place]
 
 
+@pytest.mark.filterwarnings("ignore:The choice lies at the edge")  # which is not what is tried here
 def test_the_pair_chosen_is_fitted_on_all_samples(wine):
     base = RobustSparsePCA(n_components=2, scale=True)
     model = RobustSparsePCACV(base, ks=[2, 4], noises=[0.1, 0.3], cv=3).fit(wine)
@@ -139,6 +141,7 @@ def test_what_is_tried_by_default(wine):
     assert plain.choice_.noises.tolist() == [0.0]
 
 
+@pytest.mark.filterwarnings("ignore:The choice lies at the edge")  # which is not what is tried here
 def test_an_adversary_object_leaves_k_to_choose(wine):
     base = RobustSparsePCA(adversary=noap.FeatureWise(4.0), scale=True)
     model = RobustSparsePCACV(base, ks=[1, 3], cv=2).fit(wine)
@@ -147,6 +150,7 @@ def test_an_adversary_object_leaves_k_to_choose(wine):
         RobustSparsePCACV(base, noises=[0.1]).fit(wine)
 
 
+@pytest.mark.filterwarnings("ignore:The choice lies at the edge")  # which is not what is tried here
 def test_sparse_and_missing_data(wine):
     rng = np.random.default_rng(4)
     X = np.where(rng.random((90, 15)) < 0.2, rng.standard_normal((90, 15)), 0.0)
@@ -167,6 +171,7 @@ def test_sparse_and_missing_data(wine):
         RobustSparsePCACV().fit(holes)
 
 
+@pytest.mark.filterwarnings("ignore:The choice lies at the edge")  # which is not what is tried here
 def test_processes_do_not_change_the_choice(spiked):
     one, two = (RobustSparsePCACV(ks=[2, 3], noises=[0.1, 0.3], cv=2, n_jobs=jobs).fit(spiked) for jobs in (None, 2))
     assert (one.choice_.scores == two.choice_.scores).all()
@@ -245,6 +250,7 @@ def test_the_smallest_within_an_error_of_the_best():
         smallest_within_error(np.full((1, 2), np.nan), np.zeros((1, 2)))
 
 
+@pytest.mark.filterwarnings("ignore:The choice lies at the edge")  # which is not what is tried here
 @pytest.mark.parametrize("by", ["held-out", "permutation", "k-path"])
 def test_the_choice_can_be_drawn_and_tabled(wine, by):
     noises = [0.2] if by == "k-path" else [0.2, 0.4]
@@ -282,3 +288,40 @@ def test_what_cannot_be_used_is_named(wine, changes, sentence):
     with pytest.raises(InvalidProblem, match=sentence) as caught:
         RobustSparsePCACV(**changes).fit(wine)
     assert "\n" not in str(caught.value)
+
+
+def test_a_choice_at_the_edge_says_what_to_widen(wine):
+    base = RobustSparsePCA(scale=True)
+
+    def said(**settings):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = RobustSparsePCACV(base, n_permutations=3, cv=2, **settings).fit(wine)
+        return model, [str(one.message) for one in caught if "edge" in str(one.message)]
+
+    model, edges = said(ks=[2, 4], noises=[0.2], by="k-path")
+    assert model.best_k_ == 4
+    assert edges == [
+        "The choice lies at the edge of what was tried: k = 4 is the largest of ks; pass larger ks to look beyond."
+    ]
+    model, edges = said(ks=[4, 5], noises=[0.2, 0.4], by="permutation")
+    assert model.best_params_ == {"k": 5, "noise": 0.2}
+    assert "k = 5 is the largest of ks and noise = 0.2 is the smallest of noises; pass larger ks and" in edges[0]
+    # No k lies beyond all features, one noise alone is no choice, and the noise that is met is no edge.
+    assert said(ks=[4, 13], noises=[0.2], by="permutation")[1] == []
+    model, edges = said(ks=[13], noises=[0.2, 0.4], by="held-out")
+    assert (model.best_noise_, edges) == (0.2, [])
+
+
+def test_ends_of_a_grid():
+    scores = np.zeros((3, 3))
+
+    def edges(place, noises=(0.0, 0.2, 0.4), faced=None):
+        choice = Choice("held-out", np.array(noises), np.array([1, 2, 3]), scores, scores, place, "")
+        return choice.edges(9, faced)
+
+    assert edges((1, 1)) is None
+    assert edges((0, 0)) is None  # neither fewer than one feature nor less than no noise
+    assert "noise = 0.4 is the largest of noises; pass larger noises" in edges((2, 0))
+    assert "noise = 0.1 is the smallest of noises; pass smaller noises" in edges((0, 1), (0.1, 0.2, 0.3))
+    assert edges((0, 1), (0.1, 0.2, 0.3), faced=0.1) is None

@@ -32,10 +32,8 @@ def test_solve_reads_every_format(table, name):
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     import noap as library
-    from noap.data.standardising import standardise
 
-    Z, _, _ = standardise(X, center=True, scale=True)
-    problem = library.Problem(Z, k=3, adversary=library.FeatureWise(0.2 * np.sqrt(30)))
+    problem = library.Problem(library.standardise(X), k=3, adversary=library.FeatureWise(0.2 * np.sqrt(30)))
     expected = library.solve(problem, method="ascent")
     assert document["robust_variance"] == pytest.approx(expected.value, rel=1e-9)
     assert document["support"] == expected.support.tolist()

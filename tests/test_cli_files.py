@@ -19,7 +19,7 @@ import scipy.sparse
 
 import noap as library
 from noap.cli import main
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 
 X = np.random.default_rng(0).standard_normal((30, 6)) + np.random.default_rng(1).standard_normal((30, 1))
 # Brackets are markup to the library that prints tables; names must come through it.
@@ -74,7 +74,7 @@ def test_path_reads_every_format_and_keeps_names(table, name, named):
     done = noap("path", table / name, "-k", 2, "--noise", "0,0.4", "--json")
     assert done.returncode == 0, done.stderr
     (path,) = json.loads(done.stdout)["paths"]
-    Z, _, _ = standardise(X, center=True, scale=True)
+    Z = library.standardise(X)
     expected = library.path(Z, k=2, rhos=[0.0, 0.4 * UNIT])
     labels = NAMES if named else [f"x{j}" for j in range(6)]
     assert [point["features"] for point in path["points"]] == [[labels[j] for j in s] for s in expected.supports]
@@ -119,7 +119,7 @@ def test_attack_writes_data_of_exactly_the_robust_variance(table, result, name):
     document = json.loads(result.read_text())
     v = np.zeros(6)
     v[document["support"]] = document["loadings"]
-    Z, mean, scales = standardise(X, center=True, scale=True)
+    Z, mean, scales = centre_and_scale(X, center=True, scale=True)
 
     def written(*options):
         done = noap("attack", table / "data.csv", result, "--out", table / name, "--force", "--json", *options)

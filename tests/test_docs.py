@@ -56,6 +56,13 @@ def test_long_lines_of_prose_are_noticed():
     assert [number for number, line in prose(text) if len(line) > WIDEST] == [1, 7, 11]
 
 
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_pages_standardise_by_name(path):
+    """A formula of the reader's own gives other last digits, and a proof is about data to the last digit."""
+    formula = re.search(r"- [\w.]+\.mean\(.*?\)\) */|StandardScaler\(\)\.", path.read_text(encoding="utf-8"))
+    assert formula is None, formula
+
+
 @pytest.mark.parametrize("snippet", SNIPPETS)
 def test_snippet(snippet, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write files

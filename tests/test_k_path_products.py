@@ -164,3 +164,38 @@ def test_a_limit_that_stopped_it_is_code_3(tmp_path):
     shown = command(tmp_path / "x.npy", "-k", 5, "--noise", 0.2, "--time-limit", "1e-9", "--json")
     assert shown.returncode == 3
     assert {level["limit"] for level in json.loads(shown.stdout)["levels"]} >= {"time"}
+
+
+def test_the_end_of_the_curve_is_no_choice_and_no_bend():
+    """What the largest k keeps of itself says nothing, nor does a bend at the last point."""
+    from noap.report.sizes import _sentence
+
+    flat = by_hand([1.0, 2.0, 3.0, 4.0])
+    assert _sentence(flat) == "No fewer than 4 are proved to keep 90 % of the best that 4 could keep."
+    longer = by_hand([1.0, 2.0, 3.0, 4.0, 4.0])
+    cut = KPath(longer.results[:4])
+    assert _sentence(cut).endswith("Whether more than that pay is shown with a larger k.")
+    assert "4 could keep. The curve bends most at 2." in _sentence(by_hand([4.0, 8.0, 9.5, 10.0]))
+    assert _sentence(longer) == "4 are proved to keep 100 % of the best that 5 could keep. The curve bends most at 4."
+    for panel in cut.plot().axes:
+        assert not [line for line in panel.lines if line.get_label().startswith("k = ")]
+
+
+def test_the_table_says_nothing_of_the_last_k(tmp_path):
+    factor = np.random.default_rng(5).standard_normal((50, 1))  # every copy of it pays as much as the one before
+    pl.DataFrame(np.repeat(factor, 5, axis=1), schema=list("abcde")).write_csv(tmp_path / "copies.csv")
+    shown = command(tmp_path / "copies.csv", "-k", 3, "--noise", 0.2).stdout
+    assert "No smaller k is proved to keep 90 % of the best that k = 3 can keep." in shown
+    assert "a larger -k" in shown
+    assert "elbow" not in shown
+
+
+def test_a_step_that_rounding_makes_is_nothing(tmp_path):
+    from noap.cli.k_path import _step
+
+    assert _step(2.22e-16, 1.5) == _step(-2.22e-16, 1.5) == "0"
+    assert _step(2.22e-6, 1.5) == "2.22e-06"
+    np.save(tmp_path / "x.npy", data(0, n=8, d=3))
+    zero = command(tmp_path / "x.npy", "-k", 3, "--noise", 2).stdout
+    assert "Nothing survives the adversary: the optimum is 0 for every k up to 3." in zero
+    assert "+x" not in zero

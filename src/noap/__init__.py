@@ -6,6 +6,7 @@ from noap import errors
 from noap._version import __version__
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise
 from noap.checker import verify
+from noap.data.standardising import standardise
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
@@ -38,6 +39,7 @@ __all__ = [
     "screen_submatrix",
     "solve",
     "stability",
+    "standardise",
     "stream",
     "theory",
     "verify",

@@ -18,6 +18,7 @@ from noap.methods import METHODS
 from noap.problem import Problem
 from noap.result import Limit
 from noap.runtime.controls import Controls
+from noap.solving import nothing_left
 
 if TYPE_CHECKING:
     import polars
@@ -173,14 +174,18 @@ def near_optimal(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    require_served(problem.adversary, LISTING_SERVES, "near_optimal")
+    require_served(
+        problem.adversary,
+        LISTING_SERVES,
+        "near_optimal",
+        "see with noap.stability, which takes any adversary, which features come back",
+    )
     share, most = _share(within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(0.0, time_limit, random_state, False)
     problem.check_unchanged()
     if problem.optimum_is_zero:
         warnings.warn(
-            f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so no support is worth "
-            "anything; use a smaller rho.",
+            f"{nothing_left(problem)}, so no support is worth anything; use less noise.",
             NoapWarning,
             stacklevel=2,
         )

@@ -12,7 +12,10 @@ from noap.problem import Problem
 from noap.result import Result, zero_result
 from noap.runtime.controls import Controls
 
-__all__ = ["check_call", "checked_options", "solve"]
+__all__ = ["NOTHING_LEFT", "check_call", "checked_options", "nothing_left", "solve"]
+
+# What warnings that nothing is left begin with, for those who expect it.
+NOTHING_LEFT = "At noise .* cancel every direction"
 
 
 def solve(
@@ -80,12 +83,18 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     if problem.optimum_is_zero:
-        cancels = f"{problem.adversary.rho_in_words} lets the adversary cancel every direction"
-        why = cancels if problem.costs is None else "no feature is worth its cost"
-        smaller = "rho" if problem.costs is None else "rho or costs"
-        warnings.warn(f"{why}, so the optimum is 0; use a smaller {smaller}.", NoapWarning, stacklevel=2)
+        less = "less noise" if problem.costs is None else "less noise or lower costs"
+        warnings.warn(f"{nothing_left(problem)}, so the optimum is 0; use {less}.", NoapWarning, stacklevel=2)
         return zero_result(problem, method, controls.gap)
     return chosen.run(problem, controls, checked)
+
+
+def nothing_left(problem: Problem) -> str:
+    """Return the beginning of a warning that the optimum of the problem is 0."""
+    strength = problem.adversary.strength_in_words(problem.n_samples)
+    if problem.costs is not None:
+        return f"At {strength} no feature is worth its cost"
+    return f"At {strength} the adversary can cancel every direction"
 
 
 # Options of `solve` itself.

@@ -8,6 +8,7 @@ import numpy as np
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Result
+from noap.runtime.names import listed
 
 __all__ = ["break_ties", "lowest_tie"]
 
@@ -26,8 +27,7 @@ def break_ties(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
     notes = []
     for kept in dict.fromkeys(first for first, _ in pairs):
         others = [name(other) for first, other in pairs if first == kept]
-        shown = ", ".join(others[:5]) + (", ..." if len(others) > 5 else "")
-        notes.append(f"Feature {name(kept)} ties with {shown}; the first of them was kept.")
+        notes.append(f"Feature {name(kept)} ties with {listed(others, 5)}; the first of them was kept.")
     if not notes:
         return result, ()
     return dataclasses.replace(result, v=v, messages=(*result.messages, *notes)), pairs

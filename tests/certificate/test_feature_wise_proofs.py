@@ -253,7 +253,7 @@ def test_reports_say_what_is_proved(noise):
     assert report.message.endswith("for all 10 features.")
     assert 0 <= report.gap < 2e-4
     other = noap.Problem(noise.X, k=2, adversary=noise.adversary)
-    with pytest.raises(noap.errors.CertificateRejected, match=r"^Rejected: the certificate is about k 3"):
+    with pytest.raises(noap.errors.CertificateRejected, match=r"^Rejected: the certificate is about k = 3, and this"):
         noap.verify(other, certificate).require()
     with pytest.raises(noap.errors.InvalidProblem, match="problem must be"):
         noap.verify(noise.X, certificate)

@@ -105,6 +105,13 @@ class Adversary(ABC):
         """Return what noise means, in one sentence; `scaled`: for data of standard deviation 1."""
         return "Noise is the budget of the adversary."
 
+    def strength_in_words(self, n: int) -> str:
+        """Return how strong it is on n samples, in both units: users type either."""
+        unit = self.noise_unit(n)
+        if self.has_one_budget:
+            return f"noise {self.rho / unit:g} ({self.rho_in_words})"
+        return f"noise from {self.rho.min() / unit:g} to {self.rho.max() / unit:g} ({self.rho_in_words})"
+
     @abstractmethod
     def norm(self, E: ArrayLike) -> float:
         """Return the norm of E that the budget bounds."""

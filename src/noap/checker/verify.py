@@ -116,7 +116,8 @@ def verify(
     (True, 8.0, 8.0)
     >>> other = noap.Problem([[3.0, 0.1], [4.0, 2.0]], k=1, adversary=noap.FeatureWise(1.0))
     >>> noap.verify(other, noap.solve(problem).certificate).message
-    'Rejected: the certificate is about other data: other entries, another order, or other centring or scaling.'
+    'Rejected: the certificate is about other data: other entries, another order, or centred and scaled otherwise; \
+prepare X with noap.standardise, whose last digits are those of the command line and the estimators.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
@@ -173,21 +174,24 @@ def _check(problem: Problem, certificate: Certificate, allowance: Allowance) -> 
 def _other_problem(problem: Problem, claim: Claim) -> str | None:
     """Return in what the claim is about another problem, None if it is about this one."""
     mine = Claim.about(problem, claim.value, claim.bound)
-    for name, what in (
-        ("adversary", "adversary"),
-        ("rho", "rho"),
-        ("k", "k"),
-        ("source", "kind of data"),
-        ("n_samples", "number of samples"),
-        ("n_features", "number of features"),
+    for name, said in (
+        ("adversary", "the adversary {}"),
+        ("rho", "rho = {}"),
+        ("k", "k = {}"),
+        ("source", "data given as {}"),
+        ("n_samples", "{} samples"),
+        ("n_features", "{} features"),
     ):
         theirs, ours = getattr(claim, name), getattr(mine, name)
         if theirs != ours:
-            return f"the certificate is about {what} {theirs}, the problem has {ours}"
+            return f"the certificate is about {said.format(theirs)}, and this problem has {said.format(ours)}"
     if claim.budgets != mine.budgets:
         return "the certificate is about other budgets of single features or samples"
     if claim.costs != mine.costs:
         return "the certificate is about other costs"
     # To the last bit: the same numbers centred and scaled by another formula are other data.
-    other = "the certificate is about other data: other entries, another order, or other centring or scaling"
+    other = (
+        "the certificate is about other data: other entries, another order, or centred and scaled otherwise; prepare X "
+        "with noap.standardise, whose last digits are those of the command line and the estimators"
+    )
     return None if claim.sha256 == mine.sha256 else other

@@ -25,7 +25,7 @@ from noap.cli.options import (
     Sheet,
 )
 from noap.cli.output import check_suffix, refuse_to_overwrite
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 
@@ -77,7 +77,7 @@ def attack(
         raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
     table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
     found = _Found(result, table)
-    Z, mean, scales = standardise(table.samples, center=found.center, scale=found.scale)
+    Z, mean, scales = centre_and_scale(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
     before, after = float(np.mean((Z @ found.v) ** 2)), float(np.mean(((Z + E) @ found.v) ** 2))
     if not math.isclose(after, found.value, rel_tol=1e-6, abs_tol=1e-9 * before):
@@ -109,7 +109,8 @@ def attack(
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"variance of the component before  {before:.6g}")
     console.print(f"variance after the worst attack   {after:.6g}")
-    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}")
+    strength = found.adversary.strength_in_words(len(Z))
+    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}: {strength}")
     if out is not None:
         console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
     return 0
@@ -147,6 +148,10 @@ class _Found:
             raise InvalidProblem(
                 f"RESULT {path} is not a result of noap solve ({detail}); write one with noap solve --out."
             ) from None
+        if not self.features and self.value == 0:
+            raise InvalidProblem(
+                f"RESULT {path} holds no component: nothing survived the adversary; write one with less --noise."
+            )
         if loadings.shape != (len(self.features),) or not abs(np.linalg.norm(loadings) - 1) <= 1e-6:
             raise InvalidProblem(f"RESULT {path} does not hold a unit vector; write one with noap solve --out.")
         strangers = [name for name in self.features if name not in table.names]

@@ -14,6 +14,7 @@ from noap._version import __version__
 from noap.cli.budget import AdversaryName
 from noap.cli.show import as_dict
 from noap.errors import InvalidProblem
+from noap.linalg.types import Data
 from noap.problem import Problem
 
 __all__ = ["as_json", "fitted", "print_components"]
@@ -47,24 +48,35 @@ def fitted(
         scale=False,
         **settings,
     )
+    # As frames, so that messages have names; what is sparse came without.
     if problem.X is None:
-        return model.fit_covariance(problem.covariance, problem.n_samples)
-    return model.fit(problem.X)
+        return model.fit_covariance(_named(problem.covariance, problem), problem.n_samples)
+    return model.fit(_named(problem.X, problem))
+
+
+def _named(entries: Data, problem: Problem) -> Any:
+    if problem.feature_names is None or not isinstance(entries, np.ndarray):
+        return entries
+    import polars
+
+    return polars.DataFrame(entries, schema=list(problem.feature_names))
 
 
 def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], console: Console) -> None:
     """Print the loadings side by side, the variances, and what is proved about each component."""
     results = model.results_
-    used = np.flatnonzero(model.components_.any(axis=0))
+    # A direction that is worth nothing is no answer.
+    components = model.components_ * (model.robust_variance_ > 0)[:, None]
+    used = np.flatnonzero(components.any(axis=0))
     # In the order in which the components use them: those of the first by size, then what the second adds, and so on.
-    first = np.argmax(model.components_[:, used] != 0, axis=0)
-    sizes = np.abs(model.components_[first, used])
+    first = np.argmax(components[:, used] != 0, axis=0)
+    sizes = np.abs(components[first, used])
     grid = Table(title=f"{len(results)} components, {len(used)} of {len(names)} features", title_justify="left")
     grid.add_column("feature")
     for c in range(len(results)):
         grid.add_column(f"component {c + 1}", justify="right")
     for j in used[np.lexsort((-sizes, first))]:
-        loadings = (f"{row[j]:+.4f}" if row[j] else "" for row in model.components_)
+        loadings = (f"{row[j]:+.4f}" if row[j] else "" for row in components)
         grid.add_row(escape(names[j]), *loadings)
     grid.add_section()
     bounds = [f"{result.bound:.6g}" if math.isfinite(result.bound) else "none" for result in results]
@@ -78,6 +90,9 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     )
     for c, result in enumerate(results, start=1):
         console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
+        for message in result.messages:
+            if "that deflation=" not in message:  # said of all of them above
+                console.print(f"component {c}: {message}", markup=False, soft_wrap=True)
         if result.limit is not None:
             console.print(f"component {c} was stopped early ({result.limit.value}).")
 

@@ -35,8 +35,8 @@ class Table:
         return Samples(self.X, self.names)
 
     def standardised(self, center: bool, scale: bool) -> Samples:
-        """Return the centred and scaled samples."""
-        return Samples(standardise(self.samples, center=center, scale=scale)[0], self.names)
+        """Return the centred and scaled samples, as `noap.standardise` makes them."""
+        return Samples(standardise(self.samples, center=center, scale=scale), self.names)
 
 
 def reading_of(

@@ -15,7 +15,6 @@ from noap.cli.options import Force, Json
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.cli.path import print_path
 from noap.cli.show import as_json, print_result
-from noap.data.standardising import standardise
 
 __all__ = ["demo"]
 
@@ -51,7 +50,7 @@ def demo(
     console = Console(highlight=False, quiet=json)
     bunch = load_wine()
     names = tuple(str(name) for name in bunch.feature_names)
-    Z, _, _ = standardise(bunch.data, center=True, scale=True)
+    Z = noap.standardise(bunch.data)
 
     def at(level: float) -> Adversary:
         return noap.FeatureWise.with_noise(level, len(Z))

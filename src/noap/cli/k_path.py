@@ -36,12 +36,15 @@ from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, wri
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
 from noap.result import Status
+from noap.runtime.names import listed
 
 __all__ = ["k_path"]
 
 _LARGEST = 10
 # More names than this do not fit a line; --out and --json hold all of them.
 _MOST_NAMES = 6
+# Values that agree to this share are one number.
+_ROUNDING = 1e-12
 
 
 def k_path(
@@ -117,7 +120,7 @@ def k_path(
         typer.echo(document)
     else:
         console = Console(highlight=False)
-        _print(path, table.names, chosen, console)
+        _print(path, table.names, share, chosen, console)
         for place in filter(None, (out, plot, certificates)):
             console.print(f"Written to {place}.", markup=False, soft_wrap=True)
     return 3 if any(result.limit is not None for result in path) else 0
@@ -163,7 +166,7 @@ def _place(folder: Path, k: int) -> Path:
     return folder / f"k{k}.noap"
 
 
-def _print(path: noap.KPath, names: tuple[str, ...], chosen: int, console: Console) -> None:
+def _print(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, console: Console) -> None:
     grid = Grid(title=f"k = {path.ks[0]} to {path.ks[-1]} of {len(names)} features", title_justify="left")
     for column in ("k", "robust variance", "proved bound", "gap", "adds", "keeps"):
         grid.add_column(column, justify="right")
@@ -176,28 +179,43 @@ def _print(path: noap.KPath, names: tuple[str, ...], chosen: int, console: Conso
             *(f"+{names[j]}{' (or another)' if j in tied else ''}" for j in sorted(support - before)),
             *(f"-{names[j]}" for j in sorted(before - support)),
         ]
-        more = f" and {len(moves) - _MOST_NAMES} more" if len(moves) > _MOST_NAMES else ""
         grid.add_row(
             str(path.ks[i]),
             f"{result.value:.6g}",
             f"{result.bound:.6g}",
             f"{result.gap:.1e}",
-            f"{path.increments[i]:.4g}",
+            _step(path.increments[i], result.value),
             _percent(path.shares[i]),
-            escape(", ".join(moves[:_MOST_NAMES]) + more),
+            escape(listed(moves, _MOST_NAMES)),
         )
         before = support
     console.print(grid)
-    kept = path.shares[path.ks.tolist().index(chosen)]
-    console.print(
-        f"k = {chosen} is proved to keep {_percent(kept)} of the best that k = {path.ks[-1]} can keep; the elbow is at "
-        f"k = {path.elbow()}.",
-        soft_wrap=True,
-    )
+    console.print(_sentence(path, share, chosen), soft_wrap=True)
     optimal = sum(result.status is Status.OPTIMAL for result in path)
     console.print(
         f"{optimal} of {len(path)} levels proved optimal to a gap of {path[0].asked_gap:g} (rigorous).", soft_wrap=True
     )
+
+
+def _sentence(path: noap.KPath, share: float, chosen: int) -> str:
+    """Return which k keeps the share and where the curve bends, as far as the levels looked at can tell."""
+    last, elbow = int(path.ks[-1]), path.elbow()
+    if path.values[-1] == 0:
+        return f"Nothing survives the adversary: the optimum is 0 for every k up to {last}."
+    # What the largest k keeps of itself, and a bend at the end of the curve, say nothing about the data.
+    if chosen < last:
+        kept = path.shares[path.ks.tolist().index(chosen)]
+        said = f"k = {chosen} is proved to keep {_percent(kept)} of the best that k = {last} can keep."
+    else:
+        said = f"No smaller k is proved to keep {100 * share:.4g} % of the best that k = {last} can keep."
+        if last < path.problem.n_features:
+            said += " Whether more features than that pay is shown with a larger -k."
+    return said if elbow == last else f"{said} The elbow is at k = {elbow}."
+
+
+def _step(increment: float, value: float) -> str:
+    """Return what a step adds; what rounding alone can make is nothing."""
+    return f"{increment:.4g}" if abs(increment) > _ROUNDING * value else "0"
 
 
 def _percent(share: float) -> str:

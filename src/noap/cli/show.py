@@ -10,22 +10,27 @@ from rich.markup import escape
 from rich.table import Table
 
 from noap._version import __version__
+from noap.linalg.types import IntArray
 from noap.result import Result
 
-__all__ = ["as_dict", "as_json", "print_result"]
+__all__ = ["as_dict", "as_json", "print_result", "support_of"]
 
 
 def print_result(result: Result, names: tuple[str, ...], console: Console) -> None:
     """Print the features with their loadings, the variances and what is proved."""
     problem = result.problem
-    table = Table(title=f"{len(result.support)} of {problem.n_features} features", title_justify="left")
-    table.add_column("feature")
-    table.add_column("loading", justify="right")
-    for j in result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]:
-        table.add_row(escape(names[j]), f"{result.v[j]:+.4f}")
-    console.print(table)
+    if result.value > 0:
+        table = Table(title=f"{len(result.support)} of {problem.n_features} features", title_justify="left")
+        table.add_column("feature")
+        table.add_column("loading", justify="right")
+        for j in result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]:
+            table.add_row(escape(names[j]), f"{result.v[j]:+.4f}")
+        console.print(table)
+    else:
+        console.print(_nothing(result), soft_wrap=True)
     console.print(f"robust variance  {result.value:.6g}")
-    console.print(f"plain variance   {_plain_variance(result):.6g}")
+    if result.value > 0:
+        console.print(f"plain variance   {_plain_variance(result):.6g}")
     if math.isfinite(result.bound):
         console.print(f"proved bound     {result.bound:.6g}")
     if result.restricted_bound is not None:
@@ -45,9 +50,11 @@ def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
 def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> dict[str, Any]:
     """Return the result as JSON takes it; what is not proved or not finite is None.
 
-    `center` and `scale` say what was done to the data first: `noap attack` does it again.
+    `center` and `scale` say what was done to the data first: `noap attack` does it again. A direction that is worth
+    nothing is no answer: then there are no features.
     """
     problem = result.problem
+    support = support_of(result)
     return {
         "noap": __version__,
         "method": result.method,
@@ -56,13 +63,14 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
         "k": problem.k,
         "adversary": type(problem.adversary).__name__,
         "rho": problem.adversary.rho,
+        "noise": problem.adversary.rho / problem.adversary.noise_unit(problem.n_samples),
         "center": center,
         "scale": scale,
-        "support": result.support.tolist(),
-        "features": [names[j] for j in result.support],
-        "loadings": result.v[result.support].tolist(),
+        "support": support.tolist(),
+        "features": [names[j] for j in support],
+        "loadings": result.v[support].tolist(),
         "robust_variance": result.value,
-        "plain_variance": _plain_variance(result),
+        "plain_variance": _plain_variance(result) if result.value > 0 else None,
         "bound": _finite(result.bound),
         "bound_proof": result.bound_proof,
         "restricted_bound": _finite(result.restricted_bound),
@@ -77,6 +85,18 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
         "seconds": result.seconds,
         "messages": list(result.messages),
     }
+
+
+def support_of(result: Result) -> IntArray:
+    """Return the features of a result; none where it is worth nothing, for then no feature is better than another."""
+    return result.support if result.value > 0 else result.support[:0]
+
+
+def _nothing(result: Result) -> str:
+    if result.bound > 0:
+        return "No direction that was found survives the adversary; whether one does is open."
+    words = result.problem.adversary.strength_in_words(result.problem.n_samples)
+    return f"Nothing survives: at {words} the adversary can cancel every direction, and no feature beats another."
 
 
 def _finite(number: float | None) -> float | None:

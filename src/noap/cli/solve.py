@@ -33,6 +33,7 @@ from noap.cli.output import log_progress, refuse_to_overwrite, write_text
 from noap.cli.show import as_json, print_result
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.errors import InvalidProblem
+from noap.ties import break_ties
 
 __all__ = ["solve"]
 
@@ -163,7 +164,8 @@ def solve(
         results = model.results_
         document = components_as_json(model, names, center=center, scale=scale)
     else:
-        results = (noap.solve(problem, method=method, progress=log or not json, **shared, **options),)
+        found = noap.solve(problem, method=method, progress=log or not json, **shared, **options)
+        results = (break_ties(found)[0],)
         document = as_json(results[0], names, center=center, scale=scale)
     if certificate is not None:
         _write_certificate(results[0], certificate)

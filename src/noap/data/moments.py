@@ -8,6 +8,7 @@ import numpy as np
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
+from noap.runtime.names import listed
 
 __all__ = ["Moments"]
 
@@ -84,6 +85,5 @@ class Moments:
             S[:, constant] = 0.0
             if constant.any():
                 labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
-                shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
-                warnings.warn(f"Constant columns keep scale 1: {shown}.", NoapWarning, stacklevel=3)
+                warnings.warn(f"Constant columns keep scale 1: {listed(labels, 5)}.", NoapWarning, stacklevel=3)
         return (S + S.T) / 2, mean, scales

@@ -1,31 +1,74 @@
-"""Centring and scaling, done before the adversary acts."""
+"""Centring and scaling, done before the adversary acts: one way, to the last bit, for everybody.
+
+A certificate is about data to the last bit. Everything here is made of additions, products, quotients and roots entry
+by entry, which every machine rounds alike, in an order that is fixed: neither the layout of an array, nor whether it is
+sparse, nor the width of a processor's registers changes a digit.
+"""
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from noap.data.validation import as_samples
+from noap.data.validation import as_samples, names_of
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.products import column_norms
-from noap.linalg.types import Data, FloatArray
+from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.runtime.names import listed
 
-__all__ = ["scale_sparse", "standardise"]
+__all__ = ["centre_and_scale", "scale_sparse", "standardise"]
+
+# Rows that are added side by side: so many that a block has about this many entries, and 16 at least.
+_BLOCK_ENTRIES, _FEWEST_ROWS = 2**14, 16
 
 
-def standardise(
+def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
+    r"""Return :math:`(X - \mathrm{mean})/\mathrm{scale}`, the data that the command line and the estimators work on.
+
+    The command line does this to every file unless told otherwise, and :class:`noap.RobustSparsePCA` with
+    ``scale=True``: to the last bit the same, so that a certificate made in one place is about the data of another. A
+    formula of your own gives other last digits, which are other data.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
+        float32 stays float32, a DataFrame a DataFrame with its names and index.
+    center : bool
+        Subtract the column means; needs at least two samples, and fills a sparse X.
+    scale : bool
+        Divide by the column standard deviations (ddof = 0; root mean squares if not centred). A constant column keeps
+        scale 1, with one warning.
+
+    Returns
+    -------
+    array, DataFrame or CSR array of shape (n, d)
+
+    Examples
+    --------
+    >>> import noap
+    >>> noap.standardise([[1.0, 2.0], [3.0, 6.0]])
+    array([[-1., -1.],
+           [ 1.,  1.]])
+    """
+    samples = as_samples(X)
+    if not center and not isinstance(samples.data, np.ndarray):
+        return scale_sparse(samples.data, scale=scale)[0]
+    Z, _, _ = centre_and_scale(samples, center=center, scale=scale)
+    if names_of(X) is None:
+        return Z
+    # Those of pandas have an index.
+    return type(X)(Z, index=X.index, columns=X.columns) if hasattr(X, "iloc") else type(X)(Z, schema=list(X.columns))
+
+
+def centre_and_scale(
     X: Any, *, center: bool, scale: bool, names: tuple[str, ...] | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    r"""Return :math:`(X - \mu)/\sigma`, the means and the scales.
+    r"""Return :math:`(X - \mu)/\sigma` as a dense array, the means and the scales: `standardise`, with what it took.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
-    center : bool
-        Subtract the column means; needs at least two samples.
-    scale : bool
-        Divide by the column standard deviations (ddof = 0; root mean squares if not centred). A constant column
-        keeps scale 1, with one warning.
+    center, scale : bool
     names : tuple of str, optional
         Column names for the warning; those of a DataFrame by default.
 
@@ -36,10 +79,8 @@ def standardise(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> standardise(np.array([[1.0, 2.0], [3.0, 6.0]]), center=True, scale=True)[0]
-    array([[-1., -1.],
-           [ 1.,  1.]])
+    >>> centre_and_scale(np.array([[1.0, 2.0], [3.0, 6.0]]), center=True, scale=True)[1:]
+    (array([2., 4.]), array([1., 2.]))
     """
     data, own_names = as_samples(X)
     names = names or own_names
@@ -47,20 +88,16 @@ def standardise(
     n, d = dense.shape
     if center and n == 1:
         raise InvalidProblem("X has one sample, which centring turns into zero; add samples or switch centring off.")
-    mean = dense.mean(axis=0, dtype=np.float64) if center else np.zeros(d)
+    mean = _column_sums(dense) / n if center else np.zeros(d)
     Z = np.asarray(dense - mean, dtype=dense.dtype)
     scales = np.ones(d)
     if scale:
-        spread = np.sqrt(np.einsum("ij,ij->j", Z, Z, dtype=np.float64) / n)
-        # Rounding in the mean leaves a constant column a spread of a few ulps instead of 0.
-        constant = spread <= 1e-12 * np.maximum(np.abs(mean), spread.max(initial=0.0))
-        scales[~constant] = spread[~constant]
+        scales, constant = _scales(np.sqrt(_column_sums(Z, squared=True) / n), mean)
         Z = np.asarray(Z / scales, dtype=dense.dtype)
         Z[:, constant & (mean != 0)] = 0.0
         if constant.any():
             labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
-            shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
-            warnings.warn(f"Constant columns keep scale 1: {shown}.", NoapWarning, stacklevel=2)
+            warnings.warn(f"Constant columns keep scale 1: {listed(labels, 5)}.", NoapWarning, stacklevel=2)
     return Z, mean, scales
 
 
@@ -80,11 +117,49 @@ def scale_sparse(X: Data, *, scale: bool) -> tuple[Data, FloatArray]:
     array([1.414, 3.   ])
     """
     n, d = X.shape
-    scales = np.ones(d)
     if not scale:
-        return X, scales
-    lengths = column_norms(X) / np.sqrt(n)
-    scales[lengths > 0] = lengths[lengths > 0]
+        return X, np.ones(d)
     scaled = X.copy()
+    scaled.sum_duplicates()
+    scales, _ = _scales(np.sqrt(_column_sums(scaled, squared=True) / n), np.zeros(d))
     scaled.data = np.asarray(scaled.data / scales[scaled.indices], dtype=X.dtype)
     return scaled, scales
+
+
+def _scales(spread: FloatArray, mean: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return what columns of that spread are divided by, and which of them are constant."""
+    # Rounding in the mean leaves a constant column a spread of a few ulps instead of 0.
+    constant: BoolArray = spread <= 1e-12 * np.maximum(np.abs(mean), spread.max(initial=0.0))
+    return np.where(constant, 1.0, spread), constant
+
+
+def _column_sums(X: Data, squared: bool = False) -> FloatArray:
+    """Return the sums of the columns, or of their squares, in float64.
+
+    Row i is added to row i mod b of a block of b rows, whose lower half is then added to the upper one until one row is
+    left.
+    """
+    n, d = X.shape
+    rows = min(max(_FEWEST_ROWS, _BLOCK_ENTRIES // d), n)
+    if isinstance(X, np.ndarray):
+        sums = np.zeros((rows, d))
+        for block in _blocks(X, rows, squared):
+            sums[: len(block)] += block
+    else:
+        entries = X.data.astype(np.float64)
+        # Entries of one place are added in the order in which they are stored: row by row.
+        places = (np.repeat(np.arange(n), np.diff(X.indptr)) % rows) * d + X.indices
+        weights = entries * entries if squared else entries
+        sums = np.bincount(places, weights=weights, minlength=rows * d).reshape(rows, d)
+    while len(sums) > 1:
+        half = (len(sums) + 1) // 2
+        sums[: len(sums) - half] += sums[half:]
+        sums = sums[:half]
+    column_sums: FloatArray = sums[0]
+    return column_sums
+
+
+def _blocks(X: np.ndarray, rows: int, squared: bool) -> Iterator[np.ndarray]:
+    for first in range(0, len(X), rows):
+        block = X[first : first + rows]
+        yield np.multiply(block, block, dtype=np.float64) if squared else block

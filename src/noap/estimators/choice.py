@@ -60,6 +60,32 @@ class Choice:
         """The number of features chosen."""
         return int(self.ks[self.place[1]])
 
+    def edges(self, features: int, faced: float | None = None) -> str | None:
+        """Return which ends of the grid were chosen and what to widen, in one sentence; None if neither is an end.
+
+        Parameters
+        ----------
+        features : int
+            How many there are: no k lies beyond.
+        faced : float, optional
+            The noise that held-out samples face. That the best noise to fit at is the one to be met is no sign that
+            smaller ones would do better.
+        """
+        ends, remedies = [], []
+        if len(self.ks) > 1 and self.place[1] == len(self.ks) - 1 and self.k < features:
+            ends.append(f"k = {self.k} is the largest of ks")
+            remedies.append("larger ks")
+        if len(self.noises) > 1 and self.place[0] == len(self.noises) - 1:
+            ends.append(f"noise = {self.noise:.4g} is the largest of noises")
+            remedies.append("larger noises")
+        elif len(self.noises) > 1 and self.place[0] == 0 and self.noise > 0 and self.noise != faced:
+            ends.append(f"noise = {self.noise:.4g} is the smallest of noises")
+            remedies.append("smaller noises")
+        if not ends:
+            return None
+        said, remedy = " and ".join(ends), " and ".join(remedies)
+        return f"The choice lies at the edge of what was tried: {said}; pass {remedy} to look beyond."
+
     def to_frame(self) -> "polars.DataFrame":
         """Return a table with one row per pair.
 

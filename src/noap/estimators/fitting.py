@@ -16,7 +16,8 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.interrupts import noticing_interrupts
-from noap.solving import solve
+from noap.runtime.names import listed
+from noap.solving import NOTHING_LEFT, solve
 from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
@@ -184,7 +185,7 @@ def _component(problem: Problem, recipe: Recipe, seconds: float | None, method: 
     settings: dict[str, Any] = shared | (recipe.options if method is None else {})
     with warnings.catch_warnings():
         # One warning for all components comes at the end.
-        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
         warnings.filterwarnings("ignore", message="Interrupted: ", category=NoapWarning)
         if method is not None:
             return Component(*break_ties(solve(problem, method, **settings)))
@@ -247,5 +248,5 @@ def _say(recipe: Recipe, found: list[Component]) -> None:
         names = result.problem.feature_names or tuple(f"feature {j}" for j in range(result.problem.n_features))
         sys.stderr.write(
             f"noap: component {number}{of}: robust variance {result.value:.6g}, {result.claim} "
-            f"{found[-1].seconds:.1f} s. Features: {', '.join(names[j] for j in result.support)}\n"
+            f"{found[-1].seconds:.1f} s. Features: {listed([names[j] for j in result.support], None)}\n"
         )

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from noap.adversaries.base import Adversary
 from noap.data.deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
 from noap.data.moments import Moments
-from noap.data.standardising import scale_sparse, standardise
+from noap.data.standardising import centre_and_scale, scale_sparse
 from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.fitting import Recipe, fit_components
@@ -187,7 +187,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self._moments: Moments | None = None
         names = names_in(self)
         if not is_sparse(data):
-            Z, mean, scale = standardise(data, center=self.center, scale=self.scale, names=names)
+            Z, mean, scale = centre_and_scale(data, center=self.center, scale=self.scale, names=names)
             return self._solve(Samples(Z, names), mean, scale)
         if not self.center:
             Z, scale = scale_sparse(data, scale=self.scale)

@@ -11,7 +11,7 @@ from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from noap.adversaries.base import Adversary
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.data.validation import as_count, as_samples, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
@@ -62,7 +62,10 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     - "k-path": how few features are proved to keep a share of what the most would? It chooses k at one noise, by
       :meth:`noap.KPath.choose`, for the first component.
 
-    The pair chosen is then fitted on all samples by `estimator` itself.
+    The number of features is settled first: of all pairs that score within the error of the best, at whatever noise,
+    those with the smallest k are left; the noise is that of the largest score among them. A choice at the edge of what
+    was tried comes with a warning that says what to widen. The pair chosen is then fitted on all samples by `estimator`
+    itself.
 
     Parameters
     ----------
@@ -112,9 +115,10 @@ scale_, results_
     >>> from sklearn.datasets import load_wine
     >>> from noap import RobustSparsePCA, RobustSparsePCACV
     >>> X = load_wine(as_frame=True).data
-    >>> model = RobustSparsePCACV(RobustSparsePCA(scale=True), ks=[2, 4, 6], noises=[0.2, 0.4], by="permutation").fit(X)
+    >>> base = RobustSparsePCA(scale=True)
+    >>> model = RobustSparsePCACV(base, ks=[4, 8, 13], noises=[0.0, 0.2, 0.4], by="permutation").fit(X)
     >>> model.best_params_
-    {'k': 6, 'noise': 0.2}
+    {'k': 8, 'noise': 0.2}
     """
 
     def __init__(
@@ -163,6 +167,8 @@ scale_, results_
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        elif edges := self.choice_.edges(data.shape[1], self._faced(self.choice_)):
+            warnings.warn(edges, NoapWarning, stacklevel=2)
         self.best_estimator_ = base.set_params(**self.best_params_, rho=None).fit(X)
         for name in _FITTED:
             setattr(self, name, getattr(self.best_estimator_, name))
@@ -223,7 +229,7 @@ scale_, results_
         ks = self._ks(d)
         if self.by == "held-out":
             noises = self._noises(base, data, ks)
-            at = noises[0] if self.at_noise is None else as_strength("at_noise", self.at_noise)
+            at = self._at(noises[0])
             searcher = clone(base).set_params(method=self.search_method, k_share=None, verbose=0, n_jobs=None)
             splits = list(self._folds().split(np.zeros((n, 1))))
             return choose_by_held_out(searcher, data, ks, noises, at, splits, n_jobs=jobs, progress=progress)
@@ -264,6 +270,13 @@ scale_, results_
         choice = Choice("permutation", rows, steps, null.shares, null.errors, place, reason, columns)
         return choice, null.complete
 
+    def _at(self, smallest: float) -> float:
+        return smallest if self.at_noise is None else as_strength("at_noise", self.at_noise)
+
+    def _faced(self, choice: Choice) -> float | None:
+        """Return the noise that held-out samples faced, None for the other rules."""
+        return self._at(float(choice.noises[0])) if self.by == "held-out" else None
+
     def _folds(self) -> Any:
         if isinstance(self.cv, bool) or not isinstance(self.cv, (int, np.integer)):
             return check_cv(self.cv)
@@ -295,7 +308,7 @@ scale_, results_
         with warnings.catch_warnings():
             # The fit itself warns of constant columns.
             warnings.simplefilter("ignore", NoapWarning)
-            return standardise(data, center=base.center, scale=base.scale)[0]
+            return centre_and_scale(data, center=base.center, scale=base.scale)[0]
 
     def _ks(self, d: int) -> list[int]:
         if self.ks is None:

@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noap.errors import NoapWarning
 from noap.estimators.fitting import Component, Fitted
+from noap.runtime.names import listed
 
 __all__ = ["warn_of"]
 
@@ -67,7 +68,7 @@ def _stopped(model: Any, open_ones: list[tuple[int, Component]]) -> str:
         remedy = "raise that option, or ask for a larger gap or a smaller k"
     names = one.result.problem.feature_names
     support = one.result.support
-    features = f" ({', '.join(names[j] for j in support)})" if names is not None and len(support) <= 10 else ""
+    features = f" ({listed([names[j] for j in support], None)})" if names is not None and len(support) <= 10 else ""
     return (
         f"The {limit} left {len(open_ones)} of {model.n_components_} components unproved, component {c}{features} with "
         f"{_gap(one)} where {model.gap:g} was asked for; {remedy}."

@@ -70,7 +70,8 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
     ----------
     path : KPath
     share : float, optional
-        Mark the k that is proved to keep this share; the elbow by default.
+        Mark the k that is proved to keep this share, the elbow by default. The largest k is marked only where it is
+        not proved to keep the share itself.
     ax : Axes or sequence of two Axes, optional
         Where to draw: one for the variance alone, two for both panels; a figure of its own by default.
 
@@ -95,7 +96,9 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
     if len(panels) == 2:
         _draw_steps(panels[1], path)
     for axes in panels:
-        axes.axvline(marked, color=_VANILLA, linestyle="--", label=f"k = {marked}: {reason}", zorder=0)
+        # A bend at the end of the curve, and what the largest k keeps of itself, say nothing about the data.
+        if marked < ks[-1] or (share is not None and path.shares[-1] < share):
+            axes.axvline(marked, color=_VANILLA, linestyle="--", label=f"k = {marked}: {reason}", zorder=0)
         axes.set_ylim(bottom=0)
     variance.legend(frameon=False, loc="lower right")
     panels[-1].set_xlabel("features that a component may use, k")

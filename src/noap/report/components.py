@@ -9,6 +9,7 @@ import numpy as np
 
 import noap
 from noap.result import Result, Status
+from noap.runtime.names import listed
 
 __all__ = ["Component", "as_csv", "components_of"]
 
@@ -98,8 +99,7 @@ def _ties(pairs: tuple[tuple[int, int], ...], names: tuple[str, ...]) -> list[st
     sentences = []
     for kept in dict.fromkeys(first for first, _ in pairs):
         others = [names[other] for first, other in pairs if first == kept]
-        more = f" and {len(others) - _MOST_TIES} more" if len(others) > _MOST_TIES else ""
-        sentences.append(f"In place of {names[kept]} as good: {', '.join(others[:_MOST_TIES])}{more}.")
+        sentences.append(f"In place of {names[kept]} as good: {listed(others, _MOST_TIES)}.")
     return sentences
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 import noap
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.report.components import Component, components_of
@@ -140,7 +140,7 @@ def build_report(
     n, d = int(data.shape[0]), int(data.shape[1])
     k = as_sparsity(k, d)
     names = own_names or tuple(f"x{j}" for j in range(d))
-    Z, _, _ = standardise(samples, center=center, scale=scale, names=names)
+    Z, _, _ = centre_and_scale(samples, center=center, scale=scale, names=names)
     if not Z.any():
         raise InvalidProblem("X has no variance: every column is constant; pass data that vary.")
     _require_distinct(names)

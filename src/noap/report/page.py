@@ -105,7 +105,7 @@ def _facts(report: "Report") -> str:
 
 def _row(number: int, one: Component) -> str:
     result = one.result
-    features = ", ".join(
+    features = ("; " if any("," in name for name in one.features) else ", ").join(
         f"{escape(name)}&nbsp;<small>{_signed(loading)}</small>"
         for name, loading in zip(one.features, one.loadings, strict=True)
     )

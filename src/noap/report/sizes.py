@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import noap
 from noap.report.numbers import down, plain, up
+from noap.runtime.names import listed
 
 if TYPE_CHECKING:
     from noap.report.content import Report
@@ -42,7 +43,7 @@ def _rows(path: noap.KPath, names: tuple[str, ...]) -> str:
         moves = [f"+{names[j]}{' (or another)' if j in tied else ''}" for j in sorted(support - before)]
         moves += [f"\N{MINUS SIGN}{names[j]}" for j in sorted(before - support)]
         before = support
-        name = escape(f"{path.ks[i]}: {', '.join(moves) or 'the same'}")
+        name = escape(f"{path.ks[i]}: {listed(moves, None) or 'the same'}")
         found, proved = 100 * result.value / top, 100 * result.bound / top
         rows.append(
             f'<li><span class="name" title="{name}">{name}</span>'
@@ -54,11 +55,14 @@ def _rows(path: noap.KPath, names: tuple[str, ...]) -> str:
 
 
 def _sentence(path: noap.KPath) -> str:
-    """Return how many features are enough, in one sentence that is proved."""
-    last, shares = int(path.ks[-1]), path.shares.tolist()
-    enough = [i for i, share in enumerate(shares) if share >= SHARE]
-    elbow = f"The curve bends most at {path.elbow()}."
-    if not enough:
-        return elbow
-    kept = math.floor(1000 * shares[enough[0]]) / 10
-    return f"{path.ks[enough[0]]} are proved to keep {kept:g} % of the best that {last} could keep. {elbow}"
+    """Return how many features are enough and where the curve bends, as far as the levels looked at can tell."""
+    last, shares, elbow = int(path.ks[-1]), path.shares.tolist(), path.elbow()
+    # What the largest level keeps of itself, and a bend at the end of the curve, say nothing about the data.
+    enough = next((i for i, share in enumerate(shares[:-1]) if share >= SHARE), None)
+    if enough is None:
+        more = "" if last == path.problem.n_features else " Whether more than that pay is shown with a larger k."
+        said = f"No fewer than {last} are proved to keep {100 * SHARE:g} % of the best that {last} could keep.{more}"
+    else:
+        kept = math.floor(1000 * shares[enough]) / 10
+        said = f"{path.ks[enough]} are proved to keep {kept:g} % of the best that {last} could keep."
+    return said if elbow == last else f"{said} The curve bends most at {elbow}."

@@ -6,6 +6,7 @@ import numpy as np
 
 from noap.adversaries import BY_KEY
 from noap.report.numbers import down, percent_up, plain
+from noap.runtime.names import listed
 from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
@@ -23,11 +24,10 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
         return "No feature survives any noise."
     half = float(path.rhos[-1]) / 2
     robust = [row.feature for row in rows if row.survives > half]
-    named = ", ".join(report.names[j] for j in robust[:_MOST_NAMES])
-    more = f" and {len(robust) - _MOST_NAMES} more" if len(robust) > _MOST_NAMES else ""
+    named = listed([report.names[j] for j in robust], _MOST_NAMES)
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that it needs beyond half the noise it takes to erase everything: {named}{more}."
+        f"Those that it needs beyond half the noise it takes to erase everything: {named}."
         if robust
         else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
         "beyond half the noise it takes to erase everything."

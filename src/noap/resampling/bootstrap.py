@@ -17,7 +17,7 @@ from noap.resampling.frequencies import Stability
 from noap.resampling.tasks import checked_jobs, finished, seeds
 from noap.result import Result
 from noap.runtime.interrupts import noticing_interrupts
-from noap.solving import check_call, solve
+from noap.solving import NOTHING_LEFT, check_call, solve
 from noap.ties import break_ties
 
 __all__ = ["stability"]
@@ -74,7 +74,7 @@ def stability(
     >>> import noap
     >>> from sklearn.datasets import load_wine
     >>> data = load_wine(as_frame=True).data
-    >>> Z = (data - data.mean()) / data.std(ddof=0)
+    >>> Z = noap.standardise(data)
     >>> found = noap.stability(noap.Problem(Z, k=3, adversary=noap.FeatureWise(4.0)), n_boot=20)
     >>> found.stable(0.9)
     ('total_phenols', 'flavanoids', 'od280/od315_of_diluted_wines')
@@ -134,7 +134,7 @@ def _resampled(task: _Resample) -> tuple[FloatArray, float]:
 def _solved(problem: Problem, method: str, settings: dict[str, Any]) -> Result:
     with warnings.catch_warnings():
         # That nothing is left of a resample is an answer like any other.
-        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
         return break_ties(solve(problem, method, **settings))[0]
 
 

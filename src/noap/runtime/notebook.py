@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from html import escape
 
-__all__ = ["html_table", "listed", "spread"]
+__all__ = ["html_table", "spread"]
 
 
 def html_table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
@@ -21,18 +21,6 @@ def html_table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[
     )
     above = f"<tr>{head}</tr>" if head else ""
     return f'<table><caption style="caption-side:top;text-align:left">{escape(caption)}</caption>{above}{body}</table>'
-
-
-def listed(names: Sequence[str], most: int = 6) -> str:
-    """Return names with commas between, and how many more there are.
-
-    Examples
-    --------
-    >>> listed("abcdefgh", most=3)
-    'a, b, c and 5 more'
-    """
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
 
 
 def spread(count: int, most: int = 8) -> list[int]:

@@ -13,7 +13,7 @@ from noap.exact.prove import level_path
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
-from noap.solving import checked_options
+from noap.solving import checked_options, nothing_left
 from noap.sweep.k_path import KPath
 from noap.sweep.levels import solved_levels
 from noap.ties import break_ties
@@ -88,8 +88,7 @@ def k_path(
     problem.check_unchanged()
     if problem.with_sparsity(sparsities[-1]).optimum_is_zero:
         warnings.warn(
-            f"{problem.adversary.rho_in_words} lets the adversary cancel every direction, so the optimum is 0 for "
-            "every k; use a smaller rho.",
+            f"{nothing_left(problem)}, so the optimum is 0 for every k; use less noise.",
             NoapWarning,
             stacklevel=2,
         )

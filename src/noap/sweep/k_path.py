@@ -15,7 +15,8 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.result import Result, Status
-from noap.runtime.notebook import html_table, listed, spread
+from noap.runtime.names import listed
+from noap.runtime.notebook import html_table, spread
 from noap.sweep.implied import implied_bounds
 from noap.sweep.series import ResultSeries, frozen
 from noap.ties import lowest_tie

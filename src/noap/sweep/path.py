@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 from noap.errors import InvalidProblem
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.result import Result, Status
-from noap.runtime.notebook import html_table, listed, spread
+from noap.runtime.names import listed
+from noap.runtime.notebook import html_table, spread
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.needed import NEEDED, OPEN, SHARED, standings

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem, NoapWarning
+from noap.runtime.names import listed
 
 __all__ = ["chosen", "distinct"]
 
@@ -69,5 +70,4 @@ def _position(name: str, names: Sequence[str], option: str, path: Path) -> int:
     for form in (name, name.strip()):
         if form in names:
             return names.index(form)
-    shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
-    raise InvalidProblem(f"{option} {name.strip()!r} is no column of FILE {path}; it has {shown}.")
+    raise InvalidProblem(f"{option} {name.strip()!r} is no column of FILE {path}; it has {listed(names, 10)}.")

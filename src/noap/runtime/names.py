@@ -1,0 +1,24 @@
+"""Names of features in a sentence."""
+
+from collections.abc import Sequence
+
+__all__ = ["listed"]
+
+
+def listed(names: Sequence[str], most: int | None = 6) -> str:
+    """Return names with commas between, semicolons where a name holds a comma itself, and how many more there are.
+
+    Parameters
+    ----------
+    names : sequence of str
+    most : int or None
+        At most so many; None for all.
+
+    Examples
+    --------
+    >>> listed("abcdefgh", most=3), listed(["length, cm", "width"])
+    ('a, b, c and 5 more', 'length, cm; width')
+    """
+    shown = list(names[:most])
+    more = f" and {len(names) - len(shown)} more" if len(names) > len(shown) else ""
+    return ("; " if any("," in name for name in shown) else ", ").join(shown) + more
