@@ -43,7 +43,7 @@ class Recipe:
         Whether that is the number asked for: components that are worth nothing then count too.
     share : float or None
         Stop when the components explain this share of the total variance.
-    k, k_share, adversary, method, deflation, gap, seed, options
+    k, k_share, adversary, costs, method, deflation, gap, seed, options
         As for the estimator; the seed is a number.
     time_limit : float or None
         Seconds for all components together.
@@ -58,6 +58,7 @@ class Recipe:
     k: int
     k_share: float | None
     adversary: Adversary
+    costs: FloatArray | None
     method: str
     deflation: str
     gap: float
@@ -154,7 +155,7 @@ def _complete(data: Samples | Covariance, recipe: Recipe, found: list[Component]
 def _next_problem(data: Samples | Covariance, vectors: list[FloatArray], recipe: Recipe) -> Problem | None:
     """Return the problem on what the vectors leave; None if that is no feature and no component is owed."""
     part = data.left(np.array(vectors), recipe.deflation) if vectors else data
-    problem = part.problem(recipe.k, recipe.adversary)
+    problem = part.problem(recipe.k, recipe.adversary, recipe.costs)
     if vectors and recipe.deflation == "disjoint" and not problem.column_norms.any():
         if not recipe.exactly:
             return None

@@ -14,10 +14,15 @@ MISSING = ("error", "impute")
 
 
 class Filling(NamedTuple):
-    """What stands in for missing entries: per feature the mean of those that are there, and the share that is not."""
+    """What stands in for missing entries.
+
+    Per feature: the mean of those that are there, the share that is not, and the largest distance of an entry that is
+    there from their mean: as far as a missing one may lie from it within the range that was seen.
+    """
 
     values: FloatArray
     shares: FloatArray
+    reach: FloatArray
 
 
 def names_in(estimator: Any) -> tuple[str, ...] | None:
@@ -72,7 +77,7 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
 
 
 def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
-    """Return the means of what is there, per column of the samples X."""
+    """Return the means of what is there, and how far from them it reaches, per column of the samples X."""
     holes = missing_counts(X)
     here = X.shape[0] - holes
     if not here.all():
@@ -83,7 +88,8 @@ def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
     else:
         present = np.nan_to_num(X.data.astype(np.float64))
         sums = np.bincount(X.indices, weights=present, minlength=X.shape[1]).astype(np.float64)
-    return Filling(sums / here, holes / X.shape[0])
+    values = sums / here
+    return Filling(values, holes / X.shape[0], _reach(X, values))
 
 
 def fill(X: Data, values: FloatArray) -> Data:
@@ -97,6 +103,21 @@ def fill(X: Data, values: FloatArray) -> Data:
     filled = X.copy()
     filled.data[holes] = values[X.indices[holes]]
     return filled
+
+
+def _reach(X: Data, values: FloatArray) -> FloatArray:
+    """Return the largest distance of an entry that is there from the value of its column."""
+    if isinstance(X, np.ndarray):
+        low, high = np.nanmin(X, axis=0).astype(np.float64), np.nanmax(X, axis=0).astype(np.float64)
+    else:
+        # What is not stored is 0, and is there.
+        full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
+        low, high = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
+        there = ~np.isnan(X.data)
+        np.minimum.at(low, X.indices[there], X.data[there].astype(np.float64))
+        np.maximum.at(high, X.indices[there], X.data[there].astype(np.float64))
+    farthest: FloatArray = np.maximum(high - values, values - low)
+    return np.maximum(farthest, 0.0)
 
 
 def _canonical(X: Data) -> Data:
