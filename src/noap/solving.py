@@ -15,7 +15,7 @@ from noap.runtime.controls import Controls
 __all__ = ["NOTHING_LEFT", "check_call", "checked_options", "nothing_left", "solve"]
 
 # What warnings that nothing is left begin with, for those who expect it.
-NOTHING_LEFT = "At noise .* cancel every direction"
+NOTHING_LEFT = "At noise .* (cancel every direction|no feature is worth its cost)"
 
 
 def solve(

@@ -21,7 +21,7 @@ from noap.solving import NOTHING_LEFT, solve
 from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
-__all__ = ["Component", "Fitted", "Recipe", "fit_components"]
+__all__ = ["Component", "Fitted", "Recipe", "fit_components", "how_many"]
 
 # Where nobody knows how many components will follow, the next one may use this share of the time that is left.
 # With less than the second there are no more.
@@ -96,6 +96,21 @@ class Fitted:
     components: tuple[Component, ...]
     interrupted: bool
     out_of_time: bool
+
+
+def how_many(asked: Any, n: int, d: int) -> tuple[int, bool, float | None]:
+    """Return the largest number of components, whether it is the number asked for, and the share to explain."""
+    if asked is None:
+        return min(n, d), False, None
+    whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
+    if whole and 1 <= asked <= d:
+        return int(asked), True, None
+    if isinstance(asked, (float, np.floating)) and 0 < asked < 1:
+        return min(n, d), False, float(asked)
+    raise InvalidProblem(
+        f"n_components must be an integer from 1 to the number of features, {d}, a share of the variance between 0 "
+        f"and 1, or None, got {asked!r}."
+    )
 
 
 def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], None] = lambda: None) -> Fitted:

@@ -16,13 +16,13 @@ MISSING = ("error", "impute")
 class Filling(NamedTuple):
     """What stands in for missing entries.
 
-    Per feature: the mean of those that are there, the share that is not, and the largest distance of an entry that is
-    there from their mean: as far as a missing one may lie from it within the range that was seen.
+    Per feature: the mean of those that are there, the share that is not, and the standard deviation of those that are
+    there: by so much, in root mean square, the mean misses entries that are like them.
     """
 
     values: FloatArray
     shares: FloatArray
-    reach: FloatArray
+    spread: FloatArray
 
 
 def names_in(estimator: Any) -> tuple[str, ...] | None:
@@ -77,7 +77,7 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
 
 
 def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
-    """Return the means of what is there, and how far from them it reaches, per column of the samples X."""
+    """Return the means of what is there, and its standard deviations, per column of the samples X."""
     holes = missing_counts(X)
     here = X.shape[0] - holes
     if not here.all():
@@ -89,7 +89,7 @@ def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
         present = np.nan_to_num(X.data.astype(np.float64))
         sums = np.bincount(X.indices, weights=present, minlength=X.shape[1]).astype(np.float64)
     values = sums / here
-    return Filling(values, holes / X.shape[0], _reach(X, values))
+    return Filling(values, holes / X.shape[0], _spread(X, values))
 
 
 def fill(X: Data, values: FloatArray) -> Data:
@@ -105,19 +105,19 @@ def fill(X: Data, values: FloatArray) -> Data:
     return filled
 
 
-def _reach(X: Data, values: FloatArray) -> FloatArray:
-    """Return the largest distance of an entry that is there from the value of its column."""
+def _spread(X: Data, values: FloatArray) -> FloatArray:
+    """Return the root mean square of how far what is there lies from the value of its column."""
+    here = X.shape[0] - missing_counts(X)
     if isinstance(X, np.ndarray):
-        low, high = np.nanmin(X, axis=0).astype(np.float64), np.nanmax(X, axis=0).astype(np.float64)
-    else:
-        # What is not stored is 0, and is there.
-        full = np.bincount(X.indices, minlength=X.shape[1]) == X.shape[0]
-        low, high = np.where(full, np.inf, 0.0), np.where(full, -np.inf, 0.0)
-        there = ~np.isnan(X.data)
-        np.minimum.at(low, X.indices[there], X.data[there].astype(np.float64))
-        np.maximum.at(high, X.indices[there], X.data[there].astype(np.float64))
-    farthest: FloatArray = np.maximum(high - values, values - low)
-    return np.maximum(farthest, 0.0)
+        squares: FloatArray = np.nansum((X - values) ** 2, axis=0, dtype=np.float64)
+        spread: FloatArray = np.sqrt(squares / here)
+        return spread
+    stored = np.bincount(X.indices, minlength=X.shape[1])
+    off = np.nan_to_num(X.data.astype(np.float64) - values[X.indices])
+    # What is not stored is 0, and is there.
+    squares = np.bincount(X.indices, weights=off**2, minlength=X.shape[1]) + (X.shape[0] - stored) * values**2
+    spread = np.sqrt(squares / here)
+    return spread
 
 
 def _canonical(X: Data) -> Data:

@@ -30,7 +30,7 @@ class ProjectionMixin:
     noise_: Any
     noise_units: str
     fill_values_: FloatArray
-    _fill_reach: FloatArray
+    _fill_spread: FloatArray
     _given_noise: Any
     _span_model: SpanModel
 
@@ -116,7 +116,7 @@ class ProjectionMixin:
             given = strength_of(kind.key, noise, None, frame, self.noise_units)
         if not hasattr(self, "fill_values_"):
             return given
-        return widened(given, np.sqrt(missing_counts(taken)) * self._fill_reach / self.scale_, n)
+        return widened(given, np.sqrt(missing_counts(taken)) * self._fill_spread / self.scale_, n)
 
     def _taken(self, X: Any) -> Data:
         """Return X checked against the data of fit, what is missing filled as it was there."""

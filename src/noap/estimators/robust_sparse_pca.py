@@ -14,7 +14,7 @@ from noap.data.moments import Moments
 from noap.data.standardising import centre_and_scale, scale_sparse
 from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
-from noap.estimators.fitting import Recipe, fit_components
+from noap.estimators.fitting import Recipe, fit_components, how_many
 from noap.estimators.from_sums import from_sums
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
 from noap.estimators.projecting import ProjectionMixin
@@ -78,10 +78,10 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     options : dict, optional
         More options of the method, as for :func:`noap.solve`.
     missing : "error" or "impute"
-        What NaN in X does: raise an error, or be filled with the mean of its column, here and in `transform`. The
-        feature-wise adversary may move what was filled within the range of its column, on top of its noise: the
-        budget of a feature with m filled entries is :math:`\sqrt{\rho_j^2 + m r_j^2}`, r_j the largest distance of an
-        entry from the mean. The other adversaries know nothing of it: `missing_share_` says how much it is.
+        What NaN in X does: raise an error, or be filled with the mean of its column, here and in `transform`. What was
+        filled is off by the standard deviation s_j of its column, in root mean square, if what is missing is like what
+        is there: the feature-wise budget of a feature with m filled entries is :math:`\sqrt{\rho_j^2 + m s_j^2}`. The
+        other adversaries know nothing of it: `missing_share_` says how much it is.
     verbose : bool or int
         Above 0, say what is found as it is found, on stderr.
     n_jobs : int, optional
@@ -309,11 +309,11 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self._forget_filling()
         if self.missing != "impute":
             return data
-        self.fill_values_, self.missing_share_, self._fill_reach = filling_of(data, names_in(self))
+        self.fill_values_, self.missing_share_, self._fill_spread = filling_of(data, names_in(self))
         return fill(data, self.fill_values_)
 
     def _forget_filling(self) -> None:
-        for name in ("fill_values_", "missing_share_", "_fill_reach"):
+        for name in ("fill_values_", "missing_share_", "_fill_spread"):
             if hasattr(self, name):
                 delattr(self, name)
 
@@ -324,7 +324,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         adversary, noise = given
         if hasattr(self, "fill_values_"):
             holes = np.round(self.missing_share_ * n)
-            adversary, noise = widened(given, np.sqrt(holes) * self._fill_reach / scale, n)
+            adversary, noise = widened(given, np.sqrt(holes) * self._fill_spread / scale, n)
         recipe = self._recipe(n, len(mean), adversary, costs_of(self.costs, frame))
         fitted = fit_components(data, recipe, end_search)
         results = [one.result for one in fitted.components]
@@ -358,7 +358,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
                 NoapWarning,
                 stacklevel=4,
             )
-        most, exactly, share = self._how_many(n, d)
+        most, exactly, share = how_many(self.n_components, n, d)
         if self.deflation not in DEFLATIONS:
             raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {self.deflation!r}.")
         if self.k_share is not None and self.method != "exact":
@@ -382,21 +382,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             dict(self.options or {}),
             jobs,
             bool(self.verbose),
-        )
-
-    def _how_many(self, n: int, d: int) -> tuple[int, bool, float | None]:
-        """Return the largest number of components, whether it is the number asked for, and the share to explain."""
-        asked: Any = self.n_components
-        if asked is None:
-            return min(n, d), False, None
-        whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
-        if whole and 1 <= asked <= d:
-            return int(asked), True, None
-        if isinstance(asked, (float, np.floating)) and 0 < asked < 1:
-            return min(n, d), False, float(asked)
-        raise InvalidProblem(
-            f"n_components must be an integer from 1 to the number of features, {d}, a share of the variance between 0 "
-            f"and 1, or None, got {asked!r}."
         )
 
     def _seed(self) -> int | None:

@@ -31,7 +31,8 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
     top : int, optional
         At most so many features, those that are needed longest; 40 by default.
     unit : "noise" or "rho"
-        What the budget is counted in: noise as in tables and reports, or rho as in the paper.
+        What the budget is counted in: noise as in tables and reports, or rho as in the paper. A factor on several
+        budgets is drawn as it is.
 
     Returns
     -------
@@ -61,7 +62,9 @@ def _counted_in(path: "_path.Path", unit: str) -> tuple[float, str]:
     if unit not in ("noise", "rho"):
         raise InvalidProblem(f"unit must be 'noise' or 'rho', got {unit!r}.")
     base = path.family.base
-    noise = type(base.adversary).noise_unit(base.n_samples)
+    if path.family.whole is not None:
+        return 1.0, f"factor on the budgets of the {type(base.adversary).key}s"
+    noise = path.family.noise_unit
     if unit == "rho":
         return 1.0, "budget rho of the adversary"
     return noise, "noise (rho / sqrt n)" if noise != 1 else "noise (rho)"
@@ -120,5 +123,6 @@ def _draw_band(axes: Any, path: "_path.Path", scale: float) -> None:
     axes.plot(fine / scale, lower, color=_ROBUST, label="found")
     axes.set_ylim(bottom=0)
     note = "" if proved.any() else ": nothing is proved"
-    titled(axes, f"Variance left by the adversary{note}")
+    less = "" if path.family.base.costs is None else ", less costs"
+    titled(axes, f"Variance left by the adversary{less}{note}")
     axes.legend(frameon=False, loc="upper right")

@@ -23,7 +23,7 @@ __all__ = ["path"]
 def path(
     X: Any,
     k: int,
-    adversary: Callable[[float], Adversary] = ...,
+    adversary: Callable[[float], Adversary] | Adversary = ...,
     rhos: ArrayLike | None = ...,
     method: str = ...,
     n_jobs: int | None = ...,
@@ -36,7 +36,7 @@ def path(
 def path(
     X: Any,
     k: Sequence[int],
-    adversary: Callable[[float], Adversary] = ...,
+    adversary: Callable[[float], Adversary] | Adversary = ...,
     rhos: ArrayLike | None = ...,
     method: str = ...,
     n_jobs: int | None = ...,
@@ -48,7 +48,7 @@ def path(
 def path(
     X: Any,
     k: int | Sequence[int],
-    adversary: Callable[[float], Adversary] = FeatureWise,
+    adversary: Callable[[float], Adversary] | Adversary = FeatureWise,
     rhos: ArrayLike | None = None,
     method: str = "exact",
     n_jobs: int | None = None,
@@ -69,12 +69,14 @@ def path(
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d), or Problem
         As for :class:`noap.Problem`: used as given. Of a Problem the data are used (its covariance, if it was built
-        from one), its k and adversary are not.
+        from one) and its costs; its k and adversary are not.
     k : int or sequence of int
         How many features a vector may use. With a sequence the answer is a tuple of paths, one per k; the vectors of
         a smaller k are starts for the next larger one.
-    adversary : class
-        :class:`noap.FeatureWise` or :class:`noap.SampleWise`: what takes a budget and gives an adversary.
+    adversary : class, or object with several budgets
+        :class:`noap.FeatureWise` or :class:`noap.SampleWise`: what takes a budget and gives an adversary. An object
+        with a budget for every feature (or sample), such as ``noap.FeatureWise([1.0, 0.5, 2.0])``, is scaled as a
+        whole: every rho is then a factor on all of them, and 1 stands for the budgets as given.
     rhos : array-like, optional
         The budgets; sorted, without repetitions. By default `points` of them from 0 to `rho_max`, and then more around
         every change of support between neighbours, by bisection, until the change is located to `tolerance` times
@@ -129,12 +131,13 @@ def path(
             sweep.hints = _distinct(found[-1])
         wanted = budgets
         if budgets is None:
-            wanted = np.linspace(0.0, family.rho_max, _count(points))
+            wanted = np.linspace(0.0, family.end, _count(points))
         assert wanted is not None
         sweep.grid(wanted)
         if budgets is None:
-            sweep.refine(_share(tolerance) * family.rho_max)
-        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings))
+            sweep.refine(_share(tolerance) * family.end)
+        factors = None if family.whole is None else tuple(sorted(sweep.found))
+        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings, factors))
         if sweep.interrupted:
             warnings.warn(
                 f"Interrupted: the path for k = {family.base.k} holds the {len(found[-1])} points that were finished.",
