@@ -18,6 +18,8 @@ __all__ = ["draw_path"]
 _PALE = "#A6CFE6"
 # More bars than this cannot be read; those that are needed longest are kept and the picture says so.
 _MOST_BARS = 40
+# Factors beyond this leave no room for those around 1 on an even axis.
+_WIDE = 10.0
 
 
 def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: str = "noise") -> Figure:
@@ -53,6 +55,8 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
         _draw_band(panels[0], path, scale)
         _draw_loadings(panels[2], path, rows, scale, names)
     panels[-1].set_xlabel(label)
+    if path.family.whole is not None and path.rhos[-1] > _WIDE:
+        panels[-1].set_xscale("symlog", linthresh=1.0)  # factors as given stay even, far ones are told apart
     tidy(panels)
     return figure
 

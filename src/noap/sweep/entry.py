@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.adversaries.base import Adversary
+from noap.data.validation import as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 from noap.solving import check_call
@@ -30,6 +31,7 @@ def path(
     *,
     points: int = ...,
     tolerance: float = ...,
+    end: float | None = ...,
     **options: Any,
 ) -> Path: ...
 @overload
@@ -43,6 +45,7 @@ def path(
     *,
     points: int = ...,
     tolerance: float = ...,
+    end: float | None = ...,
     **options: Any,
 ) -> tuple[Path, ...]: ...
 def path(
@@ -55,6 +58,7 @@ def path(
     *,
     points: int = 33,
     tolerance: float = 1e-3,
+    end: float | None = None,
     **options: Any,
 ) -> Path | tuple[Path, ...]:
     r"""Solve over a range of budgets rho: which features survive as the noise grows, with proof.
@@ -87,6 +91,9 @@ def path(
         Number of processes (-1 for all cores); the answer does not depend on it.
     points : int
         Size of the first grid when `rhos` is not given.
+    end : float, optional
+        Where that grid ends; `rho_max` by default, or where everything is gone that has a budget of its own. Factors
+        are placed evenly along the ranges of the features, for these may differ by far, and 1 is among them.
     tolerance : float
         How well changes of support are located, as a share of `rho_max`, when `rhos` is not given.
     **options
@@ -114,6 +121,7 @@ def path(
     if isinstance(n_jobs, bool) or not (n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs != 0)):
         raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {n_jobs!r}.")
     budgets = None if rhos is None else _budgets(rhos)
+    last = None if end is None else as_strength("end", end)
     settings = _settings(options)
     if isinstance(k, (Sequence, np.ndarray)) and not isinstance(k, str):
         if len(k) == 0:
@@ -131,11 +139,13 @@ def path(
             sweep.hints = _distinct(found[-1])
         wanted = budgets
         if budgets is None:
-            wanted = np.linspace(0.0, family.end, _count(points))
+            wanted = family.even(_count(points), last)
         assert wanted is not None
         sweep.grid(wanted)
-        if budgets is None:
+        if budgets is None and family.whole is None:
             sweep.refine(_share(tolerance) * family.end)
+        elif budgets is None:
+            sweep.refine(_share(tolerance), family.place)
         factors = None if family.whole is None else tuple(sorted(sweep.found))
         found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings, factors))
         if sweep.interrupted:

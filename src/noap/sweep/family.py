@@ -10,7 +10,6 @@ import numpy as np
 
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
 from noap.adversaries.base import Adversary, GramAdversary
-from noap.adversaries.budgets import largest_ratio
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.types import FloatArray, IntArray
@@ -115,9 +114,38 @@ class Family:
         """Where a sweep ends: at rho_max, or where all is gone that has a budget, and no factor changes more."""
         if self.whole is None or math.isfinite(self.rho_max):
             return self.rho_max
-        exact = self.whole.budgets(len(self.whole.rho)) == 0
+        return float(self._ends.max(initial=0.0))
+
+    @cached_property
+    def _ends(self) -> FloatArray:
+        """The factors at which single features (or samples) are gone, increasing; without those that never are."""
+        assert self.whole is not None
         lengths = self.base.column_norms if self.base.adversary.gram_suffices else self.base.row_top_k_norms
-        return largest_ratio(np.where(exact, 0.0, lengths), self.whole.rho)
+        moved = (lengths > 0) & (self.whole.rho > 0) & np.isfinite(self.whole.rho)
+        ends: FloatArray = np.sort(lengths[moved] / self.whole.rho[moved])
+        return ends
+
+    def place(self, rho: float) -> float:
+        """Return where a budget lies on the sweep, from 0 to 1: evenly, so that grids know no budgets of their own.
+
+        With factors it is the mean over the features of how far along its own range each of them is: where one has a
+        tiny budget and lasts a hundred times as long as the others, these are still told apart.
+        """
+        if self.whole is None:
+            return rho / self.end if self.end > 0 else 0.0
+        return float(np.minimum(rho / self._ends, 1.0).mean()) if len(self._ends) else 0.0
+
+    def even(self, points: int, end: float | None = None) -> FloatArray:
+        """Return so many budgets from 0 to the end, evenly placed, and the factor 1 if it lies between."""
+        last = self.end if end is None else min(end, self.end)
+        if self.whole is None:
+            return np.linspace(0.0, last, points)
+        # Between two ends the place is linear in the factor.
+        corners = np.unique(np.concatenate([[0.0], self._ends[self._ends < last], [last]]))
+        places = np.array([self.place(float(corner)) for corner in corners])
+        grid = np.interp(np.linspace(0.0, places[-1], points), places, corners)
+        grid[-1] = last
+        return np.unique(np.append(grid, 1.0) if last > 1 else grid)
 
     def adversary(self, rho: float) -> Adversary:
         """Return the adversary of budget rho: of the kind of the base, for the curve is that of one kind."""

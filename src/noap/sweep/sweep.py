@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,14 +47,14 @@ class Sweep:
             self._level([float(rhos[middle]) for _, middle, _ in split])
             segments = [half for a, middle, b in split for half in ((a, middle), (middle, b))]
 
-    def refine(self, width: float) -> None:
-        """Halve every gap between neighbours of different support until it is at most `width`."""
+    def refine(self, width: float, place: Callable[[float], float] = float) -> None:
+        """Halve every gap between neighbours of different support until their places are at most `width` apart."""
         while not self.interrupted:
             rhos = sorted(self.found)
             middles = [
                 (a + b) / 2
                 for a, b in itertools.pairwise(rhos)
-                if b - a > width and not np.array_equal(self.found[a].support, self.found[b].support)
+                if place(b) - place(a) > width and not np.array_equal(self.found[a].support, self.found[b].support)
             ]
             if not middles:
                 return
