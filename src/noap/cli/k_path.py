@@ -176,7 +176,7 @@ def _place(folder: Path, k: int) -> Path:
 
 def _print(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, console: Console) -> None:
     grid = Grid(title=f"k = {path.ks[0]} to {path.ks[-1]} of {len(names)} features", title_justify="left")
-    value = "robust variance" if path.problem.costs is None else "variance less costs"
+    value = "robust variance" if path.problem.costs is None else "less costs"
     for column in ("k", value, "proved bound", "gap", "adds", "keeps"):
         grid.add_column(column, justify="right")
     grid.add_column("features that come and go")
