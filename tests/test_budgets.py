@@ -332,7 +332,7 @@ class TestCosts:
         assert "worth nothing" in result.claim
 
 
-@pytest.mark.parametrize("method", ["mip", "mip-r", "relaxation"])
+@pytest.mark.parametrize("method", ["relaxation"])
 def test_what_takes_one_number_says_so(method):
     X = data(0)
     with pytest.raises(InvalidProblem, match="takes one rho for all"):
