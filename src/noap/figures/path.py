@@ -56,7 +56,8 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
         _draw_loadings(panels[2], path, rows, scale, names)
     panels[-1].set_xlabel(label)
     if path.family.whole is not None and path.rhos[-1] > _WIDE:
-        panels[-1].set_xscale("symlog", linthresh=1.0)  # factors as given stay even, far ones are told apart
+        panels[-1].set_xscale("symlog", linthresh=1.0)  # factors up to 1 stay even, far ones are told apart
+        panels[-1].xaxis.set_major_formatter("{x:g}")
     tidy(panels)
     return figure
 
