@@ -82,7 +82,7 @@ def kernels():
     """Kernels that prove something when they have the time: how to call them with a clock, and what they then say."""
     rng = np.random.default_rng(1)
     Y = rng.standard_normal((50, 3))
-    yield "cones", lambda clock: cone_kernels.cones_hold(Y, 0.1, 100.0, 10**6, 200, clock) > 0
+    yield "cones", lambda clock: cone_kernels.cones_hold(Y, np.full(50, 0.1), 100.0, 10**6, 200, clock) > 0
     M = np.triu(rng.standard_normal((14, 14)), 1)
     M = M + M.T + 5.0 * np.eye(14)
     every = np.arange(14)

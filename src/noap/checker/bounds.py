@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from noap.adversaries import SampleWise
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.levels import NO_LEVELS, check_level, check_levels
@@ -49,9 +50,11 @@ def _from_gram(
     absolute: float,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
-    idle = moves_samples(problem.adversary) and problem.adversary.rho == 0
+    idle = moves_samples(problem.adversary) and not problem.adversary.budgets(problem.n_samples).any()
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
+    if idle:
+        problem = problem.with_adversary(SampleWise(0.0))  # one number says what many zeros do
     data = GramData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND

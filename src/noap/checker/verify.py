@@ -174,7 +174,6 @@ def _other_problem(problem: Problem, claim: Claim) -> str | None:
     mine = Claim.about(problem, claim.value, claim.bound)
     for name, what in (
         ("adversary", "adversary"),
-        ("rho", "rho"),
         ("k", "k"),
         ("source", "kind of data"),
         ("n_samples", "number of samples"),
@@ -183,6 +182,10 @@ def _other_problem(problem: Problem, claim: Claim) -> str | None:
         theirs, ours = getattr(claim, name), getattr(mine, name)
         if theirs != ours:
             return f"the certificate is about {what} {theirs}, the problem has {ours}"
+    if not claim.names_budgets(mine.rho):
+        if claim.arrays or mine.arrays:
+            return "the certificate is about other budgets than the problem has"
+        return f"the certificate is about rho {claim.rho}, the problem has {mine.rho}"
     # To the last bit: the same numbers centred and scaled by another formula are other data.
     other = "the certificate is about other data: other entries, another order, or other centring or scaling"
     return None if claim.sha256 == mine.sha256 else other

@@ -29,9 +29,10 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
     length = up(math.sqrt(float(weights @ weights)), len(weights))
     spread = up(float(np.abs(weights).sum()), len(weights))
-    rho, n = float(problem.adversary.rho), problem.n_samples
+    n = problem.n_samples
     if problem.X is None:
         assert by_features  # Problem.from_covariance takes no other
+        rho = float(problem.adversary.rho)
         S = problem.covariance[np.ix_(places, places)]
         exponent = 2 * exponent_of(math.sqrt(float(np.abs(S).max(initial=0.0))))
         S = np.ldexp(S, -exponent)
@@ -42,16 +43,19 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     columns = problem.X[:, places]
     top = max(float(np.abs(dense(columns, rows)).max(initial=0.0)) for rows in dense_rows(columns))
     exponent = exponent_of(top)
-    budget = scaled_up(rho, -exponent)
+    # One budget for every column, or one for each sample.
+    budget = scaled_up(float(problem.adversary.rho), -exponent) if by_features else 0.0
+    budgets = None if by_features else _scaled_up(problem.adversary.budgets(n), -exponent)
     total = 0.0
     for rows in dense_rows(columns):
         part = np.ldexp(dense(columns, rows), -exponent)
         scores = np.abs(part @ weights)
         scores -= gamma(len(weights) + 2) * (np.abs(part) @ np.abs(weights)) * 1.001
-        if by_features:
+        if budgets is None:
             scores = np.maximum(scores, 0.0)
         else:
-            scores = np.maximum(scores - up(budget * length), 0.0) * (1.0 - 4.0 * UNIT)
+            taken = budgets[rows] * length
+            scores = np.maximum(scores - (taken + taken * gamma(6)), 0.0) * (1.0 - 4.0 * UNIT)
         total += float(scores @ scores) * (1.0 - gamma(len(scores) + 4))
     # The entries are at most 1: what underflows is far below 1e-300 for each sample.
     total = max(down(total, n // 1024 + 8) - n * 1e-300, 0.0)
@@ -59,6 +63,14 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     if by_features:
         distance -= up(budget * spread)
     return _per_sample(distance, length, n, 2 * exponent)
+
+
+def _scaled_up(rho: FloatArray, exponent: int) -> FloatArray:
+    """Return at least rho 2^exponent, entry by entry: infinity where that is too large for a float."""
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.ldexp(rho, exponent)
+    raised: FloatArray = np.where((rho == 0.0) | (scaled >= 1e-300), scaled, np.nextafter(scaled, np.inf))
+    return raised
 
 
 def _per_sample(distance: float, length: float, n: int, exponent: int) -> float:

@@ -74,6 +74,8 @@ def prove(
     """
     search = _search_for(problem)
     _compile(search, controls)
+    if _is_idle(problem):
+        problem = problem.with_adversary(SampleWise(0.0))  # one number says what many zeros do
     with SearchLine(controls.progress, controls.label) as line:
         return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
 
@@ -110,9 +112,7 @@ def proved_result(
 def _search_for(problem: Problem) -> _SearchEntry:
     # Each search brings its own kernels: they are loaded only when needed.
     require_provable(problem)
-    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    idle = serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.rho == 0
-    if serves(GRAM_SERVES, problem.adversary) or idle:
+    if serves(GRAM_SERVES, problem.adversary) or _is_idle(problem):
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
@@ -122,6 +122,11 @@ def _search_for(problem: Problem) -> _SearchEntry:
     from noap.exact.sample_wise.search import solve_samples
 
     return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5))
+
+
+def _is_idle(problem: Problem) -> bool:
+    """Whether the sample-wise adversary has no budget for any sample: it does nothing then, and X'X is enough."""
+    return serves(SAMPLES_SERVES, problem.adversary) and not problem.adversary.budgets(problem.n_samples).any()
 
 
 def _compile(search: _SearchEntry, controls: Controls) -> None:

@@ -1,9 +1,7 @@
 """The certificate: which problem, which vector, which bound, and the proof of it."""
 
-import math
 import os
-import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,11 +9,9 @@ import numpy as np
 from noap.data.validation import as_megabytes
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
-from noap.problem import Problem
 from noap.proofs import container
+from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
-from noap.proofs.fingerprint import fingerprint, source_of
-from noap.proofs.known import NAMES, name_of
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
@@ -25,11 +21,6 @@ from noap.runtime.notebook import html_table
 __all__ = ["Certificate", "Claim", "Proof"]
 
 Proof: TypeAlias = GramProof | LevelsProof | RelaxationProof | SampleProof
-_TEXTS = {
-    "adversary": re.compile("|".join(NAMES)),
-    "source": re.compile("samples|covariance"),
-    "sha256": re.compile("[0-9a-f]{64}"),
-}
 _PROOFS: dict[str, type[GramProof | RelaxationProof | SampleProof]] = {
     "gram": GramProof,
     "relaxation": RelaxationProof,
@@ -52,49 +43,6 @@ _TYPES = {
         "columns": "u4", "values": "f4 f8",
     },
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Claim:
-    """What a certificate says: value <= optimum <= bound, for the problem that these fields name.
-
-    Attributes
-    ----------
-    adversary : str
-        "NoAdversary", "FeatureWise" or "SampleWise".
-    rho : float
-    k, n_samples, n_features : int
-    source : str
-        "samples" or "covariance".
-    sha256 : str
-        Fingerprint of the data.
-    value, bound : float
-    """
-
-    adversary: str
-    rho: float
-    k: int
-    n_samples: int
-    n_features: int
-    source: str
-    sha256: str
-    value: float
-    bound: float
-
-    @classmethod
-    def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
-        """Name the problem; raises InvalidProblem if its adversary is none that a certificate can be about."""
-        return cls(
-            name_of(problem.adversary),
-            float(problem.adversary.rho),
-            problem.k,
-            problem.n_samples,
-            problem.n_features,
-            source_of(problem),
-            fingerprint(problem),
-            float(value),
-            float(bound),
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +89,8 @@ class Certificate:
     @property
     def nbytes(self) -> int:
         """How many bytes its arrays take."""
-        return self.places.nbytes + self.weights.nbytes + sum(array.nbytes for array in _packed(self.proof)[1].values())
+        proof = sum(array.nbytes for array in _packed(self.proof)[1].values())
+        return self.places.nbytes + self.weights.nbytes + proof + sum(x.nbytes for x in self.claim.arrays.values())
 
     def __repr__(self) -> str:
         return f"Certificate({self.claim!r}, nodes={self.nodes})"
@@ -150,7 +99,7 @@ class Certificate:
         """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""
         claim = self.claim
         rows = [
-            ("adversary", f"{claim.adversary}, rho = {claim.rho:g}"),
+            ("adversary", f"{claim.adversary}, {claim.rho_in_words}"),
             ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}, k = {claim.k}"),
             ("optimum at least", f"{claim.value:.17g}"),
             ("optimum at most", f"{claim.bound:.17g}"),
@@ -160,22 +109,20 @@ class Certificate:
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
-        claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
-        for name in ("rho", "value", "bound"):
-            claim[name] = float(claim[name]).hex()
         kinds, proof = _packed(self.proof)
         arrays: dict[str, np.ndarray] = {
             "v_places": self.places.astype(np.uint32),
             "v_weights": np.asarray(self.weights, dtype=np.float64),
             **proof,
+            **self.claim.arrays,
         }
-        return container.pack({"claim": claim, **kinds}, arrays)
+        return container.pack({"claim": self.claim.header(), **kinds}, arrays)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
         """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
-        claim = _claim(header.get("claim"))
+        claim = Claim.read(header.get("claim"), arrays)
         kind, trees = header.get("proof"), header.get("trees")
         if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
             wanted = {"ks": "u4", "bounds": "f8"}
@@ -184,7 +131,7 @@ class Certificate:
             wanted = dict(_TYPES[kind])
         else:
             raise _unreadable("its kind of proof is unknown")
-        wanted |= {"v_places": "u4", "v_weights": "f8"}
+        wanted |= {"v_places": "u4", "v_weights": "f8"} | dict.fromkeys(claim.arrays, "f8")
         if set(arrays) != set(wanted):
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
         for name, codes in wanted.items():
@@ -199,6 +146,9 @@ class Certificate:
 
     def malformed(self) -> str | None:
         """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
+        reason = self.claim.malformed()
+        if reason is not None:
+            return reason
         places, weights = self.places, self.weights
         if not (isinstance(places, np.ndarray) and isinstance(weights, np.ndarray)):
             return "its vector is malformed"
@@ -252,26 +202,6 @@ def _unpacked(arrays: dict[str, np.ndarray], kind: str, prefix: str = "") -> Any
 def _unpacked_levels(arrays: dict[str, np.ndarray], kinds: list[str]) -> LevelsProof:
     trees: tuple[LevelProof, ...] = tuple(_unpacked(arrays, kind, f"{i}.") for i, kind in enumerate(kinds))
     return LevelsProof(arrays["ks"], arrays["bounds"], trees)
-
-
-def _claim(entry: Any) -> Claim:
-    if not isinstance(entry, dict) or set(entry) != {field.name for field in fields(Claim)}:
-        raise _unreadable("its claim is malformed")
-    for name in ("adversary", "source", "sha256"):
-        if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
-            raise _unreadable(f"its {name} is not one that noap knows")
-    for name in ("k", "n_samples", "n_features"):
-        if not isinstance(entry[name], int) or isinstance(entry[name], bool) or not 1 <= entry[name] < 2**53:
-            raise _unreadable(f"its {name} is not a positive integer")
-    numbers = {}
-    for name in ("rho", "value", "bound"):
-        try:
-            numbers[name] = float.fromhex(entry[name])
-        except (TypeError, ValueError, OverflowError):
-            raise _unreadable(f"its {name} is not a hexadecimal float") from None
-        if not (math.isfinite(numbers[name]) and numbers[name] >= 0):
-            raise _unreadable(f"its {name} is not a finite number of at least 0")
-    return Claim(**{**entry, **numbers})
 
 
 def _unreadable(reason: str) -> InvalidProblem:
