@@ -174,6 +174,7 @@ def near_optimal(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     require_served(problem.adversary, LISTING_SERVES, "near_optimal")
+    problem.require_plain("near_optimal")
     share, most = _share(within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(0.0, time_limit, random_state, False)
     problem.check_unchanged()

@@ -14,6 +14,7 @@ from noap.errors import InvalidProblem
 from noap.heuristics.ascent import Funnel, ascent, compile_ascent
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
+from noap.heuristics.starts import strengths
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
@@ -66,7 +67,8 @@ def _ascended(
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
     v: FloatArray = np.zeros(problem.n_features)
-    v[int(np.argmax(problem.column_norms))] = 1.0  # what ascent yields first
+    costs = None if problem.costs is None else problem.n_samples * problem.costs
+    v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first
     check = check or controls.check
     controls.started += compile_ascent(problem)
     try:
@@ -78,7 +80,8 @@ def _ascended(
         pass
     except KeyboardInterrupt:
         controls.limit = Limit.INTERRUPTED
-    return v
+    # Where features cost something, using none is worth 0.
+    return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
 def _check_exact(problem: Problem, node_limit: Any = None, memory_limit: Any = None, certificate: Any = True) -> Limits:
@@ -109,6 +112,7 @@ def run_exact(
 
 def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
     require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
+    problem.require_plain("Method 'relaxation'")
     return Limits.checked(None, None, certificate).keep_proof
 
 

@@ -80,12 +80,10 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     if problem.optimum_is_zero:
-        warnings.warn(
-            f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so the optimum is 0; "
-            "use a smaller rho.",
-            NoapWarning,
-            stacklevel=2,
-        )
+        cancels = f"{problem.adversary.rho_in_words} lets the adversary cancel every direction"
+        why = cancels if problem.costs is None else "no feature is worth its cost"
+        smaller = "rho" if problem.costs is None else "rho or costs"
+        warnings.warn(f"{why}, so the optimum is 0; use a smaller {smaller}.", NoapWarning, stacklevel=2)
         return zero_result(problem, method, controls.gap)
     return chosen.run(problem, controls, checked)
 

@@ -50,7 +50,7 @@ def _from_gram(
     absolute: float,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
-    idle = moves_samples(problem.adversary) and not problem.adversary.budgets(problem.n_samples).any()
+    idle = moves_samples(problem.adversary) and problem.adversary.is_idle
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     if idle:

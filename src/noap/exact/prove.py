@@ -52,13 +52,15 @@ class _SearchEntry:
 
 
 def require_provable(problem: Problem) -> None:
-    """Raise InvalidProblem if no search is proved for the adversary."""
+    """Raise InvalidProblem if no search is proved for the adversary, its budgets and the costs."""
     require_served(problem.adversary, SERVES, "Method 'exact'")
+    if not serves(SAMPLES_SERVES, problem.adversary):
+        problem.require_plain("Method 'exact'")
 
 
 def level_path(problem: Problem) -> "LevelPath | None":
     """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
-    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero:
+    if not serves(GRAM_SERVES, problem.adversary) or not problem.is_plain or problem.optimum_is_zero:
         return None
     from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
 
@@ -74,7 +76,7 @@ def prove(
     """
     search = _search_for(problem)
     _compile(search, controls)
-    if _is_idle(problem):
+    if _is_idle(problem) and not problem.adversary.has_one_budget:
         problem = problem.with_adversary(SampleWise(0.0))  # one number says what many zeros do
     with SearchLine(controls.progress, controls.label) as line:
         return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
@@ -126,7 +128,7 @@ def _search_for(problem: Problem) -> _SearchEntry:
 
 def _is_idle(problem: Problem) -> bool:
     """Whether the sample-wise adversary has no budget for any sample: it does nothing then, and X'X is enough."""
-    return serves(SAMPLES_SERVES, problem.adversary) and not problem.adversary.budgets(problem.n_samples).any()
+    return serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.is_idle
 
 
 def _compile(search: _SearchEntry, controls: Controls) -> None:

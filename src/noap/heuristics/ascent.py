@@ -5,9 +5,10 @@ The robust distance is the maximum of one bilinear form in (u, v), and both half
 .. math:: u \leftarrow \mathrm{respond}(Xv), \qquad
           v \leftarrow \mathrm{normalise}(\mathrm{top}_k(\mathrm{shrink}(X^\top u))),
 
-so no step can go down. The search is a funnel: every start takes one step and a few rounds within its support, the
-best distinct supports run to a fixed point, and the best of those try to exchange features, all of them at once and
-again until no better ones turn up.
+so no step can go down. (Where features cost something, top_k is taken by what each is worth after its cost, and what is
+worth nothing is left out; a distance is then the root of the objective.) The search is a funnel: every start takes one
+step and a few rounds within its support, the best distinct supports run to a fixed point, and the best of those try to
+exchange features, all of them at once and again until no better ones turn up.
 """
 
 from collections.abc import Callable, Iterator
@@ -78,7 +79,7 @@ def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) 
     if part is None:
         yield from search(climber, k, rng, funnel)
         return
-    first = climber.measured(_strongest_feature(climber.column_norms, k))
+    first = climber.measured(_strongest_feature(climber.strengths, k))
     yield first
     found: list[MeasuredVectors] = []
     for best in search(part, k, rng, funnel):
@@ -109,7 +110,7 @@ def search(
 ) -> Iterator[MeasuredVectors]:
     """Run the funnel, yielding the best vectors after every stage; from `seeds` alone if they are given."""
     if seeds is None:
-        best = climber.measured(_strongest_feature(climber.column_norms, k))
+        best = climber.measured(_strongest_feature(climber.strengths, k))
         yield best
     else:
         best = seeds[0]
@@ -131,10 +132,10 @@ def search(
     yield climber.to_fixed_point(best[:1])
 
 
-def _strongest_feature(column_norms: FloatArray, k: int) -> Batch:
+def _strongest_feature(strengths: FloatArray, k: int) -> Batch:
     """Return the strongest single feature: a vector to fall back on before any start is made."""
     weights = np.zeros((1, k))
-    indices = np.argsort(-column_norms, kind="stable")[:k]
+    indices = np.argsort(-strengths, kind="stable")[:k]
     weights[0, 0] = 1.0
     order = np.argsort(indices)
     return Batch(indices[None, order], weights[:, order])

@@ -64,7 +64,9 @@ class GramOracle:
         """Return e less the adversary's share."""
         blocks = self.covariance[batch.indices[:, :, None], batch.indices[:, None, :]]
         reached = np.matmul(blocks, batch.weights[:, :, None])[:, :, 0]
-        return self.adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
+        adversary = self.adversary.restricted_to(batch.indices)
+        assert isinstance(adversary, GramAdversary)
+        return adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
 
 
 def works_on_gram(adversary: Adversary) -> TypeGuard[GramAdversary]:

@@ -11,7 +11,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs.fingerprint import fingerprint, source_of
-from noap.proofs.known import NAMES, name_of
+from noap.proofs.known import NAMES, moves_samples, name_of
 
 __all__ = ["Claim"]
 
@@ -43,7 +43,7 @@ class Claim:
     """
 
     adversary: str
-    rho: float | FloatArray
+    rho: Any
     k: int
     n_samples: int
     n_features: int
@@ -54,8 +54,10 @@ class Claim:
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
-        """Name the problem; raises InvalidProblem if its adversary is none that a certificate can be about."""
+        """Name the problem; raises InvalidProblem if it is none that a certificate can be about."""
         name, rho = name_of(problem.adversary), problem.adversary.rho
+        if not moves_samples(problem.adversary):
+            problem.require_plain("A certificate")
         return cls(
             name,
             rho if isinstance(rho, np.ndarray) else float(rho),

@@ -88,7 +88,7 @@ def k_path(
     problem.check_unchanged()
     if problem.with_sparsity(sparsities[-1]).optimum_is_zero:
         warnings.warn(
-            f"rho = {problem.adversary.rho:g} lets the adversary cancel every direction, so the optimum is 0 for "
+            f"{problem.adversary.rho_in_words} lets the adversary cancel every direction, so the optimum is 0 for "
             "every k; use a smaller rho.",
             NoapWarning,
             stacklevel=2,

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.kernels import attack as kernels
-from noap.checker.samples import block_entries, largest_entry, scaled_blocks
+from noap.checker.samples import block_entries, largest_entry, scaled_blocks, trusted_samples
 from noap.linalg.outward import UNIT, exponent_of, scaled_up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
@@ -35,7 +35,7 @@ class SampleData:
     r : array of shape (m,)
         At most rho_i/2^exponent.
     scale : float
-        The largest squared length of a feature over all samples, in these units.
+        The largest squared length of a feature over all samples of finite budget, in these units.
     n : int
         How many samples the problem has.
     exponent : int
@@ -67,10 +67,12 @@ class SampleData:
         # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
         r = np.where(r > 1e-290, np.minimum(r, 1e300), 0.0)
         squares, used, chosen, at = np.zeros(d), np.zeros(d, dtype=np.bool_), [], 0
+        trusted = trusted_samples(problem)
         block: FloatArray = np.empty((0, d))
         for block in scaled_blocks(X, exponent):
             allowance.spent(16.0 * block.size)
-            squares += np.einsum("ij,ij->j", block, block)
+            finite = block if trusted is None else block[trusted[at : at + len(block)]]
+            squares += np.einsum("ij,ij->j", finite, finite)
             # Lengths are rounded up, those of 0 too: a sample of zeros is left out whatever the budget.
             lengths = kernels.lengths_up(np.ascontiguousarray(block), 0, min(problem.k, d))
             long = ~(lengths <= r[at : at + len(block)]) & block.any(axis=1)

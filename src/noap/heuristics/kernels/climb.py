@@ -18,6 +18,7 @@ from noap.heuristics.kernels.steps import (
     shrink_to_unit,
     sort_by_position,
 )
+from noap.heuristics.kernels.terms import gathered
 from noap.runtime.kernels import kernel, part
 
 # Weights that move less than this between two rounds are near enough to their fixed point to rank supports.
@@ -83,30 +84,31 @@ def was_seen(seen, code):
 
 
 @part
-def follow(loadings, rho, taken, positions, weights, magnitudes):
+def follow(loadings, rho, taken, positions, weights, magnitudes, terms):
     """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
-    largest(loadings, positions.shape[0], taken, positions, magnitudes)
+    largest(loadings, rho, positions.shape[0], taken, positions, magnitudes)
     for i in range(positions.shape[0]):
         weights[i] = loadings[positions[i]]
     sort_by_position(positions, weights)
-    return shrink_to_unit(weights, rho)
+    return shrink_to_unit(weights, gathered(rho, positions, terms))
 
 
 @part
-def improve(S, rho, rounds, still, positions, weights, block, product):
+def improve(S, rho, rounds, still, positions, weights, block, product, terms):
     """Alternate within the support of one vector, in place; returns its distance."""
     gather(S, positions, block)
-    alternate(block, rho, weights, ALL_OPEN, rounds, still, product)
-    return distance(block, rho, weights, product)
+    own = gathered(rho, positions, terms)
+    alternate(block, own, weights, ALL_OPEN, rounds, still, product)
+    return distance(block, own, weights, product)
 
 
 @kernel
 def refine(S, rho, rounds, positions, weights, distances):
     """Alternate within the support of every row, in place, and measure it."""
     k = positions.shape[1]
-    block, product = np.empty((k, k)), np.empty(k)
+    block, product, terms = np.empty((k, k)), np.empty(k), np.empty((2, k))
     for m in range(positions.shape[0]):
-        distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product)
+        distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product, terms)
 
 
 @kernel
@@ -128,7 +130,7 @@ def start(S, rho, features, directions, rounds, positions, weights, distances):
     """
     k, d = positions.shape[1], S.shape[0]
     taken, magnitudes = none_of(d), np.empty(k)
-    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    block, product, loadings, terms = np.empty((k, k)), np.empty(k), np.empty(d), np.empty((2, k))
     for m in range(positions.shape[0]):
         distances[m] = 0.0
         if m < features.shape[0]:
@@ -140,12 +142,12 @@ def start(S, rho, features, directions, rounds, positions, weights, distances):
             for j in range(d):
                 loadings[j] = directions[m - features.shape[0], j]
             if not (
-                follow(loadings, 0.0, taken, positions[m], weights[m], magnitudes) > 0.0
+                follow(loadings, 0.0, taken, positions[m], weights[m], magnitudes, terms) > 0.0
                 and pull(S, positions[m], weights[m], loadings) > 0.0
             ):
                 continue
-        if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
-            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
+        if follow(loadings, rho, taken, positions[m], weights[m], magnitudes, terms) > 0.0:
+            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product, terms)
 
 
 @kernel
@@ -156,7 +158,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
     """
     k, d = positions.shape[1], S.shape[0]
     taken, magnitudes = none_of(d), np.empty(k)
-    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    block, product, loadings, terms = np.empty((k, k)), np.empty(k), np.empty(d), np.empty((2, k))
     next_positions, next_weights = np.empty(k, dtype=np.int64), np.empty(k)
     arrived = none_of(positions.shape[0])
     for m in order:
@@ -166,12 +168,12 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
         arrived[m] = True
         for _ in range(max_steps):
             e = pull(S, positions[m], weights[m], loadings)
-            if e == 0.0 or follow(loadings, rho, taken, next_positions, next_weights, magnitudes) == 0.0:
+            if e == 0.0 or follow(loadings, rho, taken, next_positions, next_weights, magnitudes, terms) == 0.0:
                 break  # nothing to improve in: a fixed point of its own
             for i in range(k):
                 positions[m, i], weights[m, i] = next_positions[i], next_weights[i]
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], ALL_OPEN, rounds, STILL, product)
+            alternate(block, gathered(rho, positions[m], terms), weights[m], ALL_OPEN, rounds, STILL, product)
             before, code = code, code_of(positions[m], weights[m])
             if code == before:
                 break
@@ -179,7 +181,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
             if not arrived[m]:
                 break
         if arrived[m]:
-            distances[m] = improve(S, rho, 2 * rounds, STILL, positions[m], weights[m], block, product)
+            distances[m] = improve(S, rho, 2 * rounds, STILL, positions[m], weights[m], block, product, terms)
             before, code = code, code_of(positions[m], weights[m])
             arrived[m] = code == before or is_new(seen, code)  # a weight may have become 0
         count -= 1
@@ -199,7 +201,7 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     m, k = positions.shape
     d = S.shape[0]
     taken, magnitudes = none_of(d), np.empty(additions)
-    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
+    block, product, loadings, terms = np.empty((k, k)), np.empty(k), np.empty(d), np.empty((2, k))
     held, added = np.empty(k), np.empty(additions, dtype=np.int64)
     tried_positions, tried = np.empty(k, dtype=np.int64), np.empty(k)
     new_positions, new_weights = np.empty((m * best, k), dtype=np.int64), np.empty((m * best, k))
@@ -213,25 +215,25 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
         for i in range(k):
             taken[positions[row, i]] = True
         first, has_empty = row * best, False
-        for place in range(k):
-            if weights[row, place] == 0.0:
+        for empty in range(k):
+            if weights[row, empty] == 0.0:
                 if has_empty:
                     continue
                 has_empty = True
             for i in range(k):
                 held[i] = weights[row, i]
-            held[place] = 0.0
+            held[empty] = 0.0
             if shrink_to_unit(held, 0.0) == 0.0:
                 continue
-            alternate(block, rho, held, place, rounds, STILL, product)
+            alternate(block, gathered(rho, positions[row], terms), held, empty, rounds, STILL, product)
             if pull(S, positions[row], held, loadings) == 0.0:
                 continue
-            largest(loadings, additions, taken, added, magnitudes)
+            largest(loadings, rho, additions, taken, added, magnitudes)
             for feature in added:
                 for i in range(k):
-                    tried_positions[i] = feature if i == place else positions[row, i]
+                    tried_positions[i] = feature if i == empty else positions[row, i]
                     tried[i] = loadings[tried_positions[i]]
-                reached = shrink_to_unit(tried, rho)
+                reached = shrink_to_unit(tried, gathered(rho, tried_positions, terms))
                 worst = first
                 for c in range(first + 1, first + best):
                     if distances[c] < distances[worst]:
@@ -245,5 +247,5 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     for c in range(m * best):
         if distances[c] > 0.0:
             sort_by_position(new_positions[c], new_weights[c])
-            distances[c] = improve(S, rho, rounds, STILL, new_positions[c], new_weights[c], block, product)
+            distances[c] = improve(S, rho, rounds, STILL, new_positions[c], new_weights[c], block, product, terms)
     return new_positions, new_weights, distances
