@@ -105,6 +105,8 @@ def test_against_brute_force(always_narrow, monkeypatch, seed, portions):
     n, d, k = int(rng.integers(5, 40)), int(rng.integers(7, 10)), int(rng.integers(1, 4))
     X = rng.standard_normal((n, d)) * np.exp(0.4 * rng.standard_normal(d))
     rho = float(rng.choice([0.1, 0.3, 0.6, 0.9]) * noap.SampleWise(1.0).rho_max(X, k))
+    if seed % 3 == 0:  # one budget per sample
+        rho = rho * rng.choice([0.0, 0.5, 1.0, np.inf], n, p=[0.2, 0.3, 0.45, 0.05])
     problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
     optimum = judge.sample_wise_optimum(X, k, rho, points=1500)
     for nodes in (1, 2, 5, None):
