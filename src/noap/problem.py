@@ -381,23 +381,14 @@ class Problem:
         v : array of shape (d,)
             A unit vector (to 1e-9) with at most k non-zero entries; with costs also 0, which is worth 0.
         """
-        if self.costs is None:
-            return self.robust_variance(v)
         return self.robust_variance(v) - self.cost(v)
 
     def cost(self, v: ArrayLike) -> float:
         """Return what the features that v uses cost."""
-        used = vector_of(v, self.n_features) != 0
-        return 0.0 if self.costs is None else float(self.costs[used].sum())
+        return 0.0 if self.costs is None else float(self.costs[vector_of(v, self.n_features) != 0].sum())
 
     def robust_variance(self, v: ArrayLike) -> float:
-        r"""Return the robust variance of v, by the adversary's closed form; the costs do not count.
-
-        Returns
-        -------
-        float
-            At least 0, also where :math:`v^\top S v` of an indefinite S is negative.
-        """
+        """Return the robust variance of v, by the closed form; it is at least 0, also where v'Sv is negative."""
         direction = vector_of(v, self.n_features)
         support = np.flatnonzero(direction)
         if support.size == 0 and self.costs is not None:
@@ -409,10 +400,5 @@ class Problem:
             raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
         if self.X is not None:
             return self.adversary.value(self.X, direction)
-        adversary = self.adversary.restricted_to(support)
-        assert isinstance(adversary, GramAdversary)  # from_covariance takes no other
-        weights = direction[support]
-        variance = float(weights @ self.covariance[np.ix_(support, support)] @ weights)
-        energy = np.sqrt(self.n_samples * max(variance, 0.0))
-        away = adversary.distance_from_energy(np.array([energy]), weights[None, :])[0]
-        return float(away) ** 2 / self.n_samples
+        assert isinstance(self.adversary, GramAdversary)  # from_covariance takes no other
+        return self.adversary.value_from_covariance(self.covariance, self.n_samples, direction)

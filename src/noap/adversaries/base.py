@@ -206,6 +206,14 @@ class GramAdversary(Adversary):
     def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
         """Return the distance from the norms |Xv| (one per row of v)."""
 
+    def value_from_covariance(self, S: FloatArray, n: int, v: FloatArray) -> float:
+        """Return the robust variance of v from S = X'X/n; v'Sv counts as 0 where it is negative."""
+        support = np.flatnonzero(v)
+        weights, own = v[support], self.restricted_to(support)
+        assert isinstance(own, GramAdversary)
+        energy = np.sqrt(n * max(float(weights @ S[np.ix_(support, support)] @ weights), 0.0))
+        return float(own.distance_from_energy(np.array([energy]), weights[None, :])[0]) ** 2 / n
+
 
 def vector_of(v: ArrayLike, d: int) -> FloatArray:
     """Return v as a float64 vector of length d, or raise InvalidProblem."""

@@ -11,6 +11,7 @@ step and a few rounds within its support, the best distinct supports run to a fi
 exchange features, all of them at once and again until no better ones turn up.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -96,13 +97,21 @@ def compile_ascent(problem: Problem) -> float:
         return 0.0
     from noap.heuristics.kernels import climb as kernels  # loads Numba, which `import noap` should not
 
+    adversary = FeatureWise(0.1 if problem.is_plain else [0.1, 0.2, 0.3])
+
     def trial() -> None:
         X = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]])
-        for _ in ascent(Problem(X, k=2, adversary=FeatureWise(0.1)), np.random.default_rng(0)):
+        for _ in ascent(Problem(X, k=2, adversary=adversary), np.random.default_rng(0)):
             pass
 
     entries = (kernels.exchange, kernels.climb, kernels.refine, kernels.start, kernels.orthonormalise)
-    return compile_once(entries, "ascent", trial)
+    if problem.is_plain:
+        return compile_once(entries, "ascent", trial)
+    if any(hasattr(signature[1], "ndim") for signature in kernels.exchange.overloads):
+        return 0.0  # rho has been an array before in this process
+    started = time.perf_counter()
+    trial()
+    return time.perf_counter() - started
 
 
 def search(

@@ -83,8 +83,12 @@ def covariance_exceeds(diagonal: FloatArray, n: int, threshold: "float | FloatAr
     if np.ndim(threshold) == 0 and threshold == 0.0:
         positive: BoolArray = diagonal > 0.0
         return positive
-    squares = [Fraction(float(one)) ** 2 for one in np.broadcast_to(threshold, len(diagonal))]
-    return np.array([n * Fraction(float(s)) > square for s, square in zip(diagonal, squares, strict=True)], dtype=bool)
+    thresholds = np.broadcast_to(threshold, len(diagonal))
+    return np.array([_entry_exceeds(float(s), n, float(t)) for s, t in zip(diagonal, thresholds, strict=True)], bool)
+
+
+def _entry_exceeds(entry: float, n: int, threshold: float) -> bool:
+    return not math.isinf(threshold) and n * Fraction(entry) > Fraction(threshold) ** 2
 
 
 def pairs_exceed(S: FloatArray, n: int, budgets: FloatArray) -> bool:

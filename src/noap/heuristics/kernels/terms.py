@@ -45,71 +45,75 @@ def left(rho, weights, energy):
 
 @overload(budget)
 def _budget(rho, i):
-    if isinstance(rho, types.Number):
-        return lambda rho, i: rho
-    return lambda rho, i: rho[0, i]
+    def same_budget(rho, i):
+        return rho
+
+    def own_budget(rho, i):
+        return rho[0, i]
+
+    return same_budget if isinstance(rho, types.Number) else own_budget
 
 
 @overload(pays)
 def _pays(rho, i, size):
-    if isinstance(rho, types.Number):
-        return lambda rho, i, size: True
-    return lambda rho, i, size: rho[1, i] == 0.0 or size * size > rho[1, i]
+    def always_pays(rho, i, size):
+        return True
+
+    def pays_its_cost(rho, i, size):
+        return rho[1, i] == 0.0 or size * size > rho[1, i]
+
+    return always_pays if isinstance(rho, types.Number) else pays_its_cost
 
 
 @overload(magnitude)
 def _magnitude(rho, x, j):
-    if isinstance(rho, types.Number):
-        return lambda rho, x, j: abs(x[j])
+    def size_of_pull(rho, x, j):
+        return abs(x[j])
 
-    def each(rho, x, j):
+    def worth_of_pull(rho, x, j):
         size = max(abs(x[j]) - rho[0, j], 0.0)
         return size * size - rho[1, j]
 
-    return each
+    return size_of_pull if isinstance(rho, types.Number) else worth_of_pull
 
 
 @overload(gathered)
 def _gathered(rho, positions, place):
-    if isinstance(rho, types.Number):
-        return lambda rho, positions, place: rho
+    def same_terms(rho, positions, place):
+        return rho
 
-    def each(rho, positions, place):
+    def own_terms(rho, positions, place):
         for i in range(positions.shape[0]):
             place[0, i], place[1, i] = rho[0, positions[i]], rho[1, positions[i]]
         return place
 
-    return each
+    return same_terms if isinstance(rho, types.Number) else own_terms
 
 
 @overload(paid)
 def _paid(rho, x, length):
-    if isinstance(rho, types.Number):
-        return lambda rho, x, length: length
+    def nothing_to_pay(rho, x, length):
+        return length
 
-    def each(rho, x, length):
+    def after_costs(rho, x, length):
         cost = 0.0
         for i in range(x.shape[0]):
             if x[i] != 0.0:
                 cost += rho[1, i]
         return length if cost == 0.0 else math.sqrt(max(length * length - cost, 0.0))
 
-    return each
+    return nothing_to_pay if isinstance(rho, types.Number) else after_costs
 
 
 @overload(left)
 def _left(rho, weights, energy):
-    if isinstance(rho, types.Number):
+    def left_by_one_budget(rho, weights, energy):
+        length = 0.0
+        for i in range(weights.shape[0]):
+            length += abs(weights[i])
+        return max(energy - rho * length, 0.0)
 
-        def alike(rho, weights, energy):
-            length = 0.0
-            for i in range(weights.shape[0]):
-                length += abs(weights[i])
-            return max(energy - rho * length, 0.0)
-
-        return alike
-
-    def each(rho, weights, energy):
+    def left_after_costs(rho, weights, energy):
         spent, cost = 0.0, 0.0
         for i in range(weights.shape[0]):
             if weights[i] != 0.0:
@@ -118,4 +122,4 @@ def _left(rho, weights, energy):
         away = max(energy - spent, 0.0)
         return away if cost == 0.0 else math.sqrt(max(away * away - cost, 0.0))
 
-    return each
+    return left_by_one_budget if isinstance(rho, types.Number) else left_after_costs
