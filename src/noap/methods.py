@@ -66,6 +66,8 @@ def _ascended(
     problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    if problem.adversary.simplest is not problem.adversary:
+        problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
     v: FloatArray = np.zeros(problem.n_features)
     costs = None if problem.costs is None else problem.n_samples * problem.costs
     v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first

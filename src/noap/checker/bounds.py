@@ -54,7 +54,7 @@ def _from_gram(
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     if idle:
-        problem = problem.with_adversary(SampleWise(0.0))  # one number says what many zeros do
+        problem = problem.with_adversary(SampleWise(0.0))  # what is proved here knows no samples to count
     data = GramData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND

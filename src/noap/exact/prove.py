@@ -77,7 +77,7 @@ def prove(
     search = _search_for(problem)
     _compile(search, controls)
     if _is_idle(problem) and not problem.adversary.has_one_budget:
-        problem = problem.with_adversary(SampleWise(0.0))  # one number says what many zeros do
+        problem = problem.with_adversary(problem.adversary.simplest)  # the search on X'X knows no samples to count
     with SearchLine(controls.progress, controls.label) as line:
         return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
 
