@@ -68,7 +68,9 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
 def _taken(problem: Problem, places: IntArray, weights: FloatArray, exponent: int) -> float:
     """Return at least 2^exponent sum_j rho_j |v_j|: what an adversary that moves features takes off |Xv|."""
     rho = feature_budgets(problem)[places]
-    each = [up(scaled_up(float(r), exponent) * abs(float(w))) for r, w in zip(rho, weights, strict=True) if r > 0 and w != 0]
+    each = [
+        up(scaled_up(float(r), exponent) * abs(float(w))) for r, w in zip(rho, weights, strict=True) if r > 0 and w != 0
+    ]
     return up(sum(each), len(each))
 
 
