@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, FeatureWise, require_served
+from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem, NoapWarning
 from noap.heuristics.batch import truncate

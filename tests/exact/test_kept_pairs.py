@@ -284,7 +284,8 @@ def test_attacks_close_no_pair_that_is_worth_more(at_best):
             grown = spread * (1.0 + pair.uneven * tilt)
             verdict, _, _ = whole_schur(
                 pair.A, g, kap, dlt, alt, np.append(inc, free), n_inc, n_free, T + spent + D, tilt, p,
-                ulps * (T + spent + D + (1.0 + pair.terms.largest * nu) * pair.scale * grown), S, W, fails, warm, glance, False,
+                ulps * (T + spent + D + (1.0 + pair.terms.largest * nu) * pair.scale * grown),
+                S, W, fails, warm, glance, False,
             )  # fmt: skip
             check_verdict(pair, T, verdict, inc, free, p, fails)
             closed += verdict == CLOSED
@@ -311,7 +312,8 @@ def test_a_node_never_loses_a_better_pair():
             if g is None:
                 continue
             action, argument, n_free, distance, _, _, _, _ = node.examine(
-                node.Data(pair.A, pair.terms, pair.k, pair.scale, pair.below(rng), pair.bent, pair.uneven), T, g, spread,
+                node.Data(pair.A, pair.terms, pair.k, pair.scale, pair.below(rng), pair.bent, pair.uneven),
+                T, g, spread,
                 node.Pairs(inc, sign, lo, hi, free, ceil),
                 node.Work(
                     np.zeros(d), np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)),

@@ -6,8 +6,6 @@ signal; the second is better by orders of magnitude where each feature of the op
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-
 from noap.exact.feature_wise.attempt import Attempt, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.levels import Levels
