@@ -91,10 +91,13 @@ def proved_result(
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
     outcome = prove(problem, controls, v, limits, path)
+    v = outcome.v
+    if problem.costs is not None and not problem.value(v) > 0:
+        v = np.zeros(problem.n_features)  # using no feature is worth 0
     result = Result(
         problem,
         "exact",
-        outcome.v,
+        v,
         bound=outcome.bound,
         bound_proof="rigorous",
         limit=outcome.limit,

@@ -6,6 +6,8 @@ signal; the second is better by orders of magnitude where each feature of the op
 
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from noap.exact.feature_wise.attempt import Attempt, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.levels import Levels
@@ -81,9 +83,11 @@ class GramSearch:
             self.controls.limit = Limit.INTERRUPTED
         if self.levels is not None:
             self.levels.settle()
+        v = np.zeros(self.problem.n_features)
+        v[self.instance.features] = self.incumbent.v
         self._note()
         return SearchOutcome(
-            self.incumbent.found(self.problem.n_features),
+            v / np.linalg.norm(v),
             self._reported_bound(),
             self.meter.nodes,
             self.controls.limit,
