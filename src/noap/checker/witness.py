@@ -9,7 +9,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
-from noap.proofs.known import moves_features, moves_samples, name_of
+from noap.proofs.known import moves_features, moves_samples, moves_table, name_of
 
 __all__ = ["value_below"]
 
@@ -22,13 +22,16 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     places, weights : arrays of shape (m,)
         The non-zero entries of v.
     """
-    name, by_features = name_of(problem.adversary), moves_features(problem.adversary)
+    name, whole = name_of(problem.adversary), moves_table(problem.adversary)
+    # Whether |Xv| is all that counts of the samples.
+    by_features = whole or moves_features(problem.adversary)
     if not (by_features or moves_samples(problem.adversary)):
         raise InvalidProblem(f"The checker cannot tell what {name} leaves of a vector; no certificate can be about it.")
     # Another vector of the same direction to an ulp: as good a witness.
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
     length = up(math.sqrt(float(weights @ weights)), len(weights))
     spread = up(float(np.abs(weights).sum()), len(weights))
+    moved = length if whole else spread
     rho, n = float(problem.adversary.rho), problem.n_samples
     if problem.X is None:
         assert by_features  # Problem.from_covariance takes no other
@@ -37,7 +40,7 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
         S = np.ldexp(S, -exponent)
         error = gamma(2 * len(weights) + 4) * float(np.abs(S).max(initial=0.0)) * spread * spread
         energy = n * max(float(weights @ S @ weights) - error, 0.0)
-        distance = down(math.sqrt(down(energy))) - up(scaled_up(rho, -exponent // 2) * spread)
+        distance = down(math.sqrt(down(energy))) - up(scaled_up(rho, -exponent // 2) * moved)
         return _per_sample(distance, length, n, exponent)
     columns = problem.X[:, places]
     top = max(float(np.abs(dense(columns, rows)).max(initial=0.0)) for rows in dense_rows(columns))
@@ -57,7 +60,7 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     total = max(down(total, n // 1024 + 8) - n * 1e-300, 0.0)
     distance = down(math.sqrt(total))
     if by_features:
-        distance -= up(budget * spread)
+        distance -= up(budget * moved)
     return _per_sample(distance, length, n, 2 * exponent)
 
 

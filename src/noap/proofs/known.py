@@ -4,16 +4,17 @@ This list is the checker's own: what a search says it serves counts for nothing 
 do anything, whatever its name is.
 """
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.adversaries.base import Adversary
 from noap.errors import InvalidProblem
 
-__all__ = ["NAMES", "moves_features", "moves_samples", "name_of"]
+__all__ = ["NAMES", "moves_features", "moves_samples", "moves_table", "name_of"]
 
 _NAMES: tuple[tuple[type[Adversary], str], ...] = (
     (NoAdversary, "NoAdversary"),
     (FeatureWise, "FeatureWise"),
     (SampleWise, "SampleWise"),
+    (SpectralNorm, "SpectralNorm"),
 )
 NAMES = tuple(name for _, name in _NAMES)
 """What a certificate may call them."""
@@ -39,3 +40,8 @@ def moves_features(adversary: Adversary) -> bool:
 def moves_samples(adversary: Adversary) -> bool:
     """Return whether the adversary leaves |(|Xv| - rho |v|)_+| of a vector, sample by sample."""
     return type(adversary) is SampleWise
+
+
+def moves_table(adversary: Adversary) -> bool:
+    """Return whether the adversary leaves (|Xv| - rho |v|_2)_+ of a vector."""
+    return type(adversary) is SpectralNorm
