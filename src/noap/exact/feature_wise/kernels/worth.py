@@ -60,7 +60,7 @@ def lowest(carried, rho, cost):
 
 @part
 def tallest(terms, free, ceil, n_free):
-    """Return which free feature may be worth most, -1 if there is none, for Step 2b, Levels, of docs/exact.md."""
+    """Return which free feature may be worth most, -1 if there is none, for "Step 2b. Levels" of docs/exact.md."""
     top, most = -1, -1.0
     for f in range(n_free):
         value = worth(ceil[f], terms.rho[free[f]], terms.cost[free[f]])
