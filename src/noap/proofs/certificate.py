@@ -1,7 +1,9 @@
 """The certificate: which problem, which vector, which bound, and the proof of it."""
 
+import math
 import os
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -9,9 +11,11 @@ import numpy as np
 from noap.data.validation import as_megabytes
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
+from noap.problem import Problem
 from noap.proofs import container
-from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
+from noap.proofs.fingerprint import digest_of, fingerprint, source_of
+from noap.proofs.known import NAMES, budgets_of, name_of
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
@@ -21,6 +25,11 @@ from noap.runtime.notebook import html_table
 __all__ = ["Certificate", "Claim", "Proof"]
 
 Proof: TypeAlias = GramProof | LevelsProof | RelaxationProof | SampleProof
+_TEXTS = {
+    "adversary": re.compile("|".join(NAMES)),
+    "source": re.compile("samples|covariance"),
+    "sha256": re.compile("[0-9a-f]{64}"),
+}
 _PROOFS: dict[str, type[GramProof | RelaxationProof | SampleProof]] = {
     "gram": GramProof,
     "relaxation": RelaxationProof,
@@ -43,6 +52,66 @@ _TYPES = {
         "columns": "u4", "values": "f4 f8",
     },
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a certificate says: value <= optimum <= bound, for the problem that these fields name.
+
+    Attributes
+    ----------
+    adversary : str
+        "NoAdversary", "FeatureWise" or "SampleWise".
+    rho : float
+        The budget; where features or samples have their own, the largest finite one.
+    k, n_samples, n_features : int
+    source : str
+        "samples" or "covariance".
+    sha256 : str
+        Fingerprint of the data.
+    value, bound : float
+    budgets, costs : str or None
+        Fingerprints of the budgets of single features or samples, and of the costs of features; None where all have the
+        same budget, or none a cost.
+    """
+
+    adversary: str
+    rho: float
+    k: int
+    n_samples: int
+    n_features: int
+    source: str
+    sha256: str
+    value: float
+    bound: float
+    budgets: str | None = None
+    costs: str | None = None
+
+    @classmethod
+    def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
+        """Name the problem; raises InvalidProblem if it is none that a certificate can be about."""
+        name, budgets = name_of(problem.adversary), budgets_of(problem)
+        finite = budgets[np.isfinite(budgets)]
+        one = len(finite) == len(budgets) and bool((budgets == budgets[0]).all())
+        return cls(
+            name,
+            float(finite.max(initial=0.0)),
+            problem.k,
+            problem.n_samples,
+            problem.n_features,
+            source_of(problem),
+            fingerprint(problem),
+            float(value),
+            float(bound),
+            None if one else digest_of(budgets),
+            None if problem.costs is None else digest_of(problem.costs),
+        )
+
+    @property
+    def rho_in_words(self) -> str:
+        """The budget, and whether it is the only one, as it stands in a sentence."""
+        several = "" if self.budgets is None else "budgets of their own, the largest "
+        return f"{several}rho = {self.rho:g}{'' if self.costs is None else ', with costs'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +158,7 @@ class Certificate:
     @property
     def nbytes(self) -> int:
         """How many bytes its arrays take."""
-        proof = sum(array.nbytes for array in _packed(self.proof)[1].values())
-        return self.places.nbytes + self.weights.nbytes + proof + sum(x.nbytes for x in self.claim.arrays.values())
+        return self.places.nbytes + self.weights.nbytes + sum(array.nbytes for array in _packed(self.proof)[1].values())
 
     def __repr__(self) -> str:
         return f"Certificate({self.claim!r}, nodes={self.nodes})"
@@ -109,20 +177,25 @@ class Certificate:
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
+        claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
+        for name in ("rho", "value", "bound"):
+            claim[name] = float(claim[name]).hex()
+        version = container.VERSION if claim["budgets"] is None and claim["costs"] is None else container.WITH_TERMS
+        if version == container.VERSION:
+            del claim["budgets"], claim["costs"]
         kinds, proof = _packed(self.proof)
         arrays: dict[str, np.ndarray] = {
             "v_places": self.places.astype(np.uint32),
             "v_weights": np.asarray(self.weights, dtype=np.float64),
             **proof,
-            **self.claim.arrays,
         }
-        return container.pack({"claim": self.claim.header(), **kinds}, arrays)
+        return container.pack({"claim": claim, **kinds}, arrays, version)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
         """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
-        claim = Claim.read(header.get("claim"), arrays)
+        claim = _claim(header.get("claim"), header["version"])
         kind, trees = header.get("proof"), header.get("trees")
         if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
             wanted = {"ks": "u4", "bounds": "f8"}
@@ -131,7 +204,7 @@ class Certificate:
             wanted = dict(_TYPES[kind])
         else:
             raise _unreadable("its kind of proof is unknown")
-        wanted |= {"v_places": "u4", "v_weights": "f8"} | dict.fromkeys(claim.arrays, "f8")
+        wanted |= {"v_places": "u4", "v_weights": "f8"}
         if set(arrays) != set(wanted):
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
         for name, codes in wanted.items():
@@ -146,9 +219,6 @@ class Certificate:
 
     def malformed(self) -> str | None:
         """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
-        reason = self.claim.malformed()
-        if reason is not None:
-            return reason
         places, weights = self.places, self.weights
         if not (isinstance(places, np.ndarray) and isinstance(weights, np.ndarray)):
             return "its vector is malformed"
@@ -202,6 +272,33 @@ def _unpacked(arrays: dict[str, np.ndarray], kind: str, prefix: str = "") -> Any
 def _unpacked_levels(arrays: dict[str, np.ndarray], kinds: list[str]) -> LevelsProof:
     trees: tuple[LevelProof, ...] = tuple(_unpacked(arrays, kind, f"{i}.") for i, kind in enumerate(kinds))
     return LevelsProof(arrays["ks"], arrays["bounds"], trees)
+
+
+def _claim(entry: Any, version: int) -> Claim:
+    terms = {"budgets", "costs"}
+    expected = {field.name for field in fields(Claim)} - (terms if version == container.VERSION else set())
+    if not isinstance(entry, dict) or set(entry) != expected:
+        raise _unreadable("its claim is malformed")
+    given = [entry[name] for name in terms & expected if entry[name] is not None]
+    if not all(isinstance(one, str) and _TEXTS["sha256"].fullmatch(one) for one in given):
+        raise _unreadable("its budgets or costs are not fingerprints")
+    if version != container.VERSION and not given:
+        raise _unreadable("its claim names neither budgets nor costs, as its version says")
+    for name in ("adversary", "source", "sha256"):
+        if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
+            raise _unreadable(f"its {name} is not one that noap knows")
+    for name in ("k", "n_samples", "n_features"):
+        if not isinstance(entry[name], int) or isinstance(entry[name], bool) or not 1 <= entry[name] < 2**53:
+            raise _unreadable(f"its {name} is not a positive integer")
+    numbers = {}
+    for name in ("rho", "value", "bound"):
+        try:
+            numbers[name] = float.fromhex(entry[name])
+        except (TypeError, ValueError, OverflowError):
+            raise _unreadable(f"its {name} is not a hexadecimal float") from None
+        if not (math.isfinite(numbers[name]) and numbers[name] >= 0):
+            raise _unreadable(f"its {name} is not a finite number of at least 0")
+    return Claim(**{**entry, **numbers})
 
 
 def _unreadable(reason: str) -> InvalidProblem:
