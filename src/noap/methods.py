@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, require_served
+from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem
@@ -66,6 +66,10 @@ def _ascended(
     problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    if problem.adversary.simplest is not problem.adversary:
+        problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
+    if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win
+        problem = problem.with_adversary(NoAdversary())
     v: FloatArray = np.zeros(problem.n_features)
     costs = None if problem.costs is None else problem.n_samples * problem.costs
     v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
+from noap.adversaries import (
+    EntryWise,
+    FeatureWise,
+    NoAdversary,
+    SampleWise,
+    SpectralNorm,
+    require_served,
+    serves,
+)
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
@@ -33,7 +41,9 @@ _ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
 _MOST_ROWS = 12
 
 # The adversaries whose attacks have the rank-one forms below.
-ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, NoAdversary)
+ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, SpectralNorm, EntryWise, NoAdversary)
+# Those for which a proof may say at once that nothing is left; SpectralNorm and EntryWise have none of their own.
+ZERO_PROOF_SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 class Status(enum.Enum):
@@ -237,13 +247,17 @@ class Result:
         S, v, n = self.problem.covariance, self.v, self.problem.n_samples
         if type(adversary) is NoAdversary:
             return S.copy()
-        if type(adversary) is SampleWise:
-            shift = self.attack()[:, self.support] @ v[self.support]  # E = shift v'
-            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, v) / n
-            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(v, v)
+        if not adversary.gram_suffices:
+            # E = shift w' with w'v = 1.
+            w = v if type(adversary) is SampleWise else np.sign(v) / np.abs(v).sum()
+            shift = self.attack()[:, self.support] @ v[self.support]
+            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, w) / n
+            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(w, w)
             return attacked
         energy = math.sqrt(max(n * float(v @ S @ v), 0.0))
-        if adversary.has_one_budget:
+        if type(adversary) is SpectralNorm:
+            T = -min(1.0, adversary.rho / energy if energy > 0 else 1.0) * np.outer(v, v)
+        elif adversary.has_one_budget:
             length = float(np.abs(v).sum())
             rho = adversary.rho
             share = 1.0 / length if energy <= rho * length else rho / energy
@@ -287,7 +301,7 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
     v = np.zeros(problem.n_features)
     if problem.costs is None:  # where features cost something, using none is the best
         v[int(np.argmax(problem.column_norms))] = 1.0
-    if not problem.is_plain and not problem.adversary.gram_suffices:
+    if not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
     by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle

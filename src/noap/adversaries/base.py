@@ -59,9 +59,16 @@ class Adversary(ABC):
         return self.has_one_budget or bool(np.all(self.rho == self.rho[0]))
 
     @property
+    def simplest(self) -> "Adversary":
+        """The same adversary with a number for its budget where all budgets are equal and finite; otherwise itself."""
+        if self.has_one_budget or not self.is_uniform or not np.isfinite(self.rho[0]):
+            return self
+        return type(self).with_budget(float(self.rho[0]))
+
+    @property
     def is_idle(self) -> bool:
         """Whether there is no budget at all, so that the robust variance is the plain one."""
-        return not np.any(self.rho)
+        return bool(self.rho == 0 if self.has_one_budget else not self.rho.any())
 
     @property
     def rho_in_words(self) -> str:
@@ -149,6 +156,24 @@ class Adversary(ABC):
 
         A row that the adversary can cancel altogether comes back as zero.
         """
+
+    def respond_to(self, scores: FloatArray, v: FloatArray) -> FloatArray:
+        """Half-step in u where the vectors are known too: the same as `respond`, unless sigma asks for more than |v|_2.
+
+        Parameters
+        ----------
+        scores : array of shape (m, n)
+        v : array of shape (m, d) or (m, k)
+            The vectors themselves, or their non-zero entries.
+        """
+        return self.respond(scores)
+
+    def levelled(self, u: FloatArray) -> FloatArray:
+        """Return u scaled so that sigma(u, v) is the same function of v for all u: by a norm of u other than |u|_2 = 1.
+
+        Loadings are those of u as it is scaled here; `shrink` and `gradient` take them so.
+        """
+        return u
 
     @abstractmethod
     def shrink(self, loadings: FloatArray) -> FloatArray:

@@ -36,7 +36,7 @@ def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
     of : str
         What there is one budget of each for: "feature" or "sample".
     """
-    if isinstance(rho, (str, bytes)) or np.ndim(rho) == 0:
+    if isinstance(rho, (float, int, str, bytes)) or np.ndim(rho) == 0:
         return checked_budget(rho)
     try:
         if np.asarray(rho).dtype.kind == "c":

@@ -86,7 +86,8 @@ def _largest_worths(data: GramData, k: int) -> FloatArray:
     """Return the k largest worths of single features, in falling order, rounded up; 0 where there is none."""
     norms, terms = data.norms, data.terms
     # The margin covers the rounding of the difference, too: that is at most an ulp of the square.
-    each = np.maximum((norms - terms.r_lo) ** 2 * (1.0 + gamma(8)) + 1e-300 - terms.cost, 0.0)
+    over = np.maximum(norms - terms.r_lo, 0.0)
+    each = np.maximum(over**2 * (1.0 + gamma(8)) + 1e-300 - terms.cost, 0.0)
     most = np.sort(each[norms > terms.entry])[::-1][:k]
     worths: FloatArray = np.zeros(k)
     worths[: len(most)] = most

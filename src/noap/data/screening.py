@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise, serves
+from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm, serves
+from noap.adversaries.entry_wise import largest_entries
+from noap.adversaries.spectral import largest_of
 from noap.linalg.exact_norms import covariance_exceeds, largest_pair, pairs_exceed, smallest_budget, unsure
 from noap.linalg.screening import longer_columns
 from noap.linalg.types import BoolArray, FloatArray
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["feature_floor", "kept_features", "optimum_is_zero", "rho_max"]
 
 # The adversaries whose screening is a theorem.
-ZERO_SERVES = (FeatureWise, SampleWise, NoAdversary)
+ZERO_SERVES = (FeatureWise, SampleWise, SpectralNorm, EntryWise, NoAdversary)
 
 
 def feature_floor(problem: "Problem") -> "float | FloatArray":
@@ -35,6 +37,10 @@ def feature_floor(problem: "Problem") -> "float | FloatArray":
 
 def kept_features(problem: "Problem") -> BoolArray:
     """Return a mask of the features that can be non-zero in an optimum of positive value; no rounding decides it."""
+    if type(problem.adversary) is EntryWise:
+        # |a_j'u| is at most the largest entry of a_j times |u|_1, and delta |u|_1 is taken off.
+        entries: BoolArray = largest_entries(problem.X) > problem.adversary.delta
+        return entries
     floor = feature_floor(problem)
     if problem.X is not None:
         return longer_columns(problem.X, problem.column_norms, floor)
@@ -50,6 +56,8 @@ def optimum_is_zero(problem: "Problem") -> bool:
     """Return whether no direction is worth anything, in exact arithmetic; False where noap has no theorem."""
     if not serves(ZERO_SERVES, problem.adversary):
         return False
+    if type(problem.adversary) is SpectralNorm:
+        return bool(problem.adversary.rho >= rho_max(problem))
     if problem.X is None:
         if not problem.lift and problem.kept_features.any():
             return False  # one feature is enough; no need to look at every entry
@@ -71,6 +79,9 @@ def rho_max(problem: "Problem") -> float:
     if isinstance(problem.adversary, NoAdversary):
         return math.inf
     n = problem.n_samples
+    if type(problem.adversary) is SpectralNorm:
+        # v'Sv <= v'(S + cI)v, which is at most the sum of the diagonal on the support where S + cI is semidefinite.
+        return largest_of(np.sqrt(n * (_diagonal(problem) + problem.diagonal_shift)), problem.k, 1)
     if not problem.adversary.has_one_budget:
         S = np.diag(_diagonal(problem)) if problem.k == 1 else problem.covariance
         return largest_pair(S, n, problem.adversary.rho)

@@ -97,10 +97,9 @@ def compile_ascent(problem: Problem) -> float:
         return 0.0
     from noap.heuristics.kernels import climb as kernels  # loads Numba, which `import noap` should not
 
-    adversary = FeatureWise(0.1 if problem.is_plain else [0.1, 0.2, 0.3])
-
     def trial() -> None:
         X = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]])
+        adversary = FeatureWise(0.1 if problem.is_plain else [0.1, 0.2, 0.3])
         for _ in ascent(Problem(X, k=2, adversary=adversary), np.random.default_rng(0)):
             pass
 

@@ -54,8 +54,8 @@ class GramClimber:
         # Numba compiles for writeable and for read-only arrays apart; all are passed as read-only.
         self._covariance = np.ascontiguousarray(covariance, dtype=np.float64).view()
         self._covariance.flags.writeable = False
-        self._plain = costs is None and adversary.has_one_budget
-        self._rho: float | FloatArray = float(adversary.rho) if self._plain else self._terms(adversary, costs)
+        plain = costs is None and adversary.is_uniform
+        self._rho: float | FloatArray = float(np.ravel(adversary.rho)[0]) if plain else self._terms(adversary, costs)
         self._seen = np.zeros(_SEEN, dtype=np.uint64)
 
     def _terms(self, adversary: GramAdversary, costs: FloatArray | None) -> FloatArray:
@@ -130,7 +130,7 @@ class GramClimber:
     def _best_on_support(self, vector: MeasuredVectors) -> MeasuredVectors:
         """Return the best vector near this one on its own support."""
         indices = vector.batch.indices
-        if not self._plain or not self.adversary.is_idle:
+        if isinstance(self._rho, np.ndarray) or self._rho > 0:
             return self._refined(indices, vector.batch.weights, _FINAL_ROUNDS)
         # Without a budget it is the leading eigenvector of the block.
         block = self._covariance[np.ix_(indices[0], indices[0])]

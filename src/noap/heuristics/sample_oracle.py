@@ -62,20 +62,26 @@ class SampleOracle:
         reached: FloatArray = _product(self.X, (self.factor * rows.T).astype(self.X.dtype)).T
         return reached
 
-    def _pull(self, scores: FloatArray) -> FloatArray:
-        responses = self.factor * self.adversary.respond(scores)
+    def _pull(self, scores: FloatArray, weights: FloatArray) -> FloatArray:
+        responses = self.factor * self.adversary.levelled(self.adversary.respond_to(scores, weights))
         pulled: FloatArray = _product(self.X.T, responses.T.astype(self.X.dtype)).T
         return pulled
 
     def loadings(self, batch: Batch) -> FloatArray:
         """Return X'u with u the response to Xv."""
         n, d = self.X.shape
-        return _stacked([self._pull(self._scores(batch[part].dense(d))) for part in self._portions(len(batch), n)])
+        portions = (batch[part] for part in self._portions(len(batch), n))
+        return _stacked([self._pull(self._scores(part.dense(d)), part.weights) for part in portions])
 
     def coordinate_loadings(self, features: IntArray) -> FloatArray:
         """Return X'u with u the response to the columns a_j."""
-        portions = self._portions(len(features), self.X.shape[0])
-        return _stacked([self._pull(self.factor * self._columns(self.X, features[part]).T) for part in portions])
+        alone = np.ones((len(features), 1))
+        return _stacked(
+            [
+                self._pull(self.factor * self._columns(self.X, features[part]).T, alone[part])
+                for part in self._portions(len(features), self.X.shape[0])
+            ]
+        )
 
     def sample_loadings(self, samples: IntArray) -> FloatArray:
         """Return X'e_i, the samples themselves, one row each."""
@@ -142,7 +148,8 @@ class SampleOracle:
         for _ in range(rounds):
             self.check()
             scores = _product(weights[:, None, :], pieces)[:, 0, :]
-            pulled = _product(pieces, self.adversary.respond(scores)[:, :, None])[:, :, 0]
+            responses = self.adversary.levelled(self.adversary.respond_to(scores, weights))
+            pulled = _product(pieces, responses[:, :, None])[:, :, 0]
             moved = stepped(self.adversary, pulled, batch.indices, self.costs)
             unchanged = np.abs(moved - weights).max(initial=0.0) <= 1e-15
             weights = moved

@@ -31,7 +31,7 @@ def strengths(adversary: Adversary, column_norms: FloatArray, costs: FloatArray 
 
     Where these differ, a feature that is worth nothing by itself has strength 0.
     """
-    if costs is None and np.ndim(adversary.feature_floor) == 0:
+    if costs is None and adversary.has_one_budget:
         return column_norms
     left: FloatArray = np.maximum(column_norms - adversary.feature_floor, 0.0)
     return left if costs is None else np.asarray(np.sqrt(np.maximum(left**2 - costs, 0.0)))

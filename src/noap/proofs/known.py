@@ -6,18 +6,21 @@ do anything, whatever its name is.
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.adversaries.base import Adversary
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["NAMES", "budgets_of", "feature_budgets", "moves_features", "moves_samples", "name_of"]
+__all__ = [
+    "NAMES", "budgets_of", "feature_budgets", "moves_features", "moves_samples", "moves_table", "name_of",
+]  # fmt: skip
 
 _NAMES: tuple[tuple[type[Adversary], str], ...] = (
     (NoAdversary, "NoAdversary"),
     (FeatureWise, "FeatureWise"),
     (SampleWise, "SampleWise"),
+    (SpectralNorm, "SpectralNorm"),
 )
 NAMES = tuple(name for _, name in _NAMES)
 """What a certificate may call them."""
@@ -49,11 +52,14 @@ def feature_budgets(problem: Problem) -> FloatArray:
 
 def budgets_of(problem: Problem) -> FloatArray:
     """Return one budget for every feature or, of an adversary that moves samples, for every sample."""
-    if moves_samples(problem.adversary):
-        return problem.adversary.budgets(problem.n_samples)
-    return feature_budgets(problem)
+    return problem.adversary.budgets(problem.n_samples if moves_samples(problem.adversary) else problem.n_features)
 
 
 def moves_samples(adversary: Adversary) -> bool:
     """Return whether the adversary leaves |(|Xv| - rho |v|)_+| of a vector, sample by sample."""
     return type(adversary) is SampleWise
+
+
+def moves_table(adversary: Adversary) -> bool:
+    """Return whether the adversary leaves (|Xv| - rho |v|_2)_+ of a vector."""
+    return type(adversary) is SpectralNorm

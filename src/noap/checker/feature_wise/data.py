@@ -1,4 +1,4 @@
-r"""The data of a Gram proof with error bounds: inner products of the columns of :math:`X/\sqrt n`, budgets and costs."""
+r"""The data of a Gram proof with error bounds: inner products of columns of :math:`X/\sqrt n`, budgets and costs."""
 
 import math
 from dataclasses import dataclass

@@ -251,14 +251,6 @@ class Incumbent:
         self.spread = max(terms.largest * float(sizes.sum()) / energy, 1.0) if energy > 0 else 1.0
         return True
 
-    def found(self, d: int) -> FloatArray:
-        """Return the vector over all d features; 0 where using no feature is better."""
-        v: FloatArray = np.zeros(d)
-        if self.value > 0 or self.instance.is_even:
-            v[self.instance.features] = self.v
-            v /= np.linalg.norm(v)
-        return v
-
     @property
     def worth(self) -> float:
         """The value without the offset."""

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from noap.exact.feature_wise.attempt import Attempt
 from noap.exact.feature_wise.chain import Chain
 from noap.exact.feature_wise.instance import GramInstance
 from noap.exact.feature_wise.meter import Meter
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.linalg.types import FloatArray
+from noap.linalg.vectors import unit
 from noap.problem import Problem
 from noap.result import Limit
 from noap.runtime.controls import Controls
@@ -61,6 +64,7 @@ class GramLevelPath:
             controls.limit = Limit.INTERRUPTED
         chain.take(attempt)
         note(0)
-        found = incumbent.found(problem.n_features)
+        found = np.zeros(problem.n_features)
+        found[chain.instance.features] = incumbent.v
         proof = chain.proof(k) if limits.keep_proof else None
-        return SearchOutcome(found, bound(), meter.nodes, controls.limit, tuple(trace), proof)
+        return SearchOutcome(unit(found), bound(), meter.nodes, controls.limit, tuple(trace), proof)

@@ -83,9 +83,11 @@ class GramSearch:
             self.controls.limit = Limit.INTERRUPTED
         if self.levels is not None:
             self.levels.settle()
+        v = np.zeros(self.problem.n_features)
+        v[self.instance.features] = self.incumbent.v
         self._note()
         return SearchOutcome(
-            self.incumbent.found(self.problem.n_features),
+            v / np.linalg.norm(v),
             self._reported_bound(),
             self.meter.nodes,
             self.controls.limit,

@@ -55,7 +55,11 @@ def _follow(instance: GramInstance, incumbent: Incumbent, W: FloatArray | None) 
     for _ in range(_ROUNDS):
         pulled = instance.A @ v
         energy = float(np.sqrt(max(v @ pulled, 0.0)))
-        moved = keep_top_k(soft(pulled / energy, instance.largest_budget)[None, :], instance.k)[0] if energy > 0 else v * 0.0
+        moved = (
+            keep_top_k(soft(pulled / energy, instance.largest_budget)[None, :], instance.k)[0]
+            if energy > 0
+            else v * 0.0
+        )
         if not moved.any():
             return
         v = unit(moved)

@@ -18,7 +18,6 @@ from noap.heuristics.kernels.steps import (
     shrink_to_unit,
     sort_by_position,
 )
-from noap.heuristics.kernels.terms import gathered
 from noap.runtime.kernels import kernel, part
 
 # Weights that move less than this between two rounds are near enough to their fixed point to rank supports.
@@ -84,42 +83,42 @@ def was_seen(seen, code):
 
 
 @part
-def follow(loadings, rho, taken, positions, weights, magnitudes, terms):
+def follow(loadings, rho, taken, positions, weights, magnitudes):
     """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
     largest(loadings, rho, positions.shape[0], taken, positions, magnitudes)
     for i in range(positions.shape[0]):
         weights[i] = loadings[positions[i]]
     sort_by_position(positions, weights)
-    return shrink_to_unit(weights, gathered(rho, positions, terms))
+    return shrink_to_unit(weights, rho, positions)
 
 
 @part
-def improve(S, rho, rounds, still, positions, weights, block, product, terms):
+def improve(S, rho, rounds, still, positions, weights, block, product):
     """Alternate within the support of one vector, in place; returns its distance."""
     gather(S, positions, block)
-    own = gathered(rho, positions, terms)
-    alternate(block, own, weights, ALL_OPEN, rounds, still, product)
-    return distance(block, own, weights, product)
+    alternate(block, rho, positions, weights, ALL_OPEN, rounds, still, product)
+    return distance(block, rho, positions, weights, product)
 
 
 @kernel
 def refine(S, rho, rounds, positions, weights, distances):
     """Alternate within the support of every row, in place, and measure it."""
     k = positions.shape[1]
-    block, product, terms = np.empty((k, k)), np.empty(k), np.empty((2, k))
+    block, product = np.empty((k, k)), np.empty(k)
     for m in range(positions.shape[0]):
-        distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product, terms)
+        distances[m] = improve(S, rho, rounds, 1e-15, positions[m], weights[m], block, product)
 
 
 @kernel
 def orthonormalise(rows):
     """Make the rows orthonormal in place (modified Gram-Schmidt); one that depends on those before it becomes 0."""
+    nowhere = np.empty(rows.shape[1], dtype=np.int64)  # a number as a budget asks for no position
     for i in range(rows.shape[0]):
         for h in range(i):
             along = np.dot(rows[h], rows[i])
             for j in range(rows.shape[1]):
                 rows[i, j] -= along * rows[h, j]
-        shrink_to_unit(rows[i], 0.0)
+        shrink_to_unit(rows[i], 0.0, nowhere)
 
 
 @kernel
@@ -130,7 +129,7 @@ def start(S, rho, features, directions, rounds, positions, weights, distances):
     """
     k, d = positions.shape[1], S.shape[0]
     taken, magnitudes = none_of(d), np.empty(k)
-    block, product, loadings, terms = np.empty((k, k)), np.empty(k), np.empty(d), np.empty((2, k))
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     for m in range(positions.shape[0]):
         distances[m] = 0.0
         if m < features.shape[0]:
@@ -142,12 +141,12 @@ def start(S, rho, features, directions, rounds, positions, weights, distances):
             for j in range(d):
                 loadings[j] = directions[m - features.shape[0], j]
             if not (
-                follow(loadings, 0.0, taken, positions[m], weights[m], magnitudes, terms) > 0.0
+                follow(loadings, 0.0, taken, positions[m], weights[m], magnitudes) > 0.0
                 and pull(S, positions[m], weights[m], loadings) > 0.0
             ):
                 continue
-        if follow(loadings, rho, taken, positions[m], weights[m], magnitudes, terms) > 0.0:
-            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product, terms)
+        if follow(loadings, rho, taken, positions[m], weights[m], magnitudes) > 0.0:
+            distances[m] = improve(S, rho, rounds, STILL, positions[m], weights[m], block, product)
 
 
 @kernel
@@ -158,7 +157,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
     """
     k, d = positions.shape[1], S.shape[0]
     taken, magnitudes = none_of(d), np.empty(k)
-    block, product, loadings, terms = np.empty((k, k)), np.empty(k), np.empty(d), np.empty((2, k))
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     next_positions, next_weights = np.empty(k, dtype=np.int64), np.empty(k)
     arrived = none_of(positions.shape[0])
     for m in order:
@@ -168,12 +167,12 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
         arrived[m] = True
         for _ in range(max_steps):
             e = pull(S, positions[m], weights[m], loadings)
-            if e == 0.0 or follow(loadings, rho, taken, next_positions, next_weights, magnitudes, terms) == 0.0:
+            if e == 0.0 or follow(loadings, rho, taken, next_positions, next_weights, magnitudes) == 0.0:
                 break  # nothing to improve in: a fixed point of its own
             for i in range(k):
                 positions[m, i], weights[m, i] = next_positions[i], next_weights[i]
             gather(S, positions[m], block)
-            alternate(block, gathered(rho, positions[m], terms), weights[m], ALL_OPEN, rounds, STILL, product)
+            alternate(block, rho, positions[m], weights[m], ALL_OPEN, rounds, STILL, product)
             before, code = code, code_of(positions[m], weights[m])
             if code == before:
                 break
@@ -181,7 +180,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
             if not arrived[m]:
                 break
         if arrived[m]:
-            distances[m] = improve(S, rho, 2 * rounds, STILL, positions[m], weights[m], block, product, terms)
+            distances[m] = improve(S, rho, 2 * rounds, STILL, positions[m], weights[m], block, product)
             before, code = code, code_of(positions[m], weights[m])
             arrived[m] = code == before or is_new(seen, code)  # a weight may have become 0
         count -= 1
@@ -201,7 +200,7 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     m, k = positions.shape
     d = S.shape[0]
     taken, magnitudes = none_of(d), np.empty(additions)
-    block, product, loadings, terms = np.empty((k, k)), np.empty(k), np.empty(d), np.empty((2, k))
+    block, product, loadings = np.empty((k, k)), np.empty(k), np.empty(d)
     held, added = np.empty(k), np.empty(additions, dtype=np.int64)
     tried_positions, tried = np.empty(k, dtype=np.int64), np.empty(k)
     new_positions, new_weights = np.empty((m * best, k), dtype=np.int64), np.empty((m * best, k))
@@ -223,9 +222,9 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
             for i in range(k):
                 held[i] = weights[row, i]
             held[empty] = 0.0
-            if shrink_to_unit(held, 0.0) == 0.0:
+            if shrink_to_unit(held, 0.0, positions[row]) == 0.0:
                 continue
-            alternate(block, gathered(rho, positions[row], terms), held, empty, rounds, STILL, product)
+            alternate(block, rho, positions[row], held, empty, rounds, STILL, product)
             if pull(S, positions[row], held, loadings) == 0.0:
                 continue
             largest(loadings, rho, additions, taken, added, magnitudes)
@@ -233,7 +232,7 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
                 for i in range(k):
                     tried_positions[i] = feature if i == empty else positions[row, i]
                     tried[i] = loadings[tried_positions[i]]
-                reached = shrink_to_unit(tried, gathered(rho, tried_positions, terms))
+                reached = shrink_to_unit(tried, rho, tried_positions)
                 worst = first
                 for c in range(first + 1, first + best):
                     if distances[c] < distances[worst]:
@@ -247,5 +246,5 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
     for c in range(m * best):
         if distances[c] > 0.0:
             sort_by_position(new_positions[c], new_weights[c])
-            distances[c] = improve(S, rho, rounds, STILL, new_positions[c], new_weights[c], block, product, terms)
+            distances[c] = improve(S, rho, rounds, STILL, new_positions[c], new_weights[c], block, product)
     return new_positions, new_weights, distances

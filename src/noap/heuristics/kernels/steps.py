@@ -37,7 +37,7 @@ def sort_by_position(positions, weights):
 
 
 @part(fastmath=ANY_ORDER)
-def shrink_to_unit(x, rho):
+def shrink_to_unit(x, rho, positions):
     """Shrink the entries by rho and scale to length 1, in place; returns the length before scaling, 0 if none is left.
 
     That length is the distance of the best vector on these positions against the pull x. What is not worth its cost is
@@ -45,8 +45,8 @@ def shrink_to_unit(x, rho):
     """
     top = 0.0
     for i in range(x.shape[0]):
-        size = abs(x[i]) - budget(rho, i)
-        if not pays(rho, i, size):
+        size = abs(x[i]) - budget(rho, positions[i])
+        if not pays(rho, positions[i], size):
             size = 0.0
         x[i] = 0.0 if size <= 0.0 else math.copysign(size, x[i])
         top = max(top, size)
@@ -60,7 +60,7 @@ def shrink_to_unit(x, rho):
     scale = 1.0 / length
     for i in range(x.shape[0]):
         x[i] *= scale
-    return paid(rho, x, length * top)
+    return paid(rho, positions, x, length * top)
 
 
 @part
@@ -90,13 +90,13 @@ def energy(block, weights, product):
 
 
 @part
-def distance(block, rho, weights, product):
+def distance(block, rho, positions, weights, product):
     """Return sqrt(v'Sv) - rho |v|_1, at least 0."""
-    return left(rho, weights, math.sqrt(energy(block, weights, product)))
+    return left(rho, positions, weights, math.sqrt(energy(block, weights, product)))
 
 
 @part(fastmath=ANY_ORDER)
-def alternate(block, rho, weights, closed, rounds, still, product):
+def alternate(block, rho, positions, weights, closed, rounds, still, product):
     """Alternate within the support, in place, until no weight moves by more than `still`.
 
     Position `closed` (-1 for none) stays empty.
@@ -110,7 +110,7 @@ def alternate(block, rho, weights, closed, rounds, still, product):
             product[i] *= scale
         if closed >= 0:
             product[closed] = 0.0
-        if shrink_to_unit(product, rho) == 0.0:
+        if shrink_to_unit(product, rho, positions) == 0.0:
             return  # the adversary cancels what this vector is pulled to: it stays
         moved = 0.0
         for i in range(weights.shape[0]):

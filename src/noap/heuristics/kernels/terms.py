@@ -10,16 +10,16 @@ import math
 from numba import types
 from numba.extending import overload
 
-__all__ = ["budget", "gathered", "left", "magnitude", "paid", "pays"]
+__all__ = ["budget", "left", "magnitude", "paid", "pays"]
 
 
-def budget(rho, i):
-    """Return the budget of entry i."""
+def budget(rho, j):
+    """Return the budget of feature j."""
     raise NotImplementedError
 
 
-def pays(rho, i, size):
-    """Return whether entry i, of which `size` is left, is worth more than it costs."""
+def pays(rho, j, size):
+    """Return whether feature j, of which `size` is left, is worth more than it costs."""
     raise NotImplementedError
 
 
@@ -28,39 +28,34 @@ def magnitude(rho, x, j):
     raise NotImplementedError
 
 
-def gathered(rho, positions, place):
-    """Return the terms of the features at some positions, written into `place` if they differ."""
-    raise NotImplementedError
-
-
-def paid(rho, x, length):
+def paid(rho, positions, x, length):
     """Return the root of what is left of a squared length when the entries of x that are not 0 have been paid for."""
     raise NotImplementedError
 
 
-def left(rho, weights, energy):
+def left(rho, positions, weights, energy):
     """Return what the adversary leaves of a vector, after costs: a root, at least 0."""
     raise NotImplementedError
 
 
 @overload(budget)
-def _budget(rho, i):
-    def same_budget(rho, i):
+def _budget(rho, j):
+    def same_budget(rho, j):
         return rho
 
-    def own_budget(rho, i):
-        return rho[0, i]
+    def own_budget(rho, j):
+        return rho[0, j]
 
     return same_budget if isinstance(rho, types.Number) else own_budget
 
 
 @overload(pays)
-def _pays(rho, i, size):
-    def always_pays(rho, i, size):
+def _pays(rho, j, size):
+    def always_pays(rho, j, size):
         return True
 
-    def pays_its_cost(rho, i, size):
-        return rho[1, i] == 0.0 or size * size > rho[1, i]
+    def pays_its_cost(rho, j, size):
+        return rho[1, j] == 0.0 or size * size > rho[1, j]
 
     return always_pays if isinstance(rho, types.Number) else pays_its_cost
 
@@ -77,48 +72,35 @@ def _magnitude(rho, x, j):
     return size_of_pull if isinstance(rho, types.Number) else worth_of_pull
 
 
-@overload(gathered)
-def _gathered(rho, positions, place):
-    def same_terms(rho, positions, place):
-        return rho
-
-    def own_terms(rho, positions, place):
-        for i in range(positions.shape[0]):
-            place[0, i], place[1, i] = rho[0, positions[i]], rho[1, positions[i]]
-        return place
-
-    return same_terms if isinstance(rho, types.Number) else own_terms
-
-
 @overload(paid)
-def _paid(rho, x, length):
-    def nothing_to_pay(rho, x, length):
+def _paid(rho, positions, x, length):
+    def nothing_to_pay(rho, positions, x, length):
         return length
 
-    def after_costs(rho, x, length):
+    def after_costs(rho, positions, x, length):
         cost = 0.0
         for i in range(x.shape[0]):
             if x[i] != 0.0:
-                cost += rho[1, i]
+                cost += rho[1, positions[i]]
         return length if cost == 0.0 else math.sqrt(max(length * length - cost, 0.0))
 
     return nothing_to_pay if isinstance(rho, types.Number) else after_costs
 
 
 @overload(left)
-def _left(rho, weights, energy):
-    def left_by_one_budget(rho, weights, energy):
+def _left(rho, positions, weights, energy):
+    def left_by_one_budget(rho, positions, weights, energy):
         length = 0.0
         for i in range(weights.shape[0]):
             length += abs(weights[i])
         return max(energy - rho * length, 0.0)
 
-    def left_after_costs(rho, weights, energy):
+    def left_after_costs(rho, positions, weights, energy):
         spent, cost = 0.0, 0.0
         for i in range(weights.shape[0]):
             if weights[i] != 0.0:
-                spent += rho[0, i] * abs(weights[i])
-                cost += rho[1, i]
+                spent += rho[0, positions[i]] * abs(weights[i])
+                cost += rho[1, positions[i]]
         away = max(energy - spent, 0.0)
         return away if cost == 0.0 else math.sqrt(max(away * away - cost, 0.0))
 

@@ -63,7 +63,7 @@ def higher(terms, T, p, below, due, owed, inc, hi, n_inc, free, ceil, n_free):
     """Choose what all free features of S but e carry; `owed` is what each of them carries at least.
 
     Any q = r + e + 1 features carry more than due[q]; with r included ones, the others carry more than due[q] - sum_r
-    f(hi), so at most e free features of S carry no more than that over e + 1. Any of these may be taken; 0 says nothing.
+    f(hi), so at most e free features of S carry no more than that over e + 1. Any of these may be taken; 0 is none.
     """
     k, top = len(below), tallest(terms, free, ceil, n_free)
     if top < 0:

@@ -181,9 +181,7 @@ def examine(data, T, g_best, spread_best, pairs, work, leaves, strong):
                 glance = attempt < tests
                 test = attempt if glance else best_test
                 near = best_test > 0 and best_measure <= NEAR
-                if not glance and (
-                    best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and bent and not near)
-                ):
+                if not glance and (best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and bent and not near)):
                     break
                 if test >= 3 and (distance < 0.0 or n_inc == 0):
                     continue  # the adversary cancels this node's own vector, or it is the incumbent again

@@ -54,13 +54,13 @@ def shrunk(ceil, rho, cost):
 
 @part
 def lowest(carried, rho, cost):
-    """Return at most the s at which a feature carries so much."""
+    """Return at most the s at which a feature carries so much, for Step 2, Propagation, of docs/exact.md."""
     return (rho + math.sqrt(carried + cost)) * (1.0 - 1e-14)
 
 
 @part
 def tallest(terms, free, ceil, n_free):
-    """Return which free feature may be worth most, -1 if there is none."""
+    """Return which free feature may be worth most, -1 if there is none, for "Step 2b. Levels" of docs/exact.md."""
     top, most = -1, -1.0
     for f in range(n_free):
         value = worth(ceil[f], terms.rho[free[f]], terms.cost[free[f]])
