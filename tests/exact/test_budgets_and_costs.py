@@ -1,6 +1,5 @@
 """Every feature its own budget and its own cost: exact answers against brute force, and their certificates."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -11,9 +10,12 @@ from hypothesis import strategies as st
 import noap
 from judge import exact_worth, feature_wise_best
 from noap.errors import InvalidProblem
+from noap.exact.relaxation.inequality import Inequality
+from noap.exact.relaxation.multiplier import Nearby
 from noap.proofs import container
 from noap.proofs.certificate import Certificate
 from noap.result import Status
+from relaxation_only import force_relaxation
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -273,14 +275,70 @@ def test_a_file_says_in_its_version_whether_it_names_budgets_or_costs(proved):
     assert plain.to_bytes()[8:10] == b"\x01\x00"
 
 
-def test_a_relaxation_proof_is_not_taken_for_budgets_of_single_features(proved):
-    """Its theorem is about one budget for all."""
+def test_a_relaxation_proof_is_not_taken_where_features_cost_something(proved):
+    """Its theorem is about budgets above 0, or none, and no costs."""
     problem, _ = proved
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        one = noap.Problem(problem.X, k=3, adversary=noap.FeatureWise(1.0))
-        relaxed = noap.solve(one, method="relaxation").certificate
+    plain = noap.Problem(problem.X, k=3, adversary=noap.FeatureWise(problem.adversary.rho))
+    relaxed = noap.solve(plain, method="relaxation").certificate
+    assert noap.verify(plain, relaxed).ok
     mine = noap.solve(problem).certificate
     report = noap.verify(problem, replace(relaxed, claim=replace(mine.claim, value=0.0)))
     assert not report.ok
-    assert "one budget" in report.message
+    assert "costs" in report.message
+    some = problem.adversary.rho.copy()
+    some[2] = 0.0
+    mixed = noap.Problem(problem.X, k=3, adversary=noap.FeatureWise(some))
+    claim = replace(noap.solve(mixed).certificate.claim, value=0.0, bound=100.0)
+    assert "a budget for every feature" in noap.verify(mixed, replace(relaxed, claim=claim)).message
+    for refused, words in ((problem, "no costs"), (mixed, "budget above 0")):
+        with pytest.raises(InvalidProblem, match=words):
+            noap.solve(refused, method="relaxation")
+
+
+@settings(max_examples=25)
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_relaxation_bounds_the_optimum_of_brute_force(seed, by_tree):
+    """At its root as a method, and by its tree alone: budgets that differ by a factor of ten or more."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 10)), int(rng.integers(3, 7))
+    k = int(rng.integers(2, min(d, 4) + 1))
+    X = rng.standard_normal((n, d))
+    rho = rng.uniform(0.05, 0.9, d) * float(np.linalg.norm(X, axis=0).mean())
+    if seed % 3 == 0:
+        rho[0] = np.inf
+    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho))
+    if problem.optimum_is_zero:
+        return
+    with pytest.MonkeyPatch.context() as patch:
+        if by_tree:
+            force_relaxation(patch)
+        result = noap.solve(problem, method="exact" if by_tree else "relaxation")
+    optimum, _ = feature_wise_best(X.T @ X, n, k, rho)
+    assert result.bound >= optimum * (1 - 1e-9)
+    assert result.bound <= optimum * (1.01 if by_tree else 2.0)
+    report = noap.verify(problem, Certificate.from_bytes(result.certificate.to_bytes()))
+    assert report.ok, report.message
+    assert report.bound >= optimum * (1 - 1e-9)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4), st.booleans())
+@settings(max_examples=60)
+def test_inequalities_with_weights_hold_for_every_vector(seed, k, soft):
+    """Soft thresholds, and any matrix near A with any loads: only what follows from them is claimed."""
+    rng = np.random.default_rng(seed)
+    d = 5
+    X, weights = rng.standard_normal((6, d)), np.append(1.0, rng.uniform(0.05, 1, d - 1))
+    A = X.T @ X
+    if soft:
+        made = Inequality.of_threshold(A, float(rng.uniform(0, 2)), weights)
+    else:
+        noise = rng.standard_normal((d, d))
+        loads, lifts = rng.uniform(0, 2, d), rng.uniform(0.1, 2, d)
+        made = Inequality.of_matrix(A, np.arange(d), Nearby(A + noise + noise.T, loads, lifts), weights)
+    every, none = np.ones(d, dtype=np.bool_), np.zeros(d, dtype=np.bool_)
+    line = made.line(none, every, k)
+    for _ in range(20):
+        v = np.zeros(d)
+        v[rng.choice(d, k, replace=False)] = rng.standard_normal(k)
+        v /= np.linalg.norm(v)
+        assert v @ A @ v <= (line.c + line.mu * (weights @ np.abs(v)) ** 2) * (1 + 1e-12)

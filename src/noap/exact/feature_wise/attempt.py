@@ -119,7 +119,7 @@ class Attempt:
         has_it = instance.largest_budget == 0 and m <= MOST
         limit = self.meter.limits.bytes
         fits = limit is None or self.meter.held + self.bytes + _MATRICES * m * m <= limit
-        return instance.k >= 2 and not has_it and instance.is_even and instance.clear_cut and fits
+        return instance.k >= 2 and not has_it and instance.is_relaxable and instance.clear_cut and fits
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
@@ -130,7 +130,10 @@ class Attempt:
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
-            self.relaxation = Relaxation(self.instance.A, self.instance.largest_budget, self.instance.k)
+            instance = self.instance
+            self.relaxation = Relaxation(
+                instance.A, instance.largest_budget, instance.k, weights=instance.budget_shares
+            )
         relaxation = self.relaxation
         with one_thread(len(self.instance.norms)):
             while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():

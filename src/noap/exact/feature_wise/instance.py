@@ -25,6 +25,8 @@ from noap.result import rounding_allowance
 
 __all__ = ["GramInstance", "Incumbent"]
 
+# Below this share of the largest budget a feature weighs too little in the l1 norm for the relaxation to say much.
+_LEAST_SHARE = 0.02
 # A budget below this share of the longest column changes no digit of the optimum.
 _NEGLIGIBLE = 1e-20
 
@@ -110,6 +112,17 @@ class GramInstance:
         return not self.has_costs and bool((self.terms.rho == self.terms.largest).all())
 
     @property
+    def is_relaxable(self) -> bool:
+        """Whether the relaxation is about such budgets: all above 0 by some share of the largest, or none; no costs."""
+        return not self.has_costs and float(self.terms.share.min()) >= _LEAST_SHARE
+
+    @property
+    def budget_shares(self) -> FloatArray | None:
+        """What share of the largest budget each is; None where all are the same."""
+        shares: FloatArray | None = None if self.is_even else self.terms.share
+        return shares
+
+    @property
     def is_bent(self) -> bool:
         """Whether there is a budget or a cost, so that worths are not just squares."""
         return self.largest_budget > 0 or self.has_costs
@@ -190,13 +203,11 @@ def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
         return True
     others = np.ones(problem.n_features, dtype=np.bool_)
     others[features] = False
-    rho = _budgets(problem)
-    if problem.costs is not None or not (rho == rho[0]).all():
-        return True  # the relaxation, which asks, does not take them
     longest = float(problem.column_norms.max())
     # Relative to the longest column, so that no square leaves the range of floats.
     squares = (problem.column_norms[others] / longest) ** 2
-    return not (squares * (1 + 1e-9) + 1e-12 > (rho[0] / longest) ** 2).any()
+    budgets = np.minimum(_budgets(problem)[others] / longest, 1e100)
+    return not (squares * (1 + 1e-9) + 1e-12 > budgets**2).any()
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
