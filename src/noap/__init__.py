@@ -36,6 +36,7 @@ __all__ = [
     "k_path",
     "metrics",
     "near_optimal",
+    "noise",
     "path",
     "screen_submatrix",
     "solve",
@@ -50,6 +51,7 @@ _LAZY = {
     "experiments": "noap.experiments",
     "figures": "noap.figures",
     "metrics": "noap.metrics",
+    "noise": "noap.noise",
     "stream": "noap.data.streams",
     "theory": "noap.theory",
 }

@@ -126,7 +126,7 @@ def _worth(task: _Copy) -> FloatArray:
     problem = Problem(as_samples(X), task.ks[0], task.adversaries[0])
     values = np.zeros((len(task.adversaries), len(task.ks)))
     with noticing_interrupts() as interrupts, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message="rho .* cancel every direction", category=NoapWarning)
         for i, adversary in enumerate(task.adversaries):
             for j, k in enumerate(task.ks):
                 values[i, j] = solve(problem.with_sparsity(k).with_adversary(adversary), task.method).value
