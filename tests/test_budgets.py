@@ -349,3 +349,75 @@ def test_attacked_covariance_with_budgets():
         result = noap.Result(problem, "mine", v)
         moved = X + result.attack()
         np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / len(X), atol=1e-12)
+
+
+class TestDoors:
+    names = tuple("abcdefg")
+
+    def model(self, **settings):
+        return noap.RobustSparsePCA(k=3, method="ascent", scale=True, **settings)
+
+    def frame(self, seed=5):
+        import pandas as pd
+
+        return pd.DataFrame(data(seed, n=40), columns=list(self.names))
+
+    def test_the_estimator_takes_the_noise_of_each_feature(self):
+        import pandas as pd
+
+        X = self.frame()
+        noise = np.array([0.1, 0.0, 0.5, INF, 0.2, 0.2, 0.9])
+        named = dict(zip(self.names, noise, strict=True))
+        turned = {name: named[name] for name in reversed(self.names)}
+        models = [self.model(noise=given).fit(X) for given in (noise, noise.tolist(), turned, pd.Series(turned))]
+        models.append(self.model(rho=turned | {name: math.sqrt(40) * named[name] for name in self.names}).fit(X))
+        Z = ((X - X.mean()) / X.std(ddof=0)).to_numpy()
+        expected = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(noise, 40)), "ascent")
+        for model in models:
+            np.testing.assert_allclose(model.noise_, noise)
+            np.testing.assert_allclose(model.rho_, math.sqrt(40) * noise)
+            np.testing.assert_allclose(model.components_[0], expected.v, atol=1e-9)
+            np.testing.assert_allclose(model.robust_variance(X), model.robust_variance_, rtol=1e-9)
+            np.testing.assert_allclose(model.robust_variance(X, noise=turned), model.robust_variance_, rtol=1e-9)
+            assert model.score(X) == pytest.approx(model.robust_variance_.sum())
+        given = noap.RobustSparsePCA(
+            k=3, method="ascent", scale=True, adversary=noap.FeatureWise(math.sqrt(40) * noise)
+        )
+        np.testing.assert_allclose(given.fit(X).components_, models[0].components_, atol=1e-9)
+        two = self.model(n_components=2, noise=noise).fit(X)
+        assert two.components_.shape == (2, 7)
+        assert not two.components_[:, 3].any()
+
+    @pytest.mark.parametrize(
+        ("noise", "said"),
+        [
+            ([0.1, 0.2], "noise has 2 entries, but X has 7 features"),
+            ({"a": 0.1}, "it has none for 'b'"),
+            (dict.fromkeys("abcdefgh", 0.1), "it has one for 'h', which X has not"),
+            ([-1.0] * 7, "must not be negative"),
+            ([[0.1] * 7], "it has shape"),
+        ],
+    )
+    def test_noise_that_does_not_fit_is_named(self, noise, said):
+        with pytest.raises(InvalidProblem, match=said):
+            self.model(noise=noise).fit(self.frame())
+
+    def test_names_need_names_and_samples_need_a_number(self):
+        with pytest.raises(InvalidProblem, match="X has no column names"):
+            self.model(noise=dict.fromkeys(self.names, 0.1)).fit(self.frame().to_numpy())
+        with pytest.raises(InvalidProblem, match="noise must be a number for adversary 'sample'"):
+            self.model(adversary="sample", noise=[0.1] * 7).fit(self.frame())
+        by_sample = self.model(adversary=noap.SampleWise(np.linspace(0, 1, 40))).fit(self.frame())
+        np.testing.assert_allclose(by_sample.robust_variance(self.frame()), by_sample.robust_variance_)
+        with pytest.raises(InvalidProblem, match="rho has 40 entries, but there are 12 samples"):
+            by_sample.robust_variance(self.frame().iloc[:12])
+        with pytest.raises(InvalidProblem, match="takes one budget for all"):
+            noap.RobustSparsePCACV(self.model(adversary=noap.FeatureWise(np.ones(7)))).fit(self.frame())
+
+    def test_resamples_keep_the_budgets_of_their_samples(self):
+        X = data(7, n=30)
+        rho = np.where(np.arange(30) < 15, 0.0, INF)
+        stable = noap.stability(noap.Problem(X, 2, noap.SampleWise(rho)), 4, method="ascent")
+        assert stable.frequencies.max() > 0
+        priced = noap.Problem(X, 2, noap.FeatureWise(np.full(7, 0.5)), costs=np.full(7, 0.1))
+        assert noap.stability(priced, 4, method="ascent").frequencies.max() > 0

@@ -184,7 +184,7 @@ def _component(problem: Problem, recipe: Recipe, seconds: float | None, method: 
     settings: dict[str, Any] = shared | (recipe.options if method is None else {})
     with warnings.catch_warnings():
         # One warning for all components comes at the end.
-        warnings.filterwarnings("ignore", message="rho = .* cancel every direction", category=NoapWarning)
+        warnings.filterwarnings("ignore", message="rho .* cancel every direction", category=NoapWarning)
         warnings.filterwarnings("ignore", message="Interrupted: ", category=NoapWarning)
         if method is not None:
             return Component(*break_ties(solve(problem, method, **settings)))

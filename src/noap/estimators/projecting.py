@@ -6,11 +6,10 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from noap.data.deflation import span_of
-from noap.data.validation import as_strength
 from noap.errors import InvalidProblem
 from noap.estimators.inputs import checked_samples, fill
 from noap.estimators.span_model import SpanModel
-from noap.estimators.strength import kind_of
+from noap.estimators.strength import as_strengths, kind_of
 from noap.linalg.types import Data, FloatArray
 
 __all__ = ["ProjectionMixin"]
@@ -28,7 +27,7 @@ class ProjectionMixin:
     components_: FloatArray
     mean_: FloatArray
     scale_: FloatArray
-    noise_: float
+    noise_: Any
     fill_values_: FloatArray
     _span_model: SpanModel
 
@@ -52,7 +51,7 @@ class ProjectionMixin:
         ----------
         X : array-like or sparse matrix of shape (n, d)
             Centred and scaled by what `fit` learned, then deflated as in `fit`.
-        noise : float, optional
+        noise : float, optional, or in the other forms that `fit` takes
             Another strength of the adversary; that of `fit` by default. The feature-wise budget is noise sqrt(n)
             for the n of these samples.
 
@@ -61,8 +60,11 @@ class ProjectionMixin:
         array of shape (n_components,)
         """
         data, C = self._taken(X), self.components_
-        strength = self.noise_ if noise is None else as_strength("noise", noise)
-        adversary = kind_of(self.adversary).with_noise(strength, int(data.shape[0]))
+        kind, names = kind_of(self.adversary), getattr(self, "feature_names_in_", None)
+        own = None if names is None else tuple(names)
+        strength = self.noise_ if noise is None else as_strengths("noise", noise, kind, data.shape[1], own)
+        adversary = kind.with_noise(strength, int(data.shape[0]))
+        adversary.check_shape(*data.shape)
         left = np.array([self._deflated(C[:c], v) for c, v in enumerate(C)])
         away = adversary.distance(self._scores(data, left.T).T, C)
         variances: FloatArray = away**2 / int(data.shape[0])

@@ -50,14 +50,15 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Use fewer than k features where little is lost: each component has the smallest number that is proved to keep
         this share of the best possible robust variance with k (:meth:`noap.KPath.choose`); 0.9 gives up a tenth at
         most. None uses all k. Needs method="exact".
-    adversary : "feature", "sample", "none" or an object
-        Moves every feature, every sample, or nothing (plain sparse PCA). An object such as ``noap.FeatureWise(2.0)``
-        brings its own budget, and `noise` does not count.
-    noise : float
+    adversary : "feature", "sample", "spectral", "entry", "none" or an object
+        Moves every feature, every sample, the table as a whole, every entry, or nothing (plain sparse PCA). An object
+        such as ``noap.FeatureWise(2.0)`` brings its own budget, and `noise` does not count.
+    noise : float, or for "feature" one per feature as a sequence, or a dict or Series by feature name
         How strong the adversary is. "feature": the root-mean-square error per entry of Z, rho/sqrt(n); with
-        `scale=True`, 1 is everything. "sample": the largest shift of one sample's score, rho.
+        `scale=True`, 1 is everything. "sample": the largest shift of one sample's score, rho. "spectral": the largest
+        root mean square shift of the scores, rho/sqrt(n). "entry": the largest error of an entry of Z.
     rho : float, optional
-        The budget itself, as the paper counts it; given, it replaces `noise`.
+        The budget itself, as the paper counts it, in the forms of `noise`, which it replaces.
     method : str
         As for :func:`noap.solve`; only "exact" proves each component optimal.
     deflation : "projection" or "disjoint"
@@ -111,7 +112,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     k_paths_ : tuple of KPath
         With `k_share`, the path over k that each component was chosen from; empty without.
     mean_, scale_ : arrays of shape (d,)
-    noise_, rho_ : float
+    noise_, rho_ : float, or array of shape (d,)
         The strength of the adversary in both units.
     fill_values_, missing_share_ : arrays of shape (d,)
         With missing="impute": what stands for NaN, and the share of every column that was missing.
@@ -299,7 +300,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
 
     def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
         n = data.n_samples
-        adversary, noise = strength_of(self.adversary, self.noise, self.rho, n)
+        adversary, noise = strength_of(self.adversary, self.noise, self.rho, n, len(mean), names_in(self))
         fitted = fit_components(data, self._recipe(n, len(mean), adversary), end_search)
         results = [one.result for one in fitted.components]
         self.results_ = tuple(results)

@@ -316,6 +316,8 @@ scale_, results_
         if isinstance(given, Adversary):
             if self.noises is not None:
                 raise InvalidProblem("noises must be None where the estimator's adversary is an object with a budget.")
+            if not given.has_one_budget:
+                raise InvalidProblem("RobustSparsePCACV takes one budget for all features; pass a number as rho.")
             return [given.rho / kind.noise_unit(n)]
         if self.noises is not None:
             return sorted({as_strength("noises", noise) for noise in _listed("noises", self.noises)})
