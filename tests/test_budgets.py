@@ -341,6 +341,14 @@ def test_what_takes_one_number_says_so(method):
         noap.solve(noap.Problem(X, 2, noap.FeatureWise(1.0), costs=np.ones(7)), method)
 
 
+def test_a_path_is_over_one_number():
+    X = data(0)
+    with pytest.raises(InvalidProblem, match="adversary must give FeatureWise"):
+        noap.path(X, 2, lambda factor: noap.FeatureWise(factor * np.ones(7)), [0.0, 0.5], method="ascent")
+    with pytest.raises(InvalidProblem, match="path takes no costs"):
+        noap.path(noap.Problem(X, 2, noap.FeatureWise(1.0), costs=np.ones(7)), 2, rhos=[0.0, 0.5], method="ascent")
+
+
 def test_attacked_covariance_with_budgets():
     X = data(6)
     for rho in (drawn_budgets(1, 7, top=1.0), np.full(7, 50.0), np.array([0, 0, 0, INF, INF, 0, 0])):

@@ -89,7 +89,7 @@ class Family:
     def adversary(self, rho: float) -> Adversary:
         """Return the adversary of budget rho: of the kind of the base, for the curve is that of one kind."""
         made, kind = self.make(rho), type(self.base.adversary)
-        if type(made) is not kind or made.rho != rho:
+        if type(made) is not kind or not made.has_one_budget or made.rho != rho:
             raise InvalidProblem(
                 f"adversary must give {kind.__name__}({rho!r}) for the budget {rho!r}, it gave {made!r}; pass the "
                 f"class {kind.__name__} itself."
