@@ -341,6 +341,12 @@ def test_what_takes_one_number_says_so(method):
         noap.solve(noap.Problem(X, 2, noap.FeatureWise(1.0), costs=np.ones(7)), method)
 
 
+def test_a_path_is_over_one_number():
+    X = data(0)
+    with pytest.raises(InvalidProblem, match="adversary must give FeatureWise"):
+        noap.path(X, 2, lambda factor: noap.FeatureWise(factor * np.ones(7)), [0.0, 0.5], method="ascent")
+
+
 def test_attacked_covariance_with_budgets():
     X = data(6)
     for rho in (drawn_budgets(1, 7, top=1.0), np.full(7, 50.0), np.array([0, 0, 0, INF, INF, 0, 0])):
@@ -349,3 +355,77 @@ def test_attacked_covariance_with_budgets():
         result = noap.Result(problem, "mine", v)
         moved = X + result.attack()
         np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / len(X), atol=1e-12)
+
+
+class TestDoors:
+    names = tuple("abcdefg")
+
+    def model(self, **settings):
+        return noap.RobustSparsePCA(k=3, method="ascent", scale=True, **settings)
+
+    def frame(self, seed=5):
+        import pandas as pd
+
+        return pd.DataFrame(data(seed, n=40), columns=list(self.names))
+
+    def test_the_estimator_takes_the_noise_of_each_feature(self):
+        import pandas as pd
+
+        X = self.frame()
+        noise = np.array([0.1, 0.0, 0.5, INF, 0.2, 0.2, 0.9])
+        named = dict(zip(self.names, noise, strict=True))
+        turned = {name: named[name] for name in reversed(self.names)}
+        models = [self.model(noise=given).fit(X) for given in (noise, noise.tolist(), turned, pd.Series(turned))]
+        models.append(self.model(rho=turned | {name: math.sqrt(40) * named[name] for name in self.names}).fit(X))
+        Z = ((X - X.mean()) / X.std(ddof=0)).to_numpy()
+        expected = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(noise, 40)), "ascent")
+        for model in models:
+            np.testing.assert_allclose(model.noise_, noise)
+            np.testing.assert_allclose(model.rho_, math.sqrt(40) * noise)
+            np.testing.assert_allclose(model.components_[0], expected.v, atol=1e-9)
+            np.testing.assert_allclose(model.robust_variance(X), model.robust_variance_, rtol=1e-9)
+            np.testing.assert_allclose(model.robust_variance(X, noise=turned), model.robust_variance_, rtol=1e-9)
+            assert model.score(X) == pytest.approx(model.robust_variance_.sum())
+        given = noap.RobustSparsePCA(
+            k=3, method="ascent", scale=True, adversary=noap.FeatureWise(math.sqrt(40) * noise)
+        )
+        np.testing.assert_allclose(given.fit(X).components_, models[0].components_, atol=1e-9)
+        two = self.model(n_components=2, noise=noise).fit(X)
+        assert two.components_.shape == (2, 7)
+        assert not two.components_[:, 3].any()
+
+    @pytest.mark.parametrize(
+        ("noise", "said"),
+        [
+            ([0.1, 0.2], "noise has 2 entries, but X has 7 features"),
+            ({"a": 0.1}, "no entry for the feature 'b'"),
+            (dict.fromkeys("abcdefgh", 0.1), "noise has an entry for 'h', which X does not have"),
+            ([-1.0] * 7, "noise must be at least 0, got -1 for the feature 'a'"),
+            ([[0.1] * 7], "noise has shape"),
+        ],
+    )
+    def test_noise_that_does_not_fit_is_named(self, noise, said):
+        with pytest.raises(InvalidProblem, match=said):
+            self.model(noise=noise).fit(self.frame())
+
+    def test_names_need_names_and_samples_need_a_number(self):
+        with pytest.raises(InvalidProblem, match="X has no names"):
+            self.model(noise=dict.fromkeys(self.names, 0.1)).fit(self.frame().to_numpy())
+        with pytest.raises(InvalidProblem, match="rho has 7 entries, but there are 40 samples"):
+            self.model(adversary="sample", noise=[0.1] * 7).fit(self.frame())
+        with pytest.raises(InvalidProblem, match="noise must be a number for adversary 'entry'"):
+            self.model(adversary="entry", noise=[0.1] * 7).fit(self.frame())
+        by_sample = self.model(adversary=noap.SampleWise(np.linspace(0, 1, 40))).fit(self.frame())
+        np.testing.assert_allclose(by_sample.robust_variance(self.frame()), by_sample.robust_variance_)
+        with pytest.raises(InvalidProblem, match="rho has 40 entries, but there are 12 samples"):
+            by_sample.robust_variance(self.frame().iloc[:12])
+        chosen = noap.RobustSparsePCACV(self.model(adversary=noap.FeatureWise(np.ones(7))), ks=[2], by="k-path")
+        assert chosen.fit(self.frame()).best_noise_ == 1.0  # a factor on the budgets of the object
+
+    def test_resamples_keep_the_budgets_of_their_samples(self):
+        X = data(7, n=30)
+        rho = np.where(np.arange(30) < 15, 0.0, INF)
+        stable = noap.stability(noap.Problem(X, 2, noap.SampleWise(rho)), 4, method="ascent")
+        assert stable.frequencies.max() > 0
+        priced = noap.Problem(X, 2, noap.FeatureWise(np.full(7, 0.5)), costs=np.full(7, 0.1))
+        assert noap.stability(priced, 4, method="ascent").frequencies.max() > 0

@@ -37,6 +37,7 @@ __all__ = [
     "k_path",
     "metrics",
     "near_optimal",
+    "noise",
     "path",
     "screen_submatrix",
     "solve",
@@ -52,6 +53,7 @@ _LAZY = {
     "experiments": "noap.experiments",
     "figures": "noap.figures",
     "metrics": "noap.metrics",
+    "noise": "noap.noise",
     "stream": "noap.data.streams",
     "theory": "noap.theory",
 }

@@ -38,15 +38,16 @@ class Adversary(ABC):
     """The budget: a finite number, at least 0; or an array, one budget for every feature or for every sample."""
 
     @classmethod
-    def with_budget(cls, rho: float) -> "Adversary":
+    def with_budget(cls, rho: Any) -> "Adversary":
         """Return the adversary of budget rho; one that has no budget is the same for all of them."""
         made: Adversary = cls(rho)  # type: ignore[call-arg]  # every shipped class with a budget takes it so
         return made
 
     @classmethod
-    def with_noise(cls, noise: float, n: int) -> "Adversary":
-        """Return the adversary of the given noise on n samples."""
-        return cls.with_budget(noise * cls.noise_unit(n))
+    def with_noise(cls, noise: Any, n: int) -> "Adversary":
+        """Return the adversary of the given noise on n samples: a number, or one for each of what it moves."""
+        strength = noise if isinstance(noise, (float, int)) else np.asarray(noise, dtype=np.float64)
+        return cls.with_budget(strength * cls.noise_unit(n))
 
     @property
     def has_one_budget(self) -> bool:

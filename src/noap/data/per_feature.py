@@ -28,8 +28,8 @@ def per_feature(name: str, given: Any, d: int, names: tuple[str, ...] | None, *,
     name : str
         What the user calls it: the subject of the sentence that an error is.
     given : array-like, Mapping, pandas Series, or polars or pandas DataFrame of one row
-        By position; or by name, where it has names. What it holds beyond the features of the data is not looked at, so
-        one table serves data that lack some of them. A pandas Series numbered 0, 1, ... goes by position.
+        By position; or by name, where it has names: one for each feature of the data, and no others. A pandas Series
+        numbered 0, 1, ... goes by position.
     d : int
     names : tuple of str or None
         Those of the data.
@@ -95,6 +95,9 @@ def _picked(name: str, by_name: dict[str, Any], names: tuple[str, ...] | None) -
         raise InvalidProblem(
             f"{name} has no entry for the feature {missing[0]!r} of X; add it, or pass a number for all{others}."
         )
+    unknown = [one for one in by_name if one not in names]
+    if unknown:
+        raise InvalidProblem(f"{name} has an entry for {unknown[0]!r}, which X does not have; take it out.")
     return [by_name[one] for one in names]
 
 

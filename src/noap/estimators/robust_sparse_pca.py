@@ -50,14 +50,16 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Use fewer than k features where little is lost: each component has the smallest number that is proved to keep
         this share of the best possible robust variance with k (:meth:`noap.KPath.choose`); 0.9 gives up a tenth at
         most. None uses all k. Needs method="exact".
-    adversary : "feature", "sample", "none" or an object
-        Moves every feature, every sample, or nothing (plain sparse PCA). An object such as ``noap.FeatureWise(2.0)``
-        brings its own budget, and `noise` does not count.
+    adversary : "feature", "sample", "spectral", "entry", "none" or an object
+        Moves every feature, every sample, the table as a whole, every entry, or nothing (plain sparse PCA). An object
+        such as ``noap.FeatureWise(2.0)`` brings its own budget, and `noise` does not count.
     noise : float, array of shape (d,), dict, Series or one-row DataFrame
         How strong the adversary is. "feature": the root-mean-square error per entry of Z, rho/sqrt(n); with
         `scale=True`, 1 is everything. A number for all features, an array with one for each, or one for each by name,
         as a dict, a pandas Series or a DataFrame of one row; 0 means an exact feature, infinity one that is not to be
         trusted at all. "sample": the largest shift of one sample's score, rho; a number, or an array of shape (n,).
+        "spectral": the largest root mean square shift of the scores, rho/sqrt(n). "entry": the largest error of an
+        entry of Z.
     rho : float, array, dict, Series or DataFrame, optional
         The budget itself, as the paper counts it; given, it replaces `noise`.
     method : str

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from noap.adversaries import ADVERSARIES, BY_KEY, FeatureWise, NoAdversary, serves
+from noap.adversaries import ADVERSARIES, BY_KEY, FeatureWise, NoAdversary, SampleWise, serves
 from noap.adversaries.base import Adversary
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.validation import as_strength
@@ -90,6 +90,8 @@ def _read(name: str, given: Any, kind: type[Adversary], frame: Frame) -> Any:
         return 0.0  # nobody attacks, whatever the noise
     if kind is FeatureWise:
         return per_feature(name, given, len(frame.scale), frame.names)
+    if kind is not SampleWise:
+        raise InvalidProblem(f"{name} must be a number for adversary {kind.key!r}.")
     if np.ndim(given) != 1:
         raise InvalidProblem(f"{name} must be a number, or one number per sample, for adversary='sample'.")
     try:

@@ -5,9 +5,8 @@ plain variance of every k-sparse direction is the bound :math:`(\sqrt{nB} - \rho
 
 **EntryWise.** No search of its own. An adversary that may do less leaves more: for every set of perturbations inside
 :math:`|E_{ij}| \le \delta` the optimum against that set is an upper bound. Such sets are single attacks E, against
-which what is left is plain sparse PCA of X + E; rows of length at most delta (SampleWise); columns of length at most
-delta (FeatureWise, which is the better one where n < k); and a single attack that leaves some of delta, with rows on
-top.
+which what is left is plain sparse PCA of X + E; rows of length at most delta (SampleWise); and columns of length at
+most delta (FeatureWise, which is the better one where n < k).
 """
 
 import math
@@ -32,8 +31,11 @@ __all__ = ["entry_wise_result", "less_spectral_budget", "spectral_outcome"]
 
 Prove = Callable[[Problem, Controls, FloatArray, Limits], SearchOutcome]
 
-# A bound by rows is far off anyway: closing its own gap further is time for nothing.
-_COARSE = 1e-2
+# Shares of the answer to the vector found in the attacks that are tried. On spiked data (n = 30 to 200, d = 10 to 100,
+# k = 3 to 5) the best of them left gaps of up to 0.8, 6, 11 and 16 % at delta = 0.1, 0.4, 0.8 and 1.2; often none.
+_SHARES = (1.0, 0.7, 0.4, 0.0)
+# A bound by rows or columns is farther off, and hard to prove where it is: coarse, and not for long.
+_COARSE, _NODES = 1e-2, 1000
 # What an attack leaves of delta, so that rounding X + E takes no entry beyond it.
 _INSIDE = 1.0 - 2.0**-40
 
@@ -90,9 +92,12 @@ def entry_wise_result(
         share = controls.share(len(smaller) - i)
         until = None if share is None else controls.seconds + share
         # Half the gap, so that what another adversary leaves may be within the other half.
-        gap = 0.5 * controls.gap if type(easier.adversary) is NoAdversary else max(controls.gap, _COARSE)
-        own = replace(controls, gap=gap, time_limit=until, limit=None)
-        outcome = prove(easier, own, _ascended(easier, own, v), replace(limits, keep_proof=False))
+        attacked = type(easier.adversary) is NoAdversary
+        own = replace(
+            controls, gap=0.5 * controls.gap if attacked else max(controls.gap, _COARSE), time_limit=until, limit=None
+        )
+        most = limits.nodes if attacked else min(limits.nodes or _NODES, _NODES)
+        outcome = prove(easier, own, _ascended(easier, own, v), replace(limits, nodes=most, keep_proof=False))
         nodes += outcome.nodes
         if problem.value(outcome.v) > value:
             v, value = outcome.v, problem.value(outcome.v)
@@ -103,10 +108,9 @@ def entry_wise_result(
             break
         if bound <= (1.0 + asked_gap) * value:
             break
-    said = (
-        f"Method 'exact' has no search of its own for EntryWise: the bound is that of a smaller adversary, {by}, and "
-        "the gap beyond it stays open."
-    )
+    said = f"Method 'exact' has no search of its own for EntryWise: the bound is that of a smaller adversary, {by}."
+    if bound > (1.0 + asked_gap) * value:
+        said = f"{said[:-1]}, and the gap that is left is not for more time to close."
     return Result(
         problem,
         "exact",
@@ -128,25 +132,15 @@ def _smaller_adversaries(problem: Problem, v: FloatArray) -> Iterator[tuple[str,
     delta, k = adversary.delta, problem.k
     X = problem.samples("EntryWise")
     X = np.asarray(X if isinstance(X, np.ndarray) else X.toarray(), dtype=np.float64)
-
-    def moved(E: FloatArray) -> Samples:
-        return Samples(inside(X, X + E, delta), problem.feature_names)
-
+    # Entry by entry towards 0 on all features and, on those of v, in a mixture with the worst answer to v.
     shrunk = soft(X, delta * _INSIDE) - X
-    yield "one that shrinks every entry", Problem(moved(shrunk), k, NoAdversary())
-    response = adversary.attack(X, v)
     support = np.flatnonzero(v)
-    E = shrunk.copy()
-    E[:, support] = response[:, support] * _INSIDE
-    yield "one that answers the vector found", Problem(moved(E), k, NoAdversary())
-    half = soft(X, 0.5 * delta * _INSIDE) - X
+    answer = adversary.attack(X, v)[:, support] * _INSIDE
+    for share in _SHARES:
+        E = shrunk.copy()
+        E[:, support] = share * answer + (1.0 - share) * shrunk[:, support]
+        yield "one attack", Problem(Samples(inside(X, X + E, delta), problem.feature_names), k, NoAdversary())
     if len(X) >= k:
-        # |fl(X + E) - X| <= delta/2 and rows of length delta/2 on top stay inside.
-        rows = Samples(inside(X, X + half, 0.5 * delta), problem.feature_names)
-        yield (
-            "one that shrinks every entry by half its budget and moves rows",
-            Problem(rows, k, SampleWise(0.5 * delta)),
-        )
         yield "SampleWise of the same budget", problem.with_adversary(SampleWise(delta))
     else:
         yield "FeatureWise of the same budget", problem.with_adversary(FeatureWise(delta))

@@ -152,7 +152,7 @@ class Family:
         if self.whole is not None:
             return self.whole.rescaled(rho)
         made, kind = self.make(rho), type(self.base.adversary)
-        if type(made) is not kind or made.rho != rho:
+        if type(made) is not kind or not made.has_one_budget or made.rho != rho:
             raise InvalidProblem(
                 f"adversary must give {kind.__name__}({rho!r}) for the budget {rho!r}, it gave {made!r}; pass the "
                 f"class {kind.__name__} itself."
