@@ -173,6 +173,17 @@ def test_what_is_wrong_with_noises_and_costs_is_one_sentence(wine, noise):
         fit(noise={**noise, "weight": 0.3})
 
 
+def test_tables_and_pictures_of_results_know_costs(wine):
+    problem = noap.Problem(noap.standardise(wine), k=3, adversary=FeatureWise(2.0), costs=np.full(13, 0.1))
+    result = noap.solve(problem, "ascent")
+    shown = result._repr_html_()
+    assert f"{result.robust_variance:.6g}" in shown
+    assert f"{result.value:.6g}" in shown
+    assert "less its costs" in shown
+    assert "less its costs" not in noap.solve(problem.with_costs(None), "ascent")._repr_html_()
+    assert "less costs" in noap.k_path(problem).plot().axes[0].get_title(loc="left")
+
+
 def test_costs_that_nothing_is_worth_leave_nothing(wine):
     with pytest.warns(NoapWarning, match=r"No feature is worth its cost for component 0.*lower costs"):
         model = RobustSparsePCA(2, 3, costs=np.full(13, 50.0), scale=True).fit(wine)
@@ -209,7 +220,7 @@ def test_shares_of_the_factor_that_leaves_nothing_are_tried_by_default(wine, noi
     finite = {name: min(max(x, 0.1), 0.5) for name, x in noise.items()}
     model = RobustSparsePCACV(RobustSparsePCA(noise=finite, scale=True), ks=[3], by="k-path").fit(wine)
     assert model.choice_.noises == pytest.approx([0.1 / min(finite.values())])
-    base = RobustSparsePCA(noise=noise, adversary="sample", scale=True)
+    base = RobustSparsePCA(noise=np.full(len(wine), 0.1), adversary="sample", scale=True)
     with pytest.raises(InvalidProblem, match="noise must be a number for all samples, or one for each feature"):
         RobustSparsePCACV(base, ks=[3]).fit(wine)
 

@@ -132,3 +132,21 @@ def test_chords_with_costs_are_those_of_the_optimum():
     at = np.array([1.0])
     assert convex_bounds(np.array([0.0, 2.0]), np.array([16.0, 4.0]), np.inf, at)[0] == pytest.approx(9.0)
     assert convex_bounds(np.array([0.0, 2.0]), np.array([16.0, 4.0]), np.inf, at, roots=False)[0] == pytest.approx(10.0)
+
+
+def test_a_proved_path_over_budgets_of_samples(data):
+    """Judged by a fine fan of directions on every pair of features."""
+    few = data[:16, :5]
+    budgets = np.linspace(0.1, 1.5, 16)
+    path = noap.path(few, 2, SampleWise(budgets), rhos=[0.5, 1.0, 1.5], gap=1e-4)
+    assert path.proves
+    angles = np.linspace(0.0, np.pi, 2001)
+    fan = np.array([np.cos(angles), np.sin(angles)])
+    for rho, result in zip(path.rhos, path.results, strict=True):
+        best = 0.0
+        for pair in itertools.combinations(range(5), 2):
+            left = np.maximum(np.abs(few[:, pair] @ fan) - rho * budgets[:, None], 0.0)
+            best = max(best, float((left**2).sum(axis=0).max()) / 16)
+        assert result.status is noap.Status.OPTIMAL
+        assert best <= result.bound * (1 + 1e-12)
+        assert result.value >= best * (1 - 1e-4)

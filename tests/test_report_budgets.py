@@ -39,7 +39,7 @@ def test_each_feature_has_its_noise_beside_its_loading(wine, noise):
     loadings = page[page.index('<section id="loadings"') : page.index('<section id="attack"')]
     shown = [row.split('title="')[1].split('"')[0] for row in loadings.split("<li>")[1:]]
     for name in shown:
-        assert f"noise {noise[name]:g} cost 0.013" in loadings
+        assert f"noise&nbsp;{noise[name]:g} cost&nbsp;0.013" in loadings
     assert "Every feature has a noise of its own" in page
     assert "a component is worth its variance less what its features cost" in page
     assert "times the noise given" in page
@@ -70,6 +70,15 @@ def test_the_slider_multiplies_the_noises_given(wine, noise):
         assert frame.v[4] == 0
     data = json.loads(report.html().split('id="data">')[1].split("</script>")[0])
     assert data["frames"][-1]["noise"] == "4"
+
+
+def test_a_feature_that_is_needed_where_the_picture_ends_may_be_needed_beyond(wine, noise):
+    page = built(wine, {**noise, "ash": 0.0, "alcohol": 0.5}).html()
+    barcode = page[page.index('<section id="barcode"') : page.index('<section id="band"')]
+    ash = next(row for row in barcode.split("<li>") if 'title="ash"' in row)
+    assert '<span class="number">4+</span>' in ash
+    assert "may be needed beyond" in barcode
+    assert "4+" not in built(wine, 0.2).html()
 
 
 def test_what_a_slider_shows_of_costs_is_taken_off_once(wine, noise):

@@ -227,7 +227,10 @@ class Result:
         rows: list[tuple[object, ...]] = [(names[j], f"{self.v[j]:+.4f}") for j in order[:_MOST_ROWS]]
         if len(order) > _MOST_ROWS:
             rows.append((f"and {len(order) - _MOST_ROWS} more features", ""))
-        rows += [("robust variance", f"{self.value:.6g}"), ("proved bound", f"{self.bound:.6g}")]
+        rows.append(("robust variance", f"{self.robust_variance:.6g}"))
+        if self.problem.costs is not None:
+            rows.append(("less its costs", f"{self.value:.6g}"))
+        rows.append(("proved bound", f"{self.bound:.6g}"))
         return html_table(f"{self.method}, {self.claim}", rows)
 
     def attack(self) -> FloatArray:

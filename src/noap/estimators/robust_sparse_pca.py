@@ -337,7 +337,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.components_ = np.array([result.v for result in results])
         self.n_components_ = len(results)
         self.objective_ = np.array([result.value for result in results])
-        self.robust_variance_ = np.array([result.robust_variance for result in results])
+        paid = results[0].problem.costs is not None
+        self.robust_variance_ = np.array([result.robust_variance if paid else result.value for result in results])
         self.bound_ = np.array([result.bound for result in results])
         self.gap_ = np.array([relative_gap(max(result.value, 0.0), result.bound) for result in results])
         covariances, total = data.products(self.components_), data.trace()

@@ -233,16 +233,16 @@ scale_, results_
     def _own_noises(self, base: RobustSparsePCA, n: int, d: int) -> FloatArray | None:
         """Return the noises of the features, in the units of the estimator, where they have their own; else None."""
         given = getattr(self.estimator, "adversary", None)
-        named = base.noise if base.rho is None else base.rho
-        if isinstance(given, Adversary):
-            own = None if given.has_one_budget else given.rho / kind_of(given).noise_unit(n)
-        elif has_one_for_each(named) and kind_of(base.adversary) is not NoAdversary:
-            name, unit = ("noise", 1.0) if base.rho is None else ("rho", kind_of(base.adversary).noise_unit(n))
-            own = per_feature(name, named, d, names_in(self)) / unit
-        else:
-            own = None
-        if own is not None and kind_of(base.adversary) is not FeatureWise:
+        named, kind = base.noise if base.rho is None else base.rho, kind_of(base.adversary)
+        several = has_one_for_each(named) if not isinstance(given, Adversary) else not given.has_one_budget
+        if several and kind not in (FeatureWise, NoAdversary):
             raise InvalidProblem("noise must be a number for all samples, or one for each feature, to be chosen.")
+        own = None
+        if several and isinstance(given, Adversary):
+            own = given.rho / kind.noise_unit(n)
+        elif several and kind is FeatureWise:
+            name, unit = ("noise", 1.0) if base.rho is None else ("rho", kind.noise_unit(n))
+            own = per_feature(name, named, d, names_in(self)) / unit
         if isinstance(given, Adversary) or base.rho is not None:
             base.set_params(noise_units="standardised")  # what these count in
         return own

@@ -64,7 +64,8 @@ def strength_of(adversary: Any, noise: Any, rho: Any, frame: Frame, units: str =
                     f"noise_units='data' needs adversary='feature', whose noise is one of every column, got "
                     f"{adversary!r}."
                 )
-            strength = strength / frame.scale
+            if (frame.scale != 1).any():
+                strength = strength / frame.scale
         return Strength(kind.with_noise(strength, frame.n), strength)
     # The budget as given, not by way of the noise: a square root there and back costs an ulp.
     budget = _read("rho", rho, kind, frame)

@@ -89,6 +89,8 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
         )
     if report.path.unsettled.any():
         notes.append("Pale: whether the feature is needed could not be settled within the limits of the search.")
+    if report.own_noises is not None and (report.path.survives == report.path.rhos[-1]).any():
+        notes.append("+: the feature is needed where the picture ends, and may be needed beyond.")
     if hidden:
         notes.append(f"{hidden} features that are needed less long are not shown.")
     return " ".join(notes)
@@ -137,9 +139,9 @@ def _row(number: int, one: Component) -> str:
 
 def _own(report: "Report", j: int) -> str:
     """Return the noise and the cost of a feature, as they stand after its name, where features have their own."""
-    noise = "" if report.own_noises is None else f" noise {plain(float(report.own_noises[j]), 3)}"
-    cost = "" if report.costs is None else f" cost {plain(float(report.costs[j]), 3)}"
-    return f" <small>{noise}{cost}</small>" if noise or cost else ""
+    said = [] if report.own_noises is None else [f"noise&nbsp;{plain(float(report.own_noises[j]), 3)}"]
+    said += [] if report.costs is None else [f"cost&nbsp;{plain(float(report.costs[j]), 3)}"]
+    return f" <small>{' '.join(said)}</small>" if said else ""
 
 
 def _beside(one: Component, place: int) -> str:
