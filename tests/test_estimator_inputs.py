@@ -169,14 +169,21 @@ def test_missing_values_are_filled_with_means(wine, make):
     holes[rng.random(holes.shape) < 0.1] = np.nan
     model = fitted(make(holes), missing="impute")
     imputer = SimpleImputer().fit(holes)
-    by_hand = fitted(imputer.transform(holes))
+    # What is filled enters the budget of its feature: the standard deviation of what is there, in so many entries.
+    share, filled = np.isnan(holes).mean(axis=0), imputer.transform(holes)
+    wider = np.hypot(0.3, np.sqrt(share) * np.nanstd(holes, axis=0) / filled.std(axis=0))
+    by_hand = fitted(filled, noise=wider)
+    assert model.noise_ == pytest.approx(wider)
     assert model.fill_values_ == pytest.approx(imputer.statistics_)
     assert model.missing_share_ == pytest.approx(np.isnan(holes).mean(axis=0))
     assert model.components_ == pytest.approx(by_hand.components_, abs=1e-9)
     # What is missing later is filled with the means of fit, not with its own.
     later = holes[:20]
     assert model.transform(make(later)) == pytest.approx(by_hand.transform(imputer.transform(later)), abs=1e-9)
-    assert model.score(make(later)) == pytest.approx(by_hand.score(imputer.transform(later)))
+    off = np.hypot(0.3, np.sqrt(np.isnan(later).mean(axis=0)) * np.nanstd(holes, axis=0) / filled.std(axis=0))
+    left = by_hand.robust_variance(imputer.transform(later), noise=off)
+    assert model.robust_variance(make(later)) == pytest.approx(left)
+    assert model.score(make(holes)) == pytest.approx(model.robust_variance_.sum())
     assert get_tags(model).input_tags.allow_nan
 
 

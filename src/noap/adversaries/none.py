@@ -1,6 +1,7 @@
 """Nobody attacks: vanilla sparse PCA."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +26,7 @@ class NoAdversary(GramAdversary):
     rho: float = field(default=0.0, init=False, repr=False)
 
     @classmethod
-    def with_budget(cls, rho: float) -> "NoAdversary":
+    def with_budget(cls, rho: Any) -> "NoAdversary":
         """Return the adversary: whatever rho is, there is no budget."""
         return cls()
 

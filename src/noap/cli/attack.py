@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from noap.adversaries import BY_NAME, Adversary
+from noap.adversaries import BY_NAME, Adversary, FeatureWise
 from noap.cli.data import TABLES, Table, read_table, reading_of, write_like
 from noap.cli.options import (
     Columns,
@@ -99,7 +99,7 @@ def attack(
         write_like(out, "--out", rows, table.names, file, reading)
     document = {
         "adversary": type(found.adversary).__name__,
-        "rho": found.adversary.rho,
+        "rho": found.rho,
         "norm": found.adversary.norm(E),
         "features": list(found.features),
         "variance_before": before,
@@ -115,7 +115,11 @@ def attack(
     console.print(f"variance of the component before  {before:.6g}")
     console.print(f"variance after the worst attack   {after:.6g}")
     strength = found.adversary.strength_in_words(len(Z))
-    console.print(f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}: {strength}")
+    if found.adversary.has_one_budget:
+        size = f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}"
+    else:
+        size = f"E is within {found.adversary.norm(E):.6g} times the budget of every feature"
+    console.print(f"{size}: {strength}")
     if out is not None:
         console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
     return 0
@@ -128,6 +132,8 @@ class _Found:
     ----------
     v : array of shape (d,)
     adversary : Adversary
+    rho : float or dict
+        Its budget, or that of every feature, as the file has it.
     value : float
         What the attack left of it when it was found.
     center, scale : bool
@@ -146,7 +152,8 @@ class _Found:
             loadings = np.array(document["loadings"], dtype=np.float64)
             self.value = float(document["robust_variance"])
             self.center, self.scale = bool(document["center"]), bool(document["scale"])
-            self.adversary = _adversary(str(document["adversary"]), float(document["rho"]))
+            self.rho = document["rho"]
+            self.adversary = _adversary(str(document["adversary"]), self.rho, table.names)
             d = int(document["n_features"])
         except (KeyError, TypeError, ValueError) as error:
             detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
@@ -174,10 +181,15 @@ class _Found:
         self.v[[table.names.index(name) for name in self.features]] = loadings
 
 
-def _adversary(name: str, rho: float) -> Adversary:
+def _adversary(name: str, rho: Any, names: tuple[str, ...]) -> Adversary:
     if name not in BY_NAME:
         raise ValueError(f"its adversary {name!r} is not known")
-    return BY_NAME[name].with_budget(rho)
+    if not isinstance(rho, dict):
+        return BY_NAME[name].with_budget(float(rho))
+    missing = [one for one in names if one not in rho]
+    if missing:
+        raise ValueError(f"it has no budget for the feature {missing[0]!r} of FILE")
+    return FeatureWise([float(rho[one]) for one in names])
 
 
 def _read(path: Path) -> dict[str, Any]:

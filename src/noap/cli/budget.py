@@ -11,7 +11,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.sweep.family import SERVES as PATH_SERVES
 
-__all__ = ["AdversaryName", "adversary_of", "budgets_of", "family_of", "noise_unit"]
+__all__ = ["AdversaryName", "adversary_of", "budgets_of", "factors_of", "family_of", "noise_unit"]
 
 
 class AdversaryName(enum.StrEnum):
@@ -19,6 +19,8 @@ class AdversaryName(enum.StrEnum):
 
     feature = "feature"
     sample = "sample"
+    spectral = "spectral"
+    entry = "entry"
     none = "none"
 
 
@@ -39,7 +41,8 @@ def family_of(name: AdversaryName) -> Callable[[float], Adversary]:
     """Return what makes an adversary from a budget; "none" has no budget to vary."""
     kind = BY_KEY[name]
     if kind not in PATH_SERVES:
-        raise InvalidProblem(f"--adversary {name} has no budget to vary; pass {_with_budget()}.")
+        why = "has no budget to vary" if kind is NoAdversary else "has no path"
+        raise InvalidProblem(f"--adversary {name} {why}; pass {_with_budget()}.")
     return kind.with_budget
 
 
@@ -59,6 +62,15 @@ def budgets_of(name: AdversaryName, noises: str | None, rhos: str | None, n: int
     option, given = ("--noise", noises) if noises is not None else ("--rho", rhos)
     if given is None:
         return None
+    return _listed(option, given) * (noise_unit(name, n) if noises is not None else 1.0)
+
+
+def factors_of(given: str | None) -> FloatArray | None:
+    """Return the factors that a list such as "0,0.5,1" asks for; None if there is no list."""
+    return None if given is None else _listed("--factor", given)
+
+
+def _listed(option: str, given: str) -> FloatArray:
     try:
         budgets = np.array([float(entry) for entry in given.split(",")])
     except ValueError:
@@ -67,4 +79,4 @@ def budgets_of(name: AdversaryName, noises: str | None, rhos: str | None, n: int
         ) from None
     if not (np.isfinite(budgets).all() and (budgets >= 0).all()):
         raise InvalidProblem(f"{option} must hold finite numbers of at least 0, got {given!r}.")
-    return budgets * (noise_unit(name, n) if noises is not None else 1.0)
+    return budgets

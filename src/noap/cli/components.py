@@ -12,7 +12,7 @@ from rich.table import Table
 import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName
-from noap.cli.show import as_dict
+from noap.cli.show import as_dict, columns_beside
 from noap.errors import InvalidProblem
 from noap.linalg.types import Data
 from noap.problem import Problem
@@ -44,6 +44,7 @@ def fitted(
         k=problem.k,
         adversary=adversary.value,
         rho=problem.adversary.rho,
+        costs=problem.costs,
         deflation=deflation,
         center=False,
         scale=False,
@@ -76,16 +77,22 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
         title=f"{counted(len(results), 'component')}, {len(used)} of {len(names)} features", title_justify="left"
     )
     grid.add_column("feature")
+    beside = columns_beside(results[0].problem)
+    for title in beside:
+        grid.add_column(title, justify="right")
     for c in range(len(results)):
         grid.add_column(f"component {c + 1}", justify="right")
     for j in used[np.lexsort((-sizes, first))]:
         loadings = (f"{row[j]:+.4f}" if row[j] else "" for row in components)
-        grid.add_row(escape(names[j]), *loadings)
+        grid.add_row(escape(names[j]), *(f"{column[j]:.4g}" for column in beside.values()), *loadings)
     grid.add_section()
     bounds = [f"{result.bound:.6g}" if math.isfinite(result.bound) else "none" for result in results]
-    grid.add_row("robust variance", *(f"{result.value:.6g}" for result in results))
-    grid.add_row("proved bound", *bounds)
-    grid.add_row("explained", *(f"{share:.1%}" for share in model.explained_variance_ratio_))
+    empty = [""] * len(beside)
+    grid.add_row("robust variance", *empty, *(f"{variance:.6g}" for variance in model.robust_variance_))
+    if model.costs_ is not None:
+        grid.add_row("less its costs", *empty, *(f"{result.value:.6g}" for result in results))
+    grid.add_row("proved bound", *empty, *bounds)
+    grid.add_row("explained", *empty, *(f"{share:.1%}" for share in model.explained_variance_ratio_))
     console.print(grid)
     console.print(
         f"Each component after the first is that of the data which deflation ({model.deflation}) leaves.",

@@ -1,5 +1,6 @@
 """Read a table from a file and write one: CSV and its relatives, Parquet, Excel, NPY or NPZ."""
 
+import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,9 +14,9 @@ from noap.data.files.columns import chosen
 from noap.data.files.reading import Reading, is_text, stem_suffix
 from noap.data.files.text import read_text
 from noap.data.files.whole import whole_table, write_text_table
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale, standardise
 from noap.data.validation import Samples, as_samples
-from noap.errors import InvalidProblem
+from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import Data, FloatArray
 
 __all__ = ["TABLES", "Table", "read_table", "reading_of", "write_like"]
@@ -38,6 +39,12 @@ class Table:
     def standardised(self, center: bool, scale: bool) -> Samples:
         """Return the centred and scaled samples, as `noap.standardise` makes them."""
         return Samples(standardise(self.samples, center=center, scale=scale), self.names)
+
+    def scales(self, center: bool, scale: bool) -> FloatArray:
+        """Return what `standardised` divides the columns by."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoapWarning)  # it has warned of constant columns
+            return centre_and_scale(self.samples, center=center, scale=scale)[2]
 
 
 def reading_of(

@@ -12,12 +12,13 @@ from rich.table import Table as Grid
 
 import noap
 from noap._version import __version__
-from noap.cli.budget import AdversaryName, adversary_of, noise_unit
+from noap.cli.budget import AdversaryName
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     Anyone,
     Center,
     Columns,
+    CostFile,
     DataFile,
     Decimal,
     Delimiter,
@@ -28,11 +29,14 @@ from noap.cli.options import (
     Index,
     Json,
     Log,
+    NoiseFile,
+    NoiseUnits,
     Scale,
     Seed,
     Sheet,
 )
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
+from noap.cli.single_features import read_single_features, strength_as_json
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
 from noap.result import Status
@@ -57,6 +61,9 @@ def k_path(
     adversary: Anyone = AdversaryName.feature,
     noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     center: Center = True,
     scale: Scale = True,
     gap: Gap = 1e-4,
@@ -101,7 +108,9 @@ def k_path(
         raise InvalidProblem("-k and --ks both say which k to solve; pass one of them.")
     wanted = None if ks is None else _whole_numbers(ks)
     as_share("--share", share)
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
+    single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
     n, d = (int(size) for size in table.X.shape)
     if wanted is not None:
         k = min(max(wanted), d)
@@ -109,12 +118,11 @@ def k_path(
     if certificates is not None:
         for one in wanted or range(1, largest + 1):
             refuse_to_overwrite(_place(certificates, one), force, "--certificates")
-    problem = noap.Problem(
-        table.standardised(center, scale), k=largest, adversary=adversary_of(adversary, noise, rho, n)
-    )
+    budget = single.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
+    problem = noap.Problem(table.standardised(center, scale), k=largest, adversary=budget, costs=single.costs)
     path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=log or not json)
     chosen = path.choose(share)
-    document = _document(path, table.names, noise_unit(adversary, n), share, chosen, center=center, scale=scale)
+    document = _document(path, table.names, share, chosen, center=center, scale=scale)
     _write(path, document, out, plot, certificates, share)
     if json:
         typer.echo(document)
@@ -168,7 +176,8 @@ def _place(folder: Path, k: int) -> Path:
 
 def _print(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, console: Console) -> None:
     grid = Grid(title=f"k = {path.ks[0]} to {path.ks[-1]} of {len(names)} features", title_justify="left")
-    for column in ("k", "robust variance", "proved bound", "gap", "adds", "keeps"):
+    value = "robust variance" if path.problem.costs is None else "less costs"
+    for column in ("k", value, "proved bound", "gap", "adds", "keeps"):
         grid.add_column(column, justify="right")
     grid.add_column("features that come and go")
     before: set[int] = set()
@@ -223,9 +232,7 @@ def _percent(share: float) -> str:
     return f"{math.floor(1000 * share) / 10:.1f} %"
 
 
-def _document(
-    path: noap.KPath, names: tuple[str, ...], unit: float, share: float, chosen: int, *, center: bool, scale: bool
-) -> str:
+def _document(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, *, center: bool, scale: bool) -> str:
     problem = path.problem
     return json_module.dumps(
         {
@@ -233,8 +240,7 @@ def _document(
             "n_samples": problem.n_samples,
             "n_features": problem.n_features,
             "adversary": type(problem.adversary).__name__,
-            "rho": problem.adversary.rho,
-            "noise": problem.adversary.rho / unit,
+            **strength_as_json(problem, names),
             "center": center,
             "scale": scale,
             "share": share,
@@ -250,7 +256,8 @@ def _level(path: noap.KPath, i: int, names: tuple[str, ...]) -> dict[str, Any]:
     result, support = path[i], path.supports[i]
     return {
         "k": int(path.ks[i]),
-        "robust_variance": result.value,
+        "robust_variance": result.robust_variance,
+        "objective": result.value,
         "bound": result.bound,
         "gap": result.gap if math.isfinite(result.gap) else None,
         "status": result.status.value,

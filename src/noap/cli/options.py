@@ -12,6 +12,7 @@ __all__ = [
     "Anyone",
     "Center",
     "Columns",
+    "CostFile",
     "DataFile",
     "Decimal",
     "Delimiter",
@@ -23,6 +24,8 @@ __all__ = [
     "Json",
     "Log",
     "Method",
+    "NoiseFile",
+    "NoiseUnits",
     "Scale",
     "Seed",
     "Sheet",
@@ -38,6 +41,7 @@ def _methods(incomplete: str) -> list[str]:
 
 
 _FILE = "How FILE is read and prepared"
+_SINGLE = "Single features"
 KINDS = "CSV, TSV (also .gz), Parquet, Excel, NPY or NPZ"
 DataFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}; samples in rows.")]
 Who = Annotated[
@@ -53,7 +57,11 @@ Method = Annotated[
 ]
 Anyone = Annotated[
     AdversaryName,
-    typer.Option(metavar="WHO", help="Who moves: every feature, every sample, nobody (feature, sample, none)."),
+    typer.Option(
+        metavar="WHO",
+        help="Who moves: every feature, every sample, the table as a whole, every entry, nobody (feature, sample, "
+        "spectral, entry, none).",
+    ),
 ]
 Center = Annotated[bool, typer.Option(help="Subtract the column means first.", rich_help_panel=_FILE)]
 Scale = Annotated[bool, typer.Option(help="Divide by the standard deviations first.", rich_help_panel=_FILE)]
@@ -66,6 +74,32 @@ Log = Annotated[
     typer.Option("--log", help="Write a line about the progress to stderr every minute, where that is no terminal."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+NoiseFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TABLE",
+        help="Each feature its own noise: a CSV with its name, a column noise (0 exact, inf not to be trusted) and, if "
+        "features cost something, a column cost.",
+        rich_help_panel=_SINGLE,
+    ),
+]
+CostFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="TABLE",
+        help="What each feature costs, in units of robust variance: a CSV with its name and a column cost.",
+        rich_help_panel=_SINGLE,
+    ),
+]
+NoiseUnits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="UNITS",
+        help="What --noise-file counts in: standardised (as --noise does), or data, the units of FILE.",
+        rich_help_panel=_SINGLE,
+    ),
+]
 
 Delimiter = Annotated[
     str | None,

@@ -13,11 +13,12 @@ from rich.table import Table as Grid
 
 import noap
 from noap._version import __version__
-from noap.cli.budget import AdversaryName, budgets_of, family_of, noise_unit
+from noap.cli.budget import AdversaryName, budgets_of, factors_of, family_of
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     Center,
     Columns,
+    CostFile,
     DataFile,
     Decimal,
     Delimiter,
@@ -29,6 +30,8 @@ from noap.cli.options import (
     Json,
     Log,
     Method,
+    NoiseFile,
+    NoiseUnits,
     Scale,
     Seed,
     Sheet,
@@ -36,6 +39,7 @@ from noap.cli.options import (
     Who,
 )
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
+from noap.cli.single_features import read_single_features, strength_as_json
 from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.runtime.counting import CountLine
@@ -61,6 +65,13 @@ def path(
     rho: Annotated[
         str | None, typer.Option(metavar="LIST", help="Budgets as in the paper, instead of --noise.")
     ] = None,
+    factor: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="With --noise-file: factors on its noises, such as 0,0.5,1,2; 1 as given."),
+    ] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     points: Annotated[int, typer.Option(help="How many budgets to begin with when they are chosen.")] = 33,
     tolerance: Annotated[
         float, typer.Option(help="How well changes are located, as a share of the largest budget.")
@@ -98,6 +109,8 @@ def path(
     noap path data.parquet -k 5 --noise 0,0.1,0.2,0.4 --json
 
     noap path data.npy -k 3 -k 5 -k 8 --adversary sample --jobs 2
+
+    noap path data.csv -k 5 --noise-file precision.csv --factor 0.5,1,2
     """
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
@@ -107,14 +120,27 @@ def path(
     sparsities = k or [5]
     if plot is not None and len(sparsities) > 1:
         raise InvalidProblem("--plot draws one path; pass -k once.")
-    family = family_of(adversary)
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
+    family: Any = family_of(adversary)
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
     n = int(table.X.shape[0])
+    single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
+    wanted = budgets_of(adversary, noise, rho, n)
+    if single.noise is not None:
+        if wanted is not None:
+            raise InvalidProblem("--noise-file sets the noise of every feature; pass --factor in place of a list.")
+        family = single.adversary(adversary, None, None, n, lambda: table.scales(center, scale))
+        wanted = factors_of(factor)
+    elif factor is not None:
+        raise InvalidProblem("--factor multiplies the noises of --noise-file; add --noise-file, or pass --noise.")
+    samples: Any = table.standardised(center, scale)
+    if single.costs is not None:
+        samples = noap.Problem(samples, max(sparsities), noap.NoAdversary(), costs=single.costs)
     paths = noap.path(
-        table.standardised(center, scale),
+        samples,
         sparsities,
         family,
-        budgets_of(adversary, noise, rho, n),
+        wanted,
         method,
         jobs,
         points=points,
@@ -124,7 +150,7 @@ def path(
         random_state=seed,
         progress=log or not json,
     )
-    unit = noise_unit(adversary, n)
+    unit = paths[0].family.noise_unit
     # As long a search as the path was; on a terminal somebody may be waiting for it.
     with CountLine("features that no component can do without: path", len(paths), wanted=log or not json) as line:
         for one in paths:
@@ -150,15 +176,15 @@ def path(
 
 def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Console) -> None:
     """Print how long every feature lives, the stages and what is proved; `unit` is the rho of noise 1."""
-    rows = barcode(path)
+    rows, dial = barcode(path), path.family.dial
     grid = Grid(title=f"k = {path.k}: {len(rows)} of {len(names)} features are ever selected", title_justify="left")
     grid.add_column("feature")
-    grid.add_column("survives to noise", justify="right")
-    grid.add_column("needed at noise")
-    grid.add_column("shared at noise")
+    grid.add_column(f"survives to {dial}", justify="right")
+    grid.add_column(f"needed at {dial}")
+    grid.add_column(f"shared at {dial}")
     standings = ["needed", "shared"]
     if path.unsettled.any():
-        grid.add_column("not settled at noise")
+        grid.add_column(f"not settled at {dial}")
         standings.append("open")
     for row in rows[:_MOST_ROWS]:
         spans = [
@@ -179,7 +205,9 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
     )
     words = {"full": counted(path.k, "feature"), "partial": "fewer", "single": "one", "none": "nothing left"}
     shown = ", ".join(f"{words[s.kind]} at {_span(s.start / unit, s.end / unit)}" for s in path.stages())
-    console.print(f"Stages by noise: {shown}.", soft_wrap=True)
+    console.print(f"Stages by {dial}: {shown}.", soft_wrap=True)
+    if path.family.whole is not None:
+        console.print("A factor multiplies the noise of every feature; 1 is the noise as given.", soft_wrap=True)
     optimal = sum(result.status is Status.OPTIMAL for result in path.results)
     asked = path.results[0].asked_gap
     console.print(f"{optimal} of {len(path)} points proved optimal to a gap of {asked:g} (rigorous).", soft_wrap=True)
@@ -197,7 +225,8 @@ def _write(out: Path, paths: tuple[noap.Path, ...], unit: float, document: str) 
     import polars as pl
 
     frame = pl.concat([one.to_frame(loadings=True) for one in paths])
-    frame.insert_column(2, (frame["rho"] / unit).alias("noise"))
+    if paths[0].family.whole is None:
+        frame.insert_column(2, (frame["rho"] / unit).alias("noise"))
     if out.suffix.lower() == ".csv":
         joined = frame.with_columns(pl.col("features").list.join("; "))
         write_file(out, "--out", joined.write_csv)
@@ -211,7 +240,7 @@ def _document(paths: tuple[noap.Path, ...], unit: float, *, center: bool, scale:
             "noap": __version__,
             "center": center,
             "scale": scale,
-            "rho_of_noise_1": unit,
+            "rho_of_noise_1": unit if paths[0].family.whole is None else None,
             "paths": [_as_dict(one, unit) for one in paths],
         },
         indent=2,
@@ -219,14 +248,18 @@ def _document(paths: tuple[noap.Path, ...], unit: float, *, center: bool, scale:
 
 
 def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
-    base = path.family.base
+    base, whole = path.family.base, path.family.whole
     names = path.feature_names or tuple(f"x{j}" for j in range(base.n_features))
+    given = strength_as_json(base if whole is None else base.with_adversary(whole), names)
     return {
         "k": path.k,
         "n_samples": base.n_samples,
         "n_features": base.n_features,
         "adversary": type(base.adversary).__name__,
-        "rho_max": path.rho_max,
+        "counts_in": "rho" if whole is None else "factor",
+        "budgets": None if whole is None else {"rho": given["rho"], "noise": given["noise"]},
+        "costs": given["costs"],
+        "rho_max": path.rho_max if math.isfinite(path.rho_max) else None,
         "survives": {names[j]: rho for j, rho in enumerate(path.survives.tolist()) if not math.isnan(rho)},
         "survives_proved": path.proves,
         "lifetimes": {names[j]: rho for j, rho in enumerate(path.lifetimes.tolist()) if not math.isnan(rho)},
@@ -234,9 +267,9 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
         "stages": [{"kind": s.kind, "start": s.start, "end": s.end} for s in path.stages()],
         "points": [
             {
-                "rho": result.problem.adversary.rho,
-                "noise": result.problem.adversary.rho / unit,
-                "robust_variance": result.value,
+                **({"rho": rho, "noise": rho / unit} if whole is None else {"factor": rho}),
+                "robust_variance": result.robust_variance,
+                "objective": result.value,
                 "bound": result.bound if math.isfinite(result.bound) else None,
                 "gap": result.gap if math.isfinite(result.gap) else None,
                 "status": result.status.value,
@@ -246,6 +279,8 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
                 "needed": [names[j] for j in np.flatnonzero(needed)],
                 "messages": list(result.messages),
             }
-            for result, support, needed in zip(path.results, path.supports, path.needed, strict=True)
+            for rho, result, support, needed in zip(
+                path.rhos.tolist(), path.results, path.supports, path.needed, strict=True
+            )
         ],
     }

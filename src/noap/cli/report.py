@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from noap.cli.budget import AdversaryName, adversary_of, family_of, noise_unit
+from noap.cli.budget import AdversaryName, family_of, noise_unit
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     Center,
     Columns,
+    CostFile,
     DataFile,
     Decimal,
     Delimiter,
@@ -24,6 +25,8 @@ from noap.cli.options import (
     Json,
     Log,
     Method,
+    NoiseFile,
+    NoiseUnits,
     Scale,
     Seed,
     Sheet,
@@ -31,6 +34,7 @@ from noap.cli.options import (
     Who,
 )
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_text
+from noap.cli.single_features import read_single_features, strength_as_json
 from noap.errors import InvalidProblem
 
 __all__ = ["report"]
@@ -46,6 +50,9 @@ def report(
         typer.Option(help="Noise of the table of components, where the slider starts; 0.1 if not given."),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="The same as a budget, as in the paper.")] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     components: Annotated[int | None, typer.Option(help="Rows of the table; 3 if there are as many features.")] = None,
     deflation: Annotated[
         str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
@@ -81,6 +88,8 @@ def report(
     noap report data.parquet -k 8 --noise 0.3 --components 4 --deflation disjoint
 
     noap report data.npy -k 5 --adversary sample --noise 0.5 --title "Sensors, March" --force
+
+    noap report data.csv -k 5 --noise-file precision.csv
     """
     # Imported here: the estimator brings scikit-learn, which other commands do without.
     from noap.report import build_report
@@ -89,16 +98,19 @@ def report(
     refuse_to_overwrite(out, force)
     log_progress(log)
     family_of(adversary)
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
+    single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
     n, d = int(table.X.shape[0]), len(table.names)
     if components is not None and not 1 <= components <= d:
         raise InvalidProblem(f"--components must be from 1 to the number of features, {d}, got {components}.")
-    budget = adversary_of(adversary, noise, rho, n)
+    budget = single.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
     made = build_report(
         table.samples,
         k,
         adversary=adversary.value,
         noise=budget.rho / noise_unit(adversary, n),
+        costs=single.costs,
         n_components=components,
         deflation=deflation,
         method=method,
@@ -113,18 +125,21 @@ def report(
         title=title if title is not None else file.name,
     )
     write_text(out, "--out", made.html())
+    problem = made.components[0].result.problem
     results = [*made.path.results, *(one.result for one in made.components)]
     document = {
         "out": str(out),
         "k": made.path.k,
-        "noise": made.noise,
+        "noise": made.noise if made.own_noises is None else strength_as_json(problem, table.names)["noise"],
+        "costs": strength_as_json(problem, table.names)["costs"],
         "points": len(made.path),
         "near_optimal": None if made.near is None else {"sets": len(made.near), "complete": made.near.complete},
         "components": [
             {
                 "features": list(one.features),
                 "loadings": list(one.loadings),
-                "robust_variance": one.result.value,
+                "robust_variance": one.result.robust_variance,
+                "objective": one.result.value,
                 "bound": one.result.bound if math.isfinite(one.result.bound) else None,
                 "gap": one.result.gap if math.isfinite(one.result.gap) else None,
                 "status": one.result.status.value,

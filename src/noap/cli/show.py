@@ -10,10 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from noap._version import __version__
-from noap.linalg.types import IntArray
+from noap.cli.single_features import strength_as_json
+from noap.linalg.types import FloatArray, IntArray
+from noap.problem import Problem
 from noap.result import Result
 
-__all__ = ["as_dict", "as_json", "print_result", "support_of"]
+__all__ = ["as_dict", "as_json", "columns_beside", "print_result", "support_of"]
 
 
 def print_result(result: Result, names: tuple[str, ...], console: Console) -> None:
@@ -23,12 +25,17 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
         table = Table(title=f"{len(result.support)} of {problem.n_features} features", title_justify="left")
         table.add_column("feature")
         table.add_column("loading", justify="right")
+        beside = columns_beside(problem)
+        for title in beside:
+            table.add_column(title, justify="right")
         for j in result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]:
-            table.add_row(escape(names[j]), f"{result.v[j]:+.4f}")
+            table.add_row(escape(names[j]), f"{result.v[j]:+.4f}", *(f"{column[j]:.4g}" for column in beside.values()))
         console.print(table)
     else:
         console.print(_nothing(result), soft_wrap=True)
-    console.print(f"robust variance  {result.value:.6g}")
+    console.print(f"robust variance  {result.robust_variance:.6g}")
+    if problem.costs is not None:
+        console.print(f"less its costs   {result.value:.6g}")
     if result.value > 0:
         console.print(f"plain variance   {_plain_variance(result):.6g}")
     if math.isfinite(result.bound):
@@ -62,14 +69,14 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
         "n_features": problem.n_features,
         "k": problem.k,
         "adversary": type(problem.adversary).__name__,
-        "rho": problem.adversary.rho,
-        "noise": problem.adversary.rho / problem.adversary.noise_unit(problem.n_samples),
+        **strength_as_json(problem, names),
         "center": center,
         "scale": scale,
         "support": support.tolist(),
         "features": [names[j] for j in support],
         "loadings": result.v[support].tolist(),
-        "robust_variance": result.value,
+        "robust_variance": result.robust_variance,
+        "objective": result.value,
         "plain_variance": _plain_variance(result) if result.value > 0 else None,
         "bound": _finite(result.bound),
         "bound_proof": result.bound_proof,
@@ -87,6 +94,16 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
     }
 
 
+def columns_beside(problem: Problem) -> dict[str, FloatArray]:
+    """Return what stands beside loadings, by title: noise and cost, where features have their own."""
+    beside = {}
+    if not problem.adversary.has_one_budget and problem.adversary.rho.shape == (problem.n_features,):
+        beside["noise"] = problem.adversary.rho / problem.adversary.noise_unit(problem.n_samples)
+    if problem.costs is not None:
+        beside["cost"] = problem.costs
+    return beside
+
+
 def support_of(result: Result) -> IntArray:
     """Return the features of a result; none where it is worth nothing, for then no feature is better than another."""
     return result.support if result.value > 0 else result.support[:0]
@@ -96,6 +113,8 @@ def _nothing(result: Result) -> str:
     if result.bound > 0:
         return "No direction that was found survives the adversary; whether one does is open."
     words = result.problem.adversary.strength_in_words(result.problem.n_samples)
+    if result.problem.costs is not None:
+        return f"Nothing is left: at {words} no feature is worth its cost."
     return f"Nothing survives: at {words} the adversary can cancel every direction, and no feature beats another."
 
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 import noap
-from noap.cli.budget import AdversaryName, adversary_of
+from noap.cli.budget import AdversaryName
 from noap.cli.components import as_json as components_as_json
 from noap.cli.components import fitted, print_components
 from noap.cli.data import read_table, reading_of
@@ -17,6 +17,7 @@ from noap.cli.options import (
     Anyone,
     Center,
     Columns,
+    CostFile,
     Decimal,
     Delimiter,
     Drop,
@@ -26,12 +27,15 @@ from noap.cli.options import (
     Json,
     Log,
     Method,
+    NoiseFile,
+    NoiseUnits,
     Scale,
     Seed,
     Sheet,
 )
 from noap.cli.output import log_progress, refuse_to_overwrite, write_text
 from noap.cli.show import as_json, print_result
+from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.errors import InvalidProblem
 from noap.ties import break_ties
@@ -65,6 +69,9 @@ def solve(
         ),
     ] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     method: Method = "exact",
     center: Center = True,
     scale: Scale = True,
@@ -128,6 +135,8 @@ def solve(
     noap solve data.csv -k 5 --certificate proof.noap
 
     noap solve 'data/*.parquet' -k 5 --noise 0.2
+
+    noap solve data.csv -k 5 --noise-file precision.csv --noise-units data
     """
     refuse_to_overwrite(out, force)
     log_progress(log)
@@ -139,12 +148,20 @@ def solve(
     if certificate is not None and components > 1:
         raise InvalidProblem("--certificate holds the proof of one component, the one of -c 1; leave out -c.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+
+    def single(names: tuple[str, ...]) -> SingleFeatures:
+        return read_single_features(noise_file, cost_file, noise_units, adversary, names, reading)
+
     if wants_stream(file, stream):
-        problem, names = streamed_problem(file, k, adversary, noise, rho, center=center, scale=scale, reading=reading)
+        problem, names = streamed_problem(
+            file, k, adversary, noise, rho, center=center, scale=scale, reading=reading, single=single
+        )
     else:
         table = read_table(file, reading)
-        budget = adversary_of(adversary, noise, rho, int(table.X.shape[0]))
-        problem, names = noap.Problem(table.standardised(center, scale), k=k, adversary=budget), table.names
+        given, names = single(table.names), table.names
+        n = int(table.X.shape[0])
+        budget = given.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
+        problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=given.costs)
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,
@@ -182,7 +199,18 @@ def solve(
     if out is not None:
         console.print(f"Written to {out}.", markup=False)
     if certificate is not None:
-        check = " ".join(filter(None, (shlex.join(["noap", "verify", str(certificate), str(file)]), reading.flags)))
+        same = [
+            word
+            for option, said in (
+                ("--noise-file", noise_file),
+                ("--cost-file", cost_file),
+                ("--noise-units", noise_units),
+            )
+            if said is not None
+            for word in (option, str(said))
+        ]
+        words = shlex.join(["noap", "verify", str(certificate), str(file), *same])
+        check = " ".join(filter(None, (words, reading.flags)))
         console.print(f"The proof is in {certificate}; check it with: {check}", markup=False, soft_wrap=True)
     return _code(results)
 

@@ -3,7 +3,8 @@
 import itertools
 import json as json_module
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,14 +13,29 @@ import typer
 from rich.console import Console
 
 import noap
-from noap.adversaries import BY_NAME
+from noap.adversaries import BY_NAME, Adversary
 from noap.checker.verify import Verification
 from noap.cli.budget import AdversaryName
 from noap.cli.data import read_table, reading_of
-from noap.cli.options import KINDS, Columns, Decimal, Delimiter, Drop, Header, Index, Json, Sheet
+from noap.cli.options import (
+    KINDS,
+    Columns,
+    CostFile,
+    Decimal,
+    Delimiter,
+    Drop,
+    Header,
+    Index,
+    Json,
+    NoiseFile,
+    NoiseUnits,
+    Sheet,
+)
+from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
 from noap.proofs.certificate import Claim
 from noap.proofs.fingerprint import fingerprint
 from noap.runtime.names import listed
@@ -58,6 +74,9 @@ def verify(
             "rejected."
         ),
     ] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     header: Header = None,
@@ -83,7 +102,14 @@ def verify(
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
-    found, prepared = _named(claim, data, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    _require_files(claim, certificate, noise_file, cost_file)
+
+    def single(names: tuple[str, ...]) -> SingleFeatures:
+        kind = AdversaryName(BY_NAME[claim.adversary].key)
+        return read_single_features(noise_file, cost_file, noise_units, kind, names, reading)
+
+    found, prepared = _named(claim, data, reading, noise_file is not None, single)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit)
     document = _document(report, proof, found, prepared)
     if json:
@@ -93,7 +119,7 @@ def verify(
         console.print(report.message)
         if report.ok:
             console.print(
-                f"{claim.adversary}, noise {document['noise']:.6g} (rho = {claim.rho:.6g}), k = {claim.k}; data "
+                f"{claim.adversary}, {_strength_sentence(claim)}, k = {claim.k}; data "
                 f"{prepared}, {claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in "
                 f"{report.seconds:.2f} s."
             )
@@ -125,6 +151,8 @@ def _document(
         "adversary": claim.adversary,
         "rho": claim.rho,
         "noise": claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples),
+        "own_budgets": claim.budgets is not None,
+        "with_costs": claim.costs is not None,
         "k": claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
@@ -140,10 +168,33 @@ def _features_sentence(features: list[str]) -> str:
     return f"Features of its vector, by the names in DATA: {listed(features, None)}."
 
 
-def _named(claim: Claim, data: Path, reading: Reading) -> tuple[noap.Problem, str | None]:
+def _require_files(claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None) -> None:
+    """Raise InvalidProblem if the claim is about budgets or costs of features and no file says which."""
+    if claim.budgets is not None and noise_file is None:
+        raise InvalidProblem(
+            f"CERT {certificate} is about features with budgets of their own; pass the --noise-file it was made with."
+        )
+    if claim.costs is not None and noise_file is None and cost_file is None:
+        raise InvalidProblem(
+            f"CERT {certificate} is about features with costs; pass the --cost-file, or the --noise-file, it was made "
+            "with."
+        )
+
+
+def _strength_sentence(claim: Claim) -> str:
+    noise = claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples)
+    said = f"noise {noise:.6g} (rho = {claim.rho:.6g})"
+    if claim.budgets is not None:
+        said = f"features with noises of their own, the largest {noise:.6g}"
+    return said if claim.costs is None else f"{said}, with costs"
+
+
+def _named(
+    claim: Claim, data: Path, reading: Reading, own: bool, single: Callable[[tuple[str, ...]], SingleFeatures]
+) -> tuple[noap.Problem, str | None]:
     """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
     last = None
-    for problem, prepared in _candidates(claim, data, reading):
+    for problem, prepared in _candidates(claim, data, reading, own, single):
         if fingerprint(problem) == claim.sha256:
             return problem, prepared
         last = problem
@@ -152,25 +203,39 @@ def _named(claim: Claim, data: Path, reading: Reading) -> tuple[noap.Problem, st
     return last, None
 
 
-def _candidates(claim: Claim, data: Path, reading: Reading) -> Iterator[tuple[noap.Problem, str]]:
+def _candidates(
+    claim: Claim, data: Path, reading: Reading, own: bool, single: Callable[[tuple[str, ...]], SingleFeatures]
+) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
-    kind = BY_NAME[claim.adversary]
-    adversary = kind.with_budget(claim.rho)
+    kind = AdversaryName(BY_NAME[claim.adversary].key)
     if wants_stream(data, False):
         for center, scale in _PREPARED:
+            # What a file says of single features replaces the one budget.
+            rho = None if own else claim.rho
             problem, _ = streamed_problem(
-                data, claim.k, AdversaryName(kind.key), None, claim.rho, center=center, scale=scale, reading=reading
+                data, claim.k, kind, None, rho, center=center, scale=scale, reading=reading, single=single
             )
             yield problem, _PREPARED[center, scale]
         return
     table = read_table(data, reading)
+    given = single(table.names)
+
+    def adversary(scales: Callable[[], FloatArray]) -> Adversary:
+        rho = None if own else claim.rho
+        return given.adversary(kind, None, rho, claim.n_samples, scales)
+
     if claim.k > table.X.shape[1]:
         return
     if claim.source == "covariance":
         if table.X.shape[0] == table.X.shape[1] == claim.n_features:
             yield (
                 noap.Problem.from_covariance(
-                    table.X, n_samples=claim.n_samples, k=claim.k, adversary=adversary, feature_names=table.names
+                    table.X,
+                    n_samples=claim.n_samples,
+                    k=claim.k,
+                    adversary=adversary(lambda: np.ones(claim.n_features)),
+                    costs=given.costs,
+                    feature_names=table.names,
                 ),
                 "a covariance",
             )
@@ -180,4 +245,5 @@ def _candidates(claim: Claim, data: Path, reading: Reading) -> Iterator[tuple[no
             samples = table.standardised(center, scale)
         except InvalidProblem:
             continue  # a constant column cannot be scaled: then it was not
-        yield noap.Problem(samples, k=claim.k, adversary=adversary), _PREPARED[center, scale]
+        faced = adversary(partial(table.scales, center, scale))
+        yield noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs), _PREPARED[center, scale]

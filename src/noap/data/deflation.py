@@ -33,10 +33,10 @@ class Samples:
         """Return n."""
         return int(self.Z.shape[0])
 
-    def problem(self, k: int, adversary: Adversary) -> Problem:
+    def problem(self, k: int, adversary: Adversary, costs: FloatArray | None = None) -> Problem:
         """Return the problem on these data."""
         # Whether to centre was for whoever made Z to decide.
-        return Problem(as_samples(self.Z), k, adversary, feature_names=self.names)
+        return Problem(as_samples(self.Z), k, adversary, costs=costs, feature_names=self.names)
 
     def left(self, components: FloatArray, deflation: str) -> "Samples":
         """Return what the components (rows) leave of the data."""
@@ -73,10 +73,10 @@ class Covariance:
     n_samples: int
     names: tuple[str, ...] | None = None
 
-    def problem(self, k: int, adversary: Adversary) -> Problem:
+    def problem(self, k: int, adversary: Adversary, costs: FloatArray | None = None) -> Problem:
         """Return the problem on these data."""
         return Problem.from_covariance(
-            self.S, n_samples=self.n_samples, k=k, adversary=adversary, feature_names=self.names
+            self.S, n_samples=self.n_samples, k=k, adversary=adversary, costs=costs, feature_names=self.names
         )
 
     def left(self, components: FloatArray, deflation: str) -> "Covariance":

@@ -22,7 +22,7 @@ from noap.solving import NOTHING_LEFT, solve
 from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
-__all__ = ["Component", "Fitted", "Recipe", "fit_components"]
+__all__ = ["Component", "Fitted", "Recipe", "fit_components", "how_many"]
 
 # Where nobody knows how many components will follow, the next one may use this share of the time that is left.
 # With less than the second there are no more.
@@ -44,7 +44,7 @@ class Recipe:
         Whether that is the number asked for: components that are worth nothing then count too.
     share : float or None
         Stop when the components explain this share of the total variance.
-    k, k_share, adversary, method, deflation, gap, seed, options
+    k, k_share, adversary, costs, method, deflation, gap, seed, options
         As for the estimator; the seed is a number.
     time_limit : float or None
         Seconds for all components together.
@@ -59,6 +59,7 @@ class Recipe:
     k: int
     k_share: float | None
     adversary: Adversary
+    costs: FloatArray | None
     method: str
     deflation: str
     gap: float
@@ -96,6 +97,21 @@ class Fitted:
     components: tuple[Component, ...]
     interrupted: bool
     out_of_time: bool
+
+
+def how_many(asked: Any, n: int, d: int) -> tuple[int, bool, float | None]:
+    """Return the largest number of components, whether it is the number asked for, and the share to explain."""
+    if asked is None:
+        return min(n, d), False, None
+    whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
+    if whole and 1 <= asked <= d:
+        return int(asked), True, None
+    if isinstance(asked, (float, np.floating)) and 0 < asked < 1:
+        return min(n, d), False, float(asked)
+    raise InvalidProblem(
+        f"n_components must be an integer from 1 to the number of features, {d}, a share of the variance between 0 "
+        f"and 1, or None, got {asked!r}."
+    )
 
 
 def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], None] = lambda: None) -> Fitted:
@@ -172,7 +188,7 @@ def _complete(data: Samples | Covariance, recipe: Recipe, found: list[Component]
 def _next_problem(data: Samples | Covariance, vectors: list[FloatArray], recipe: Recipe) -> Problem | None:
     """Return the problem on what the vectors leave; None if that is no feature and no component is owed."""
     part = data.left(np.array(vectors), recipe.deflation) if vectors else data
-    problem = part.problem(recipe.k, recipe.adversary)
+    problem = part.problem(recipe.k, recipe.adversary, recipe.costs)
     if vectors and recipe.deflation == "disjoint" and not problem.column_norms.any():
         if not recipe.exactly:
             return None

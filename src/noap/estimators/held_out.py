@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from noap.adversaries.budgets import scaled
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.resampling.tasks import finished
@@ -22,6 +23,7 @@ def choose_by_held_out(
     noises: list[float],
     at_noise: float,
     splits: list[tuple[IntArray, IntArray]],
+    own: FloatArray | None = None,
     *,
     n_jobs: int | None,
     progress: bool,
@@ -37,13 +39,19 @@ def choose_by_held_out(
     at_noise : float
         The noise that the held-out samples face, the same for all pairs: scores at different noises cannot be compared.
     splits : list of pairs of int arrays
+    own : array of shape (d,), optional
+        The noises of the features, which all others multiply, where they have their own.
     n_jobs, progress
 
     Returns
     -------
     Choice, and whether every pair was tried
     """
-    tasks = [_Fold(estimator, X, train, test, ks, noise, at_noise) for noise in noises for train, test in splits]
+    tasks = [
+        _Fold(estimator, X, train, test, ks, _noise(noise, own), _noise(at_noise, own))
+        for noise in noises
+        for train, test in splits
+    ]
     answers, cut = finished(_scored, tasks, n_jobs=n_jobs, what="fold", progress=progress)
     scores = np.full((len(noises), len(splits), len(ks)), np.nan)
     for number, answer in enumerate(answers):
@@ -73,12 +81,16 @@ class _Fold:
     train: IntArray
     test: IntArray
     ks: list[int]
-    noise: float
-    at_noise: float
+    noise: Any
+    at_noise: Any
+
+
+def _noise(noise: float, own: FloatArray | None) -> Any:
+    return noise if own is None else scaled(own, noise)
 
 
 def _scored(task: _Fold) -> FloatArray:
-    """Return the robust variance on the held-out samples for every k."""
+    """Return the robust variance on the held-out samples for every k, less what the features cost."""
     scores = []
     with noticing_interrupts() as interrupts, warnings.catch_warnings():
         # Pairs that come to nothing, or are not proved, are compared by what they are worth.
@@ -87,5 +99,8 @@ def _scored(task: _Fold) -> FloatArray:
             model = clone(task.estimator).set_params(k=k, noise=task.noise, rho=None)
             model.fit(task.X[task.train])
             interrupts.check()
-            scores.append(float(model.robust_variance(task.X[task.test], noise=task.at_noise).sum()))
+            left = float(model.robust_variance(task.X[task.test], noise=task.at_noise).sum())
+            scores.append(
+                left if model.costs_ is None else left - float(((model.components_ != 0) @ model.costs_).sum())
+            )
     return np.array(scores)

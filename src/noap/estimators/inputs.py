@@ -14,10 +14,15 @@ MISSING = ("error", "impute")
 
 
 class Filling(NamedTuple):
-    """What stands in for missing entries: per feature the mean of those that are there, and the share that is not."""
+    """What stands in for missing entries.
+
+    Per feature: the mean of those that are there, the share that is not, and the standard deviation of those that are
+    there: by so much, in root mean square, the mean misses entries that are like them.
+    """
 
     values: FloatArray
     shares: FloatArray
+    spread: FloatArray
 
 
 def names_in(estimator: Any) -> tuple[str, ...] | None:
@@ -72,7 +77,7 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
 
 
 def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
-    """Return the means of what is there, per column of the samples X."""
+    """Return the means of what is there, and its standard deviations, per column of the samples X."""
     holes = missing_counts(X)
     here = X.shape[0] - holes
     if not here.all():
@@ -83,7 +88,8 @@ def filling_of(X: Data, names: tuple[str, ...] | None) -> Filling:
     else:
         present = np.nan_to_num(X.data.astype(np.float64))
         sums = np.bincount(X.indices, weights=present, minlength=X.shape[1]).astype(np.float64)
-    return Filling(sums / here, holes / X.shape[0])
+    values = sums / here
+    return Filling(values, holes / X.shape[0], _spread(X, values))
 
 
 def fill(X: Data, values: FloatArray) -> Data:
@@ -97,6 +103,21 @@ def fill(X: Data, values: FloatArray) -> Data:
     filled = X.copy()
     filled.data[holes] = values[X.indices[holes]]
     return filled
+
+
+def _spread(X: Data, values: FloatArray) -> FloatArray:
+    """Return the root mean square of how far what is there lies from the value of its column."""
+    here = X.shape[0] - missing_counts(X)
+    if isinstance(X, np.ndarray):
+        squares: FloatArray = np.nansum((X - values) ** 2, axis=0, dtype=np.float64)
+        spread: FloatArray = np.sqrt(squares / here)
+        return spread
+    stored = np.bincount(X.indices, minlength=X.shape[1])
+    off = np.nan_to_num(X.data.astype(np.float64) - values[X.indices])
+    # What is not stored is 0, and is there.
+    squares = np.bincount(X.indices, weights=off**2, minlength=X.shape[1]) + (X.shape[0] - stored) * values**2
+    spread = np.sqrt(squares / here)
+    return spread
 
 
 def _canonical(X: Data) -> Data:

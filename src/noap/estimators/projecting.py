@@ -6,11 +6,10 @@ import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from noap.data.deflation import span_of
-from noap.data.validation import as_strength
 from noap.errors import InvalidProblem
-from noap.estimators.inputs import checked_samples, fill
+from noap.estimators.inputs import checked_samples, fill, missing_counts, names_in
 from noap.estimators.span_model import SpanModel
-from noap.estimators.strength import kind_of
+from noap.estimators.strength import Frame, Strength, kind_of, strength_of, widened
 from noap.linalg.types import Data, FloatArray
 
 __all__ = ["ProjectionMixin"]
@@ -28,8 +27,11 @@ class ProjectionMixin:
     components_: FloatArray
     mean_: FloatArray
     scale_: FloatArray
-    noise_: float
+    noise_: Any
+    noise_units: str
     fill_values_: FloatArray
+    _fill_spread: FloatArray
+    _given_noise: Any
     _span_model: SpanModel
 
     def inverse_transform(self, X: Any) -> FloatArray:
@@ -45,24 +47,25 @@ class ProjectionMixin:
         samples: FloatArray = (scores @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_
         return samples
 
-    def robust_variance(self, X: Any, noise: float | None = None) -> FloatArray:
+    def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the variance that the adversary leaves of every component on the samples X, shape (n, d).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
             Centred and scaled by what `fit` learned, then deflated as in `fit`.
-        noise : float, optional
-            Another strength of the adversary; that of `fit` by default. The feature-wise budget is noise sqrt(n)
-            for the n of these samples.
+        noise : float, array, dict, Series or DataFrame, optional
+            Another strength of the adversary, as for the estimator; that of `fit` by default. The feature-wise budget
+            is noise sqrt(n) for the n of these samples. What is filled in among them adds to it as in `fit`.
 
         Returns
         -------
         array of shape (n_components,)
         """
-        data, C = self._taken(X), self.components_
-        strength = self.noise_ if noise is None else as_strength("noise", noise)
-        adversary = kind_of(self.adversary).with_noise(strength, int(data.shape[0]))
+        taken = self._checked_like_fit(X)
+        data, C = self._filled_like_fit(taken), self.components_
+        adversary = self._strength(taken, noise).adversary
+        adversary.check_shape(*data.shape)
         left = np.array([self._deflated(C[:c], v) for c, v in enumerate(C)])
         away = adversary.distance(self._scores(data, left.T).T, C)
         variances: FloatArray = away**2 / int(data.shape[0])
@@ -103,14 +106,32 @@ class ProjectionMixin:
         """Return the inverse of :meth:`get_covariance`, shape (d, d); the pseudo-inverse where that is singular."""
         return np.linalg.pinv(self.get_covariance(), hermitian=True)
 
+    def _strength(self, taken: Data, noise: Any) -> Strength:
+        """Return the adversary on samples that are not filled yet, of this noise or of that of fit."""
+        kind, n = kind_of(self.adversary), int(taken.shape[0])
+        if noise is None:
+            given = Strength(kind.with_noise(self._given_noise, n), self._given_noise)
+        else:
+            frame = Frame(n, names_in(self), self.scale_)
+            given = strength_of(kind.key, noise, None, frame, self.noise_units)
+        if not hasattr(self, "fill_values_"):
+            return given
+        return widened(given, np.sqrt(missing_counts(taken)) * self._fill_spread / self.scale_, n)
+
     def _taken(self, X: Any) -> Data:
         """Return X checked against the data of fit, what is missing filled as it was there."""
+        return self._filled_like_fit(self._checked_like_fit(X))
+
+    def _filled_like_fit(self, data: Data) -> Data:
+        values = getattr(self, "fill_values_", None)
+        return data if values is None else fill(data, values)
+
+    def _checked_like_fit(self, X: Any) -> Data:
         check_is_fitted(self, "components_")
         values = getattr(self, "fill_values_", None)
         # A stream or a covariance has learned nothing to fill in.
         missing = "error" if values is None and self.missing == "impute" else self.missing
-        data = checked_samples(self, X, reset=False, missing=missing)
-        return data if values is None else fill(data, values)
+        return checked_samples(self, X, reset=False, missing=missing)
 
     def _scores(self, data: Data, directions: FloatArray) -> FloatArray:
         """Return Z times the directions (columns), Z the centred and scaled samples; a sparse X is not filled."""

@@ -14,13 +14,13 @@ from noap.data.moments import Moments
 from noap.data.standardising import centre_and_scale, scale_sparse
 from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
-from noap.estimators.fitting import Recipe, fit_components
+from noap.estimators.fitting import Recipe, fit_components, how_many
 from noap.estimators.from_sums import from_sums
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
 from noap.estimators.projecting import ProjectionMixin
 from noap.estimators.searches import end_search, require_search_goes_on
 from noap.estimators.span_model import SpanModel
-from noap.estimators.strength import kind_of, strength_of
+from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
 from noap.estimators.warning import warn_of
 from noap.linalg.types import Data, FloatArray
 from noap.metrics import gap as relative_gap
@@ -50,13 +50,17 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Use fewer than k features where little is lost: each component has the smallest number that is proved to keep
         this share of the best possible robust variance with k (:meth:`noap.KPath.choose`); 0.9 gives up a tenth at
         most. None uses all k. Needs method="exact".
-    adversary : "feature", "sample", "none" or an object
-        Moves every feature, every sample, or nothing (plain sparse PCA). An object such as ``noap.FeatureWise(2.0)``
-        brings its own budget, and `noise` does not count.
-    noise : float
+    adversary : "feature", "sample", "spectral", "entry", "none" or an object
+        Moves every feature, every sample, the table as a whole, every entry, or nothing (plain sparse PCA). An object
+        such as ``noap.FeatureWise(2.0)`` brings its own budget, and `noise` does not count.
+    noise : float, array of shape (d,), dict, Series or one-row DataFrame
         How strong the adversary is. "feature": the root-mean-square error per entry of Z, rho/sqrt(n); with
-        `scale=True`, 1 is everything. "sample": the largest shift of one sample's score, rho.
-    rho : float, optional
+        `scale=True`, 1 is everything. A number for all features, an array with one for each, or one for each by name,
+        as a dict, a pandas Series or a DataFrame of one row; 0 means an exact feature, infinity one that is not to be
+        trusted at all. "sample": the largest shift of one sample's score, rho; a number, or an array of shape (n,).
+        "spectral": the largest root mean square shift of the scores, rho/sqrt(n). "entry": the largest error of an
+        entry of Z.
+    rho : float, array, dict, Series or DataFrame, optional
         The budget itself, as the paper counts it; given, it replaces `noise`.
     method : str
         As for :func:`noap.solve`; only "exact" proves each component optimal.
@@ -76,24 +80,37 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     options : dict, optional
         More options of the method, as for :func:`noap.solve`.
     missing : "error" or "impute"
-        What NaN in X does: raise an error, or be filled with the mean of its column, here and in `transform`. The
-        adversary's budget knows nothing of what was filled: `missing_share_` says how much it is.
+        What NaN in X does: raise an error, or be filled with the mean of its column, here and in `transform`. What was
+        filled is off by the standard deviation s_j of its column, in root mean square, if what is missing is like what
+        is there: the feature-wise budget of a feature with m filled entries is :math:`\sqrt{\rho_j^2 + m s_j^2}`. The
+        other adversaries know nothing of it: `missing_share_` says how much it is.
     verbose : bool or int
         Above 0, say what is found as it is found, on stderr.
     n_jobs : int, optional
         Processes (-1 for all cores) that prove several components side by side, for method="exact" without `k_share`
         and a given number of components. The answer is the same, up to rounding and what the time limit allows.
+    costs : array of shape (d,), dict, Series or one-row DataFrame, optional
+        What it costs to use each feature, in the units of the robust variance, by position or by name: a component is
+        worth its robust variance less what its features cost, and one that is worth nothing is 0. Each component pays
+        for its own. For "feature" and "none".
+    noise_units : "standardised" or "data"
+        What `noise` counts in: the units of Z, or those of X, which are divided by `scale_`. Without scaling they are
+        the same. For "feature".
 
     Attributes
     ----------
     components_ : array of shape (n_components, d)
-        Unit vectors, at most k non-zero entries each, the entry of largest magnitude positive.
+        Unit vectors, at most k non-zero entries each, the entry of largest magnitude positive; 0 where no feature is
+        worth its cost.
     n_components_ : int
         How many there are: fewer than asked for after Ctrl-C.
     results_ : tuple of Result
         Per component what was found and what is proved. They hold the (deflated) data, for `attack()` needs them.
     robust_variance_, bound_, gap_ : arrays of shape (n_components,)
-        Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data.
+        Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data. With
+        `costs`, bound and gap are those of `objective_`.
+    objective_ : array of shape (n_components,)
+        `robust_variance_` less what the features of each component cost.
     explained_variance_ : array of shape (n_components,)
         Adjusted variance: :math:`R_{jj}^2/n` of the QR decomposition of the scores, so that what two components share
         counts once. Divides by n. No adversary in it.
@@ -111,8 +128,9 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     k_paths_ : tuple of KPath
         With `k_share`, the path over k that each component was chosen from; empty without.
     mean_, scale_ : arrays of shape (d,)
-    noise_, rho_ : float
-        The strength of the adversary in both units.
+    noise_, rho_ : float or array of shape (d,)
+        The strength of the adversary in both units, those of Z; one for each feature (or sample) where they differ.
+    costs_ : array of shape (d,) or None
     fill_values_, missing_share_ : arrays of shape (d,)
         With missing="impute": what stands for NaN, and the share of every column that was missing.
     n_samples_seen_, n_features_in_ : int
@@ -141,8 +159,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         n_components: int | float | None = 1,
         k: int = 5,
         adversary: str | Adversary = "feature",
-        noise: float = 0.1,
-        rho: float | None = None,
+        noise: Any = 0.1,
+        rho: Any = None,
         method: str = "exact",
         *,
         k_share: float | None = None,
@@ -156,6 +174,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         missing: str = "error",
         verbose: int = 0,
         n_jobs: int | None = None,
+        costs: Any = None,
+        noise_units: str = "standardised",
     ) -> None:
         self.n_components = n_components
         self.k = k
@@ -174,6 +194,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.missing = missing
         self.verbose = verbose
         self.n_jobs = n_jobs
+        self.costs = costs
+        self.noise_units = noise_units
 
     def fit(self, X: Any, y: Any = None) -> "RobustSparsePCA":
         """Find the components of the samples X, shape (n, d); y is ignored.
@@ -289,18 +311,24 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self._forget_filling()
         if self.missing != "impute":
             return data
-        self.fill_values_, self.missing_share_ = filling_of(data, names_in(self))
+        self.fill_values_, self.missing_share_, self._fill_spread = filling_of(data, names_in(self))
         return fill(data, self.fill_values_)
 
     def _forget_filling(self) -> None:
-        for name in ("fill_values_", "missing_share_"):
+        for name in ("fill_values_", "missing_share_", "_fill_spread"):
             if hasattr(self, name):
                 delattr(self, name)
 
     def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
         n = data.n_samples
-        adversary, noise = strength_of(self.adversary, self.noise, self.rho, n)
-        fitted = fit_components(data, self._recipe(n, len(mean), adversary), end_search)
+        frame = Frame(n, names_in(self), scale)
+        given = strength_of(self.adversary, self.noise, self.rho, frame, self.noise_units)
+        adversary, noise = given
+        if hasattr(self, "fill_values_"):
+            holes = np.round(self.missing_share_ * n)
+            adversary, noise = widened(given, np.sqrt(holes) * self._fill_spread / scale, n)
+        recipe = self._recipe(n, len(mean), adversary, costs_of(self.costs, frame))
+        fitted = fit_components(data, recipe, end_search)
         results = [one.result for one in fitted.components]
         self.results_ = tuple(results)
         self.ties_ = tuple(one.ties for one in fitted.components)
@@ -308,9 +336,11 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.k_ = np.array([result.problem.k for result in results])
         self.components_ = np.array([result.v for result in results])
         self.n_components_ = len(results)
-        self.robust_variance_ = np.array([result.value for result in results])
+        self.objective_ = np.array([result.value for result in results])
+        paid = results[0].problem.costs is not None
+        self.robust_variance_ = np.array([result.robust_variance if paid else result.value for result in results])
         self.bound_ = np.array([result.bound for result in results])
-        self.gap_ = np.array([relative_gap(result.value, result.bound) for result in results])
+        self.gap_ = np.array([relative_gap(max(result.value, 0.0), result.bound) for result in results])
         covariances, total = data.products(self.components_), data.trace()
         self.explained_variance_ = adjusted_variances(covariances)
         self.singular_values_ = np.sqrt(n * self.explained_variance_)
@@ -319,10 +349,11 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.noise_variance_ = self._span_model.noise_variance
         self.mean_, self.scale_ = mean, scale
         self.noise_, self.rho_, self.n_samples_seen_ = noise, adversary.rho, n
+        self._given_noise, self.costs_ = given.noise, results[0].problem.costs
         warn_of(self, fitted)
         return self
 
-    def _recipe(self, n: int, d: int, adversary: Adversary) -> Recipe:
+    def _recipe(self, n: int, d: int, adversary: Adversary, costs: FloatArray | None) -> Recipe:
         k = as_sparsity(self.k, sys.maxsize)
         if k > d:
             warnings.warn(
@@ -330,7 +361,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
                 NoapWarning,
                 stacklevel=4,
             )
-        most, exactly, share = self._how_many(n, d)
+        most, exactly, share = how_many(self.n_components, n, d)
         if self.deflation not in DEFLATIONS:
             raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {self.deflation!r}.")
         if self.k_share is not None and self.method != "exact":
@@ -345,6 +376,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             min(k, d),
             None if self.k_share is None else as_share("k_share", self.k_share),
             adversary,
+            costs,
             self.method,
             self.deflation,
             self.gap,
@@ -353,21 +385,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             dict(self.options or {}),
             jobs,
             bool(self.verbose),
-        )
-
-    def _how_many(self, n: int, d: int) -> tuple[int, bool, float | None]:
-        """Return the largest number of components, whether it is the number asked for, and the share to explain."""
-        asked: Any = self.n_components
-        if asked is None:
-            return min(n, d), False, None
-        whole = isinstance(asked, (int, np.integer)) and not isinstance(asked, bool)
-        if whole and 1 <= asked <= d:
-            return int(asked), True, None
-        if isinstance(asked, (float, np.floating)) and 0 < asked < 1:
-            return min(n, d), False, float(asked)
-        raise InvalidProblem(
-            f"n_components must be an integer from 1 to the number of features, {d}, a share of the variance between 0 "
-            f"and 1, or None, got {asked!r}."
         )
 
     def _seed(self) -> int | None:

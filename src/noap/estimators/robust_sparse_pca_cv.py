@@ -10,16 +10,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from noap.adversaries import FeatureWise, NoAdversary
 from noap.adversaries.base import Adversary
+from noap.adversaries.budgets import scaled
+from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import as_count, as_samples, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.estimators.held_out import choose_by_held_out
-from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, names_in
+from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
 from noap.estimators.robust_sparse_pca import RobustSparsePCA
 from noap.estimators.searches import require_search_goes_on
-from noap.estimators.strength import kind_of
+from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
 from noap.linalg.types import Data, FloatArray
 from noap.problem import Problem
 from noap.resampling.permutation import permutation_null
@@ -75,7 +78,8 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
         1 to 10 by default, or to the number of features if there are fewer.
     noises : sequence of float, optional
         By default 0.1, 0.2, 0.4 and 0.6 of the noise that leaves nothing (which is 1 for scaled data and "feature"),
-        and for "k-path" the first of these. An adversary object has its own.
+        and for "k-path" the first of these. An adversary object has its own. Where the estimator's `noise` (or `rho`)
+        is one for each feature, these are factors, by which all of them are multiplied.
     by : "held-out", "permutation" or "k-path"
     search_method : str
         The method that tries the pairs, "ascent" by default: it takes milliseconds. "k-path" takes the exact one.
@@ -99,8 +103,9 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     choice_ : Choice
         Every pair that was tried with its score; `choice_.plot()` draws it, `choice_.to_frame()` is the table.
     best_k_, best_noise_ : int, float
+        Where features have noises of their own, the factor on them.
     best_params_ : dict
-        Both, for `RobustSparsePCA(**best_params_)`.
+        Both, for `RobustSparsePCA(**best_params_)`: k, and the noise, one for each feature where they have their own.
     best_estimator_ : RobustSparsePCA
         Fitted on all samples; Ctrl-C during the search leaves the best so far.
     components_, n_components_, robust_variance_, bound_, gap_, explained_variance_, explained_variance_ratio_, mean_, \
@@ -157,9 +162,11 @@ scale_, results_
             raise InvalidProblem(f"by must be one of {_RULES}, got {self.by!r}.")
         base = self._base()
         data = checked_samples(self, X, reset=True, missing=base.missing)
-        self.choice_, complete = self._chosen(base, data)
+        own = self._own_noises(base, *data.shape)
+        self.choice_, complete = self._chosen(base, data, own)
         self.best_k_, self.best_noise_ = self.choice_.k, self.choice_.noise
-        self.best_params_ = {"k": self.best_k_, "noise": self.best_noise_}
+        noise = self.best_noise_ if own is None else scaled(own, self.best_noise_)
+        self.best_params_ = {"k": self.best_k_, "noise": noise}
         if not complete:
             warnings.warn(
                 f"Interrupted: k = {self.best_k_} and noise = {self.best_noise_:g} are the best of what was tried so "
@@ -182,7 +189,7 @@ scale_, results_
         """Return the samples that have these scores, as `best_estimator_` does."""
         return self._best().inverse_transform(X)
 
-    def robust_variance(self, X: Any, noise: float | None = None) -> FloatArray:
+    def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the robust variances on the samples X, as `best_estimator_` does."""
         return self._best().robust_variance(X, noise)
 
@@ -223,29 +230,57 @@ scale_, results_
             base.set_params(adversary=kind_of(base.adversary).key)
         return base
 
-    def _chosen(self, base: RobustSparsePCA, data: Data) -> tuple[Choice, bool]:
+    def _own_noises(self, base: RobustSparsePCA, n: int, d: int) -> FloatArray | None:
+        """Return the noises of the features, in the units of the estimator, where they have their own; else None."""
+        given = getattr(self.estimator, "adversary", None)
+        named, kind = base.noise if base.rho is None else base.rho, kind_of(base.adversary)
+        several = has_one_for_each(named) if not isinstance(given, Adversary) else not given.has_one_budget
+        if several and kind not in (FeatureWise, NoAdversary):
+            raise InvalidProblem("noise must be a number for all samples, or one for each feature, to be chosen.")
+        own = None
+        if several and isinstance(given, Adversary):
+            own = given.rho / kind.noise_unit(n)
+        elif several and kind is FeatureWise:
+            name, unit = ("noise", 1.0) if base.rho is None else ("rho", kind.noise_unit(n))
+            own = per_feature(name, named, d, names_in(self)) / unit
+        if isinstance(given, Adversary) or base.rho is not None:
+            base.set_params(noise_units="standardised")  # what these count in
+        return own
+
+    def _chosen(self, base: RobustSparsePCA, data: Data, own: FloatArray | None) -> tuple[Choice, bool]:
         n, d = data.shape
         jobs, progress = checked_jobs(self.n_jobs), bool(self.verbose)
         ks = self._ks(d)
         if self.by == "held-out":
-            noises = self._noises(base, data, ks)
+            noises = self._noises(base, data, ks, own)
             at = self._at(noises[0])
             searcher = clone(base).set_params(method=self.search_method, k_share=None, verbose=0, n_jobs=None)
+            if base.costs is not None:
+                searcher.set_params(costs=costs_of(base.costs, Frame(n, names_in(self), np.ones(d))))
             splits = list(self._folds().split(np.zeros((n, 1))))
-            return choose_by_held_out(searcher, data, ks, noises, at, splits, n_jobs=jobs, progress=progress)
-        Z = self._standardised(base, data)
-        noises = self._noises(base, data, ks)
-        kind = kind_of(base.adversary)
+            return choose_by_held_out(searcher, data, ks, noises, at, splits, own, n_jobs=jobs, progress=progress)
+        Z, scale = self._standardised(base, data)
+        noises = self._noises(base, data, ks, own)
+        frame = Frame(n, names_in(self), scale)
+        costs = costs_of(base.costs, frame)
+        word = kind_of(base.adversary).key
+        tried = [noise if own is None else scaled(own, noise) for noise in noises]
+        strengths = [strength_of(word, noise, None, frame, base.noise_units) for noise in tried]
+        if base.missing == "impute":
+            extra = np.sqrt(missing_counts(data)) * filling_of(data, frame.names).spread / scale
+            strengths = [widened(strength, extra, n) for strength in strengths]
+        adversaries = [strength.adversary for strength in strengths]
         if self.by == "k-path":
-            return self._by_k_path(base, Problem(as_samples(Z), ks[-1], kind.with_noise(noises[0], n)), ks, noises)
+            return self._by_k_path(base, Problem(as_samples(Z), ks[-1], adversaries[0], costs=costs), ks, noises)
         count = as_count("n_permutations", self.n_permutations)
         if count < 2:
             raise InvalidProblem(f"n_permutations must be at least 2, for a standard deviation, got {count}.")
         null = permutation_null(
             Z,
             ks,
-            [kind.with_noise(noise, n) for noise in noises],
+            adversaries,
             n_permutations=count,
+            costs=costs,
             method=self.search_method,
             random_state=self.random_state,
             n_jobs=jobs,
@@ -298,7 +333,7 @@ scale_, results_
         choice = Choice("k-path", np.array(noises), path.ks, scores, np.zeros_like(scores), place, reason, columns)
         return choice, len(path) == len(ks)
 
-    def _standardised(self, base: RobustSparsePCA, data: Data) -> FloatArray:
+    def _standardised(self, base: RobustSparsePCA, data: Data) -> tuple[FloatArray, FloatArray]:
         if is_sparse(data):
             raise InvalidProblem(
                 f"X is sparse, which by={self.by!r} does not take; pass X.toarray(), or by='held-out'."
@@ -308,7 +343,8 @@ scale_, results_
         with warnings.catch_warnings():
             # The fit itself warns of constant columns.
             warnings.simplefilter("ignore", NoapWarning)
-            return centre_and_scale(data, center=base.center, scale=base.scale)[0]
+            Z, _, scale = centre_and_scale(data, center=base.center, scale=base.scale)
+            return Z, scale
 
     def _ks(self, d: int) -> list[int]:
         if self.ks is None:
@@ -322,19 +358,28 @@ scale_, results_
             )
         return sorted({min(k, d) for k in listed})
 
-    def _noises(self, base: RobustSparsePCA, data: Data, ks: list[int]) -> list[float]:
+    def _noises(self, base: RobustSparsePCA, data: Data, ks: list[int], own: FloatArray | None) -> list[float]:
         n = int(data.shape[0])
         kind = kind_of(base.adversary)
         given = getattr(self.estimator, "adversary", None)
         if isinstance(given, Adversary):
             if self.noises is not None:
                 raise InvalidProblem("noises must be None where the estimator's adversary is an object with a budget.")
-            return [given.rho / kind.noise_unit(n)]
+            return [1.0 if own is not None else given.rho / kind.noise_unit(n)]
         if self.noises is not None:
             return sorted({as_strength("noises", noise) for noise in _listed("noises", self.noises)})
         if is_sparse(data):
             raise InvalidProblem("noises must be given for a sparse X, whose scale is not looked at.")
-        most = kind.with_budget(0.0).rho_max(self._standardised(base, data), ks[-1]) / kind.noise_unit(n)
+        Z, scale = self._standardised(base, data)
+        if own is None:
+            most = kind.with_budget(0.0).rho_max(Z, ks[-1]) / kind.noise_unit(n)
+            if base.noise_units == "data":
+                most *= float(scale.max())
+        else:
+            whole = strength_of(kind.key, own, None, Frame(n, None, scale), base.noise_units).adversary
+            most = whole.rho_max(Z, ks[-1])
+            if not np.isfinite(most):  # an exact feature is never wiped out
+                most = 1.0
         if not np.isfinite(most):
             return [0.0]
         shares = _SHARES[:1] if self.by == "k-path" else _SHARES

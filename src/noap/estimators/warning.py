@@ -31,9 +31,11 @@ def warn_of(model: Any, fitted: Fitted) -> None:
         )
     lost = np.flatnonzero(model.robust_variance_ == 0)
     if lost.size:
+        why, remedy = "The adversary cancels every direction", "use a smaller noise (or rho)"
+        if model.costs_ is not None:
+            why, remedy = "No feature is worth its cost", f"{remedy}, lower costs"
         _warn(
-            f"The adversary cancels every direction for component {lost[0]} and robust_variance_ is 0 there; "
-            "use a smaller noise (or rho), or fewer components.",
+            f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
             NoapWarning,
         )
     share, explained = model.n_components, float(model.explained_variance_ratio_.sum())

@@ -6,8 +6,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
+from noap.adversaries import (
+    ENERGY_LESS_L1,
+    Adversary,
+    EntryWise,
+    FeatureWise,
+    SampleWise,
+    SpectralNorm,
+    require_served,
+    serves,
+)
 from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.exact.reduced import entry_wise_result, spectral_outcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
@@ -21,7 +31,9 @@ __all__ = ["SERVES", "LevelPath", "level_path", "prove", "proved_result", "requi
 # What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
 GRAM_SERVES = ENERGY_LESS_L1
 SAMPLES_SERVES = (SampleWise,)
-SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
+# Those whose optimum is that of another problem, or bounded by it (exact/reduced.py).
+REDUCED_SERVES = (SpectralNorm, EntryWise)
+SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES, *REDUCED_SERVES)
 
 _ALL_THAT_DOUBLES_PROVE = (
     "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
@@ -52,8 +64,10 @@ class _SearchEntry:
 
 
 def require_provable(problem: Problem) -> None:
-    """Raise InvalidProblem if no search is proved for the adversary."""
+    """Raise InvalidProblem if no search is proved for the adversary, its budgets and the costs."""
     require_served(problem.adversary, SERVES, "Method 'exact'")
+    if not (serves(GRAM_SERVES, problem.adversary) or serves(SAMPLES_SERVES, problem.adversary)):
+        problem.require_plain("Method 'exact'")
 
 
 def level_path(problem: Problem) -> "LevelPath | None":
@@ -74,6 +88,8 @@ def prove(
     """
     search = _search_for(problem)
     _compile(search, controls)
+    if _is_idle(problem) and not problem.adversary.has_one_budget:
+        problem = problem.with_adversary(problem.adversary.simplest)  # the search on X'X knows no samples to count
     with SearchLine(controls.progress, controls.label) as line:
         return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
 
@@ -88,17 +104,26 @@ def proved_result(
     path: "LevelPath | None" = None,
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
-    outcome = prove(problem, controls, v, limits, path)
+    gap = controls.gap if asked_gap is None else asked_gap
+    if type(problem.adversary) is EntryWise:
+        return entry_wise_result(problem, controls, v, limits, gap, prove)
+    if type(problem.adversary) is SpectralNorm:
+        outcome = spectral_outcome(problem, controls, v, limits, prove)
+    else:
+        outcome = prove(problem, controls, v, limits, path)
+    v = outcome.v
+    if problem.costs is not None and not problem.value(v) > 0:
+        v = np.zeros(problem.n_features)  # using no feature is worth 0
     result = Result(
         problem,
         "exact",
-        outcome.v,
+        v,
         bound=outcome.bound,
         bound_proof="rigorous",
         limit=outcome.limit,
         nodes=outcome.nodes,
         seconds=controls.seconds,
-        asked_gap=controls.gap if asked_gap is None else asked_gap,
+        asked_gap=gap,
         trace=outcome.trace,
         proof=outcome.proof,
     )
@@ -110,9 +135,7 @@ def proved_result(
 def _search_for(problem: Problem) -> _SearchEntry:
     # Each search brings its own kernels: they are loaded only when needed.
     require_provable(problem)
-    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    idle = serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.rho == 0
-    if serves(GRAM_SERVES, problem.adversary) or idle:
+    if serves(GRAM_SERVES, problem.adversary) or _is_idle(problem):
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
@@ -122,6 +145,11 @@ def _search_for(problem: Problem) -> _SearchEntry:
     from noap.exact.sample_wise.search import solve_samples
 
     return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5))
+
+
+def _is_idle(problem: Problem) -> bool:
+    """Whether the sample-wise adversary has no budget for any sample: it does nothing then, and X'X is enough."""
+    return serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.is_idle
 
 
 def _compile(search: _SearchEntry, controls: Controls) -> None:

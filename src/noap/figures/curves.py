@@ -92,7 +92,7 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
         ks, path.values, path.bounds, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
     )
     variance.plot(ks, path.values, color=_ROBUST, marker="o", markersize=4, label="found")
-    titled(variance, "Variance left by the adversary")
+    titled(variance, f"Variance left by the adversary{'' if path.problem.costs is None else ', less costs'}")
     if len(panels) == 2:
         _draw_steps(panels[1], path)
     for axes in panels:

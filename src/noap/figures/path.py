@@ -18,6 +18,8 @@ __all__ = ["draw_path"]
 _PALE = "#A6CFE6"
 # More bars than this cannot be read; those that are needed longest are kept and the picture says so.
 _MOST_BARS = 40
+# Factors beyond this leave no room for those around 1 on an even axis.
+_WIDE = 10.0
 
 
 def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: str = "noise") -> Figure:
@@ -31,7 +33,8 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
     top : int, optional
         At most so many features, those that are needed longest; 40 by default.
     unit : "noise" or "rho"
-        What the budget is counted in: noise as in tables and reports, or rho as in the paper.
+        What the budget is counted in: noise as in tables and reports, or rho as in the paper. A factor on several
+        budgets is drawn as it is.
 
     Returns
     -------
@@ -52,6 +55,9 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
         _draw_band(panels[0], path, scale)
         _draw_loadings(panels[2], path, rows, scale, names)
     panels[-1].set_xlabel(label)
+    if path.family.whole is not None and path.rhos[-1] > _WIDE:
+        panels[-1].set_xscale("symlog", linthresh=1.0)  # factors up to 1 stay even, far ones are told apart
+        panels[-1].xaxis.set_major_formatter("{x:g}")
     tidy(panels)
     return figure
 
@@ -61,7 +67,9 @@ def _counted_in(path: "_path.Path", unit: str) -> tuple[float, str]:
     if unit not in ("noise", "rho"):
         raise InvalidProblem(f"unit must be 'noise' or 'rho', got {unit!r}.")
     base = path.family.base
-    noise = type(base.adversary).noise_unit(base.n_samples)
+    if path.family.whole is not None:
+        return 1.0, f"factor on the budgets of the {type(base.adversary).key}s"
+    noise = path.family.noise_unit
     if unit == "rho":
         return 1.0, "budget rho of the adversary"
     return noise, "noise (rho / sqrt n)" if noise != 1 else "noise (rho)"
@@ -120,5 +128,6 @@ def _draw_band(axes: Any, path: "_path.Path", scale: float) -> None:
     axes.plot(fine / scale, lower, color=_ROBUST, label="found")
     axes.set_ylim(bottom=0)
     note = "" if proved.any() else ": nothing is proved"
-    titled(axes, f"Variance left by the adversary{note}")
+    less = "" if path.family.base.costs is None else ", less costs"
+    titled(axes, f"Variance left by the adversary{less}{note}")
     axes.legend(frameon=False, loc="upper right")

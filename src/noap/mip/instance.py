@@ -30,9 +30,10 @@ class Instance:
         The features of the model, as positions in the problem.
     k, n : int
         Sparsity, at most d; number of samples.
-    rho : float
+    rho : float or array
         Budget in model units: :math:`\rho/\sqrt{n\,\text{unit}}` feature-wise, :math:`\rho/\sqrt{\text{unit}}`
-        sample-wise.
+        sample-wise; one for each feature, shape (d,), or each sample, shape (m,), where they have their own. What is
+        not to be trusted at all has the least budget that wipes it out, which is as good and finite.
     unit : float
         Values of the model times `unit` are values of the problem.
     eigenvalues, eigenvectors : arrays of shape (d,) and (d, d)
@@ -44,14 +45,16 @@ class Instance:
     incumbent : array of shape (d,) or None
         A feasible direction whose value the cuts may use.
     value : float
-        Its robust variance in model units; 0 without an incumbent.
+        Its value in model units; 0 without an incumbent.
+    costs : array of shape (d,) or None
+        What the features cost, in model units.
     """
 
     kind: str
     features: IntArray
     k: int
     n: int
-    rho: float
+    rho: float | FloatArray
     unit: float
     eigenvalues: FloatArray
     eigenvectors: FloatArray
@@ -59,6 +62,12 @@ class Instance:
     samples: FloatArray | None
     incumbent: FloatArray | None
     value: float
+    costs: FloatArray | None = None
+
+    @property
+    def least_rho(self) -> float:
+        """The smallest budget: what boxes may count on of every feature, or sample."""
+        return float(np.min(self.rho))
 
     @property
     def d(self) -> int:
@@ -99,16 +108,23 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
     part = problem if len(features) == problem.n_features else problem.restricted(features)
     n = problem.n_samples
     samples = None
-    covariance = part.covariance
+    covariance, rho = part.covariance, part.adversary.rho
     if kind == "sample":
         samples = np.concatenate(list(products.row_blocks(part.samples("The sample-wise program"))))
+        if np.ndim(rho):
+            # No unit direction lifts a score above the length of its sample.
+            rho = np.minimum(rho, np.linalg.norm(samples, axis=1))
         if screen:
-            samples = samples[part.row_top_k_norms > part.adversary.rho]
+            counting = part.row_top_k_norms > part.adversary.rho
+            samples, rho = samples[counting], rho[counting] if np.ndim(rho) else rho
             covariance = samples.T @ samples / n
     eigenvalues, eigenvectors = np.linalg.eigh(covariance)
     unit = float(eigenvalues[-1])
     if not unit > 0:
         raise InvalidProblem("The covariance is zero, there is nothing to maximise; pass data that varies.")
+    if kind != "sample" and np.ndim(rho):
+        # A feature whose budget is the length of its column is worth nothing already.
+        rho = np.minimum(rho, part.column_norms * (1 + 1e-12))
     known = None if incumbent is None else _on(incumbent, features)
     size = math.sqrt(unit if kind == "sample" else n * unit)
     return Instance(
@@ -116,7 +132,7 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
         features=features,
         k=part.k,
         n=n,
-        rho=part.adversary.rho / size,
+        rho=rho / size,
         unit=unit,
         # Rounding may leave eigenvalues of a semidefinite matrix slightly negative.
         eigenvalues=np.maximum(eigenvalues[::-1] / unit, 0.0),
@@ -124,7 +140,8 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
         deviations=np.sqrt(np.maximum(np.diag(covariance), 0.0) / unit),
         samples=None if samples is None else samples / math.sqrt(unit),
         incumbent=known,
-        value=0.0 if known is None else part.value(known) / unit,
+        value=0.0 if known is None else max(part.value(known), 0.0) / unit,
+        costs=None if part.costs is None else part.costs / unit,
     )
 
 
@@ -136,4 +153,4 @@ def _on(v: FloatArray, features: IntArray) -> FloatArray | None:
 
 def _kind(problem: Problem, simplify: bool) -> str:
     require_program(problem)
-    return NoAdversary.key if simplify and problem.adversary.rho == 0 else problem.adversary.key
+    return NoAdversary.key if simplify and problem.adversary.is_idle else problem.adversary.key

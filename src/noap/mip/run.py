@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from noap.errors import InvalidProblem, NoapWarning
+from noap.heuristics.alone import strongest_alone
 from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
@@ -131,8 +132,7 @@ def _chosen_features(problem: Problem, reduced_dim: int | None) -> IntArray | No
 
 def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
     """Return ascent's direction and whether Ctrl-C stopped it."""
-    v: FloatArray = np.zeros(problem.n_features)
-    v[int(np.argmax(problem.column_norms))] = 1.0
+    v = strongest_alone(problem)
     if problem.optimum_is_zero:
         return v, False
     controls.started += compile_ascent(problem)

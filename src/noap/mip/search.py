@@ -28,6 +28,8 @@ _TOLERANCE = 2e-6
 # The solver may stop at this share of the asked gap; the rest is for the formulation.
 _SOLVER_SHARE = 0.1
 _CLOSEST = 1e-6
+# An entry of the solver's direction below this is what its tolerances leave of 0.
+_NO_WEIGHT = 1e-5
 
 
 @dataclass
@@ -154,6 +156,8 @@ class ProgramSearch:
         if float(np.abs(entries).max(initial=0.0)) < 1e-6:
             self.degenerate = True
             return
+        if self.problem.costs is not None:
+            entries = np.where(np.abs(entries) < _NO_WEIGHT, 0.0, entries)  # it would cost as much as any
         chosen = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
         v = formulation.instance.expand(chosen, self.problem.n_features)
         self.own = v

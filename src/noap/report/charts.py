@@ -40,6 +40,8 @@ def barcode(report: "Report", shown: tuple[Row, ...]) -> str:
         )
         never = "shared" if any(bar.shared for bar in row.bars) else "open"
         end = never if math.isnan(row.survives) else plain(row.survives / report.unit)
+        if row.survives == last:
+            end += "+"  # where the path stops short of the noise that leaves nothing
         name = escape(report.names[row.feature])
         rows.append(
             f'<li><span class="name" title="{name}">{name}</span>'

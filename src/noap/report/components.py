@@ -35,6 +35,8 @@ class Component:
         "verified", "rejected" or "none": whether the independent checker accepted a certificate of the bound.
     remark : str
         Why it was rejected, which features tie, and the messages of the result.
+    noises, costs : tuples of float, or None
+        Of its features, where they have their own.
     """
 
     result: Result
@@ -44,6 +46,8 @@ class Component:
     proof: str
     certificate: str
     remark: str
+    noises: tuple[float, ...] | None = None
+    costs: tuple[float, ...] | None = None
 
 
 def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tuple[Component, ...]:
@@ -53,6 +57,9 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
     for result, share, ties in zip(model.results_, shares, model.ties_, strict=True):
         order = result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]
         certificate, reason = _checked(result)
+        adversary, costs = result.problem.adversary, result.problem.costs
+        unit = adversary.noise_unit(result.problem.n_samples)
+        several = not adversary.has_one_budget and adversary.key == "feature"
         rows.append(
             Component(
                 result,
@@ -62,6 +69,8 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
                 _proof(result),
                 certificate,
                 " ".join(filter(None, (reason, *_ties(ties, names), *_messages(result)))),
+                tuple((adversary.rho[order] / unit).tolist()) if several else None,
+                None if costs is None else tuple(costs[order].tolist()),
             )
         )
     return tuple(rows)
@@ -71,12 +80,12 @@ def as_csv(components: tuple[Component, ...]) -> str:
     """Return the table as CSV, one row per feature of a component, numbers in full."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["component", "feature", "loading", "value", "bound", "gap", "status", "proof", "certificate", "explained"]
-    )
+    titles = ["component", "feature", "loading", "value", "bound", "gap", "status", "proof", "certificate", "explained"]
+    own = [title for title in ("noise", "cost") if getattr(components[0], f"{title}s") is not None]
+    writer.writerow([*titles, *own])
     for number, one in enumerate(components, start=1):
         result = one.result
-        for name, loading in zip(one.features, one.loadings, strict=True):
+        for place, (name, loading) in enumerate(zip(one.features, one.loadings, strict=True)):
             writer.writerow(
                 [
                     number,
@@ -89,6 +98,7 @@ def as_csv(components: tuple[Component, ...]) -> str:
                     one.proof,
                     one.certificate,
                     one.explained,
+                    *(getattr(one, f"{title}s")[place] for title in own),
                 ]
             )
     return text.getvalue()

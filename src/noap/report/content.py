@@ -11,9 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 import noap
 from noap.adversaries import serves
 from noap.alternatives import LISTING_SERVES
+from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples, as_sparsity
 from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
 from noap.report.components import Component, components_of
 from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
@@ -22,6 +24,9 @@ from noap.sweep.family import SERVES as PATH_SERVES
 __all__ = ["Report", "build_report"]
 
 _FAMILIES = {kind.key: kind for kind in PATH_SERVES}
+# Where the slider ends that multiplies the noises of features: what a feature with a tiny noise bears would leave no
+# room for the others.
+_FARTHEST = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +41,9 @@ class Report:
         Feature names, d of them.
     adversary : "feature" or "sample"
     noise : float
-        Where the components of the table were found.
+        Where the components of the table were found; 1 where features have noises of their own, which it multiplies.
     unit : float
-        The budget rho of noise 1.
+        The budget rho of noise 1, or 1.
     center, scale : bool
         What was done to the data first.
     path : Path
@@ -51,6 +56,8 @@ class Report:
         The first component with 1 to k features, at the noise of the table; None where nothing would be proved or left.
     near : NearOptimal or None
         Other sets of features that keep nearly as much at that noise; None where they cannot be listed.
+    own_noises, costs : arrays of shape (d,), or None
+        Of the features, where they have their own.
     """
 
     title: str
@@ -65,6 +72,8 @@ class Report:
     frames: tuple[Frame, ...]
     k_path: noap.KPath | None = None
     near: noap.NearOptimal | None = None
+    own_noises: FloatArray | None = None
+    costs: FloatArray | None = None
 
     def html(self) -> str:
         """Return the page: one HTML document that asks for nothing from outside."""
@@ -86,7 +95,8 @@ def build_report(
     k: int = 5,
     *,
     adversary: str = "feature",
-    noise: float = 0.1,
+    noise: Any = 0.1,
+    costs: Any = None,
     n_components: int | None = None,
     deflation: str = "projection",
     method: str = "exact",
@@ -113,8 +123,11 @@ def build_report(
     k : int
         How many features a component may use.
     adversary : "feature" or "sample"
-    noise : float
-        Where the table of components is made and the slider starts; as for :class:`noap.RobustSparsePCA`.
+    noise : float, array, dict, Series or DataFrame
+        Where the table of components is made and the slider starts; as for :class:`noap.RobustSparsePCA`. Where
+        features have noises of their own ("feature" only), the slider multiplies them, up to four times.
+    costs : array, dict, Series or DataFrame, optional
+        What each feature costs, as for :class:`noap.RobustSparsePCA`; "feature" only.
     n_components : int, optional
         Rows of the table; 3 by default, or d if that is less.
     deflation, method, center, scale, gap, time_limit, random_state
@@ -139,8 +152,11 @@ def build_report(
     """
     if adversary not in _FAMILIES:
         raise InvalidProblem(f"adversary must be one of {tuple(_FAMILIES)}, got {adversary!r}.")
-    if not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
+    several = has_one_for_each(noise)
+    if not several and not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
         raise InvalidProblem(f"noise must be a finite number of at least 0, got {noise!r}.")
+    if adversary != "feature" and (several or costs is not None):
+        raise InvalidProblem("noises and costs of single features need adversary='feature'.")
     samples = as_samples(X)
     data, own_names = samples
     n, d = int(data.shape[0]), int(data.shape[1])
@@ -150,10 +166,16 @@ def build_report(
     if not Z.any():
         raise InvalidProblem("X has no variance: every column is constant; pass data that vary.")
     _require_distinct(names)
+    kind, unit = _FAMILIES[adversary], _FAMILIES[adversary].noise_unit(n)
+    own = per_feature("noise", noise, d, names) if several else None
+    paid = None if costs is None else per_feature("costs", costs, d, names, finite=True)
+    at = noap.FeatureWise(own * unit) if own is not None else kind.with_noise(float(noise), n)
+    problem = noap.Problem(Samples(Z, names), k=k, adversary=at, costs=paid)
     path = noap.path(
-        Samples(Z, names),
+        problem,
         k,
-        _FAMILIES[adversary],
+        kind if own is None else at,
+        end=None if own is None else _FARTHEST,
         method=method,
         n_jobs=n_jobs,
         points=points,
@@ -166,8 +188,8 @@ def build_report(
     model = noap.RobustSparsePCA(
         n_components=count,
         k=k,
-        adversary=adversary,
-        noise=noise,
+        adversary=at,
+        costs=paid,
         method=method,
         deflation=deflation,
         # Centred and scaled already, above.
@@ -182,10 +204,8 @@ def build_report(
         # The page says of every component what is proved about it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(Z)
-    unit = _FAMILIES[adversary].noise_unit(n)
     over_k = near = None
     if method == "exact" and model.robust_variance_[0] > 0:
-        problem = noap.Problem(Samples(Z, names), k=k, adversary=_FAMILIES[adversary].with_noise(float(noise), n))
         whole = None if time_limit is None else k * time_limit
         over_k = noap.k_path(problem, gap=gap, time_limit=whole, random_state=random_state, progress=progress)
         if serves(LISTING_SERVES, problem.adversary):
@@ -197,19 +217,22 @@ def build_report(
                 random_state=random_state,
                 progress=progress,
             )
+    shown = float(noise) if own is None else 1.0
     return Report(
         title,
         names,
         adversary,
-        float(noise),
-        unit,
+        shown,
+        path.family.noise_unit,
         center,
         scale,
         path,
         components_of(model, names),
-        frames_of(path, Z, unit, float(noise)),
+        frames_of(path, Z, path.family.noise_unit, shown),
         over_k,
         near,
+        own,
+        problem.costs,
     )
 
 

@@ -15,6 +15,7 @@ from noap.report.components import Component, as_csv
 from noap.report.near import near
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.sizes import sizes
+from noap.report.slider import Frame
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
 from noap.runtime.names import counted
 from noap.sweep.barcode import Row
@@ -36,7 +37,8 @@ def render(report: "Report") -> str:
     rows = everyone[:_MOST_ROWS]
     shown = [row.feature for row in rows]
     path_table = report.path.to_frame(loadings=True)
-    path_table.insert_column(2, (path_table["rho"] / report.unit).alias("noise"))
+    if report.own_noises is None:
+        path_table.insert_column(2, (path_table["rho"] / report.unit).alias("noise"))
     path_csv = path_table.drop("features").write_csv()
     slots = {
         "title": escape(report.title),
@@ -53,8 +55,13 @@ def render(report: "Report") -> str:
         "start": str(_start(report)),
         "k": str(report.path.k),
         "noise": plain(report.noise),
+        "dial": "Noise" if report.own_noises is None else "Times the noise given",
+        "before": "noise " if report.own_noises is None else "",
+        "after": "" if report.own_noises is None else " times the noise given",
+        "less": "" if report.costs is None else ", less costs",
         "loadings": "\n".join(
-            f'<li><span class="name" title="{escape(report.names[j])}">{escape(report.names[j])}</span>'
+            f'<li><span class="name" title="{escape(report.names[j])}">{escape(report.names[j])}'
+            f"{_own(report, j)}</span>"
             '<span class="track signed"><i></i></span><span class="number"></span></li>'
             for j in shown
         ),
@@ -85,6 +92,8 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
         )
     if report.path.unsettled.any():
         notes.append("Pale: whether the feature is needed could not be settled within the limits of the search.")
+    if report.own_noises is not None and (report.path.survives == report.path.rhos[-1]).any():
+        notes.append("+: the feature is needed where the picture ends, and may be needed beyond.")
     if hidden:
         verb = "is" if hidden == 1 else "are"
         notes.append(f"{counted(hidden, 'feature')} that {verb} needed less long {verb} not shown.")
@@ -109,9 +118,10 @@ def _facts(report: "Report") -> str:
 
 def _row(number: int, one: Component) -> str:
     result = one.result
-    features = ("; " if any("," in name for name in one.features) else ", ").join(
-        f"{escape(name)}&nbsp;<small>{_signed(loading)}</small>"
-        for name, loading in zip(one.features, one.loadings, strict=True)
+    apart = "; " if one.noises or one.costs or any("," in name for name in one.features) else ", "
+    features = apart.join(
+        f"{escape(name)}&nbsp;<small>{_signed(loading)}{_beside(one, place)}</small>"
+        for place, (name, loading) in enumerate(zip(one.features, one.loadings, strict=True))
     )
     badges = {
         "verified": '<span class="badge good">✓ verified</span>',
@@ -131,6 +141,18 @@ def _row(number: int, one: Component) -> str:
     return f'<tr><th scope="row">{number}</th>{body}</tr>'
 
 
+def _own(report: "Report", j: int) -> str:
+    """Return the noise and the cost of a feature, as they stand after its name, where features have their own."""
+    said = [] if report.own_noises is None else [f"noise&nbsp;{plain(float(report.own_noises[j]), 3)}"]
+    said += [] if report.costs is None else [f"cost&nbsp;{plain(float(report.costs[j]), 3)}"]
+    return f" <small>{' '.join(said)}</small>" if said else ""
+
+
+def _beside(one: Component, place: int) -> str:
+    noise = "" if one.noises is None else f", noise {plain(one.noises[place], 3)}"
+    return noise if one.costs is None else f"{noise}, cost {plain(one.costs[place], 3)}"
+
+
 def _signed(loading: float) -> str:
     return f"{loading:+.2f}".replace("-", "\u2212")
 
@@ -148,13 +170,17 @@ def _k_path_link(report: "Report") -> str:
 
 def _data(report: "Report", shown: list[int]) -> str:
     """Return what the script draws, as JSON that is safe inside a script element."""
+
+    def proved(frame: Frame) -> bool:
+        return bool(np.isfinite(frame.bound))
+
     last = float(report.path.rhos[-1]) / report.unit
     frames = [
         {
             "at": round(100 * frame.noise / last, 3),
             "noise": plain(frame.noise),
             "left": down(frame.left, 4),
-            "bound": up(frame.bound, 4),
+            "bound": up(frame.bound, 4) + (" after its costs" if report.costs is not None and proved(frame) else ""),
             "plain": plain(frame.plain, 4),
             "ordinary": down(frame.ordinary, 4),  # as `left` is: the two are compared
             "bars": _short([frame.plain, frame.left, frame.ordinary]),

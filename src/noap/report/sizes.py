@@ -24,7 +24,7 @@ def sizes(report: "Report") -> str:
         return ""
     return (
         '<section id="sizes" class="wide">\n'
-        f"<h2>How many features: what each one adds at noise {plain(report.noise)}</h2>\n"
+        f"<h2>How many features: what each one adds at {_where(report)}</h2>\n"
         '<ul class="rows" aria-label="Variance left by the worst attack, by the number of features">\n'
         f"{_rows(path, report.names)}\n</ul>\n"
         f'<p class="caption">{escape(_sentence(path))} The number is the variance that the worst attack leaves; what '
@@ -32,6 +32,10 @@ def sizes(report: "Report") -> str:
         "where it says (or another), others are worth as much.</p>\n"
         "</section>\n"
     )
+
+
+def _where(report: "Report") -> str:
+    return f"noise {plain(report.noise)}" if report.own_noises is None else "the noise given"
 
 
 def _rows(path: noap.KPath, names: tuple[str, ...]) -> str:

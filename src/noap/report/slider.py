@@ -25,7 +25,7 @@ class Frame:
     v : array of shape (d,)
         The best vector of the path at this noise; 0 where the adversary cancels everything.
     left, bound : float
-        What the worst attack leaves of its variance, and the proved bound on what any vector keeps.
+        What the worst attack leaves of its variance, and the proved bound on what any vector keeps, less its costs.
     plain : float
         Its variance on the untouched data.
     ordinary : float
@@ -63,10 +63,11 @@ def frames_of(path: noap.Path, Z: FloatArray, unit: float, noise: float) -> tupl
     """
     last = float(path.rhos[-1])
     rhos = np.unique(np.append(np.linspace(0.0, last, _STEPS + 1), min(noise * unit, last)))
-    best = path.family.distances(path.vectors, rhos).argmax(axis=1)
+    best = path.family.worths(path.vectors, rhos).argmax(axis=1)
     lower, upper = path.band(rhos)
     alive = lower > 1e-24 * path.family.base.scale
-    ordinary = path.family.distances(path.vectors[:1], rhos)[:, 0] ** 2 / len(Z)
+    left = path.family.distances(path.vectors, rhos) ** 2 / len(Z)
+    ordinary = left[:, 0]
     scores = {i: Z[:, path.results[i].support] @ path.vectors[i, path.results[i].support] for i in set(best.tolist())}
     frames = []
     for row, (rho, i) in enumerate(zip(rhos.tolist(), best.tolist(), strict=True)):
@@ -75,7 +76,7 @@ def frames_of(path: noap.Path, Z: FloatArray, unit: float, noise: float) -> tupl
             Frame(
                 rho / unit,
                 path.vectors[i] * alive[row],
-                float(lower[row]),
+                float(left[row, i]) if alive[row] else 0.0,
                 float(upper[row]),
                 float(np.mean(before**2)),
                 float(ordinary[row]),
@@ -90,5 +91,5 @@ def _attacked(path: noap.Path, Z: FloatArray, i: int, rho: float) -> FloatArray:
     """Return the scores (Z + E)v after the worst attack on vector i; only the columns of its support matter."""
     support = path.results[i].support
     v, columns = path.vectors[i, support], Z[:, support]
-    attacked: FloatArray = (columns + path.family.make(rho).attack(columns, v)) @ v
+    attacked: FloatArray = (columns + path.family.make(rho).restricted_to(support).attack(columns, v)) @ v
     return attacked

@@ -22,32 +22,50 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     path, d = report.path, len(report.names)
     if not rows:
         return "No feature survives any noise."
+    given = report.own_noises is not None
     half = float(path.rhos[-1]) / 2
-    robust = [row.feature for row in rows if row.survives > half]
+    robust = [row.feature for row in rows if (row.survives >= 1 if given else row.survives > half)]
+    where = "at the noise given" if given else "beyond half the noise it takes to erase everything"
     named = listed([report.names[j] for j in robust], _MOST_NAMES)
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that it needs beyond half the noise it takes to erase everything: {named}."
+        f"Those that it needs {where}: {named}."
         if robust
         else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
-        "beyond half the noise it takes to erase everything."
+        f"{where}."
     )
     result = report.components[0].result
     if result.value == 0:
-        return f"{first} Noise {plain(report.noise)} erases every component."
-    kept = result.value / float(np.mean((result.problem.samples("the report") @ result.v) ** 2))
+        erased = "The noise given" if given else f"Noise {plain(report.noise)}"
+        return (
+            f"{first} {erased} {'erases every component' if report.costs is None else 'leaves nothing worth its cost'}."
+        )
+    kept = result.robust_variance / float(np.mean((result.problem.samples("the report") @ result.v) ** 2))
     # Of the best, so that it stays below 100 % however little is proved.
     short = (result.bound - result.value) / result.bound
     proof = f", proved at most {percent_up(short)} below the best possible" if np.isfinite(result.bound) else ""
     return (
-        f"{first} At noise {plain(report.noise)} the best component found keeps {down(100 * kept, 3)} % of its "
-        f"variance under the worst attack{proof}."
+        f"{first} At {'the noise given' if given else f'noise {plain(report.noise)}'} the best component found keeps "
+        f"{down(100 * kept, 3)} % of its variance under the worst attack{proof}."
     )
 
 
 def noise_sentence(report: "Report") -> str:
     """Return what a noise of 0.1 means here."""
-    return BY_KEY[report.adversary].noise_in_words(report.scale)
+    if report.own_noises is not None:
+        units = "standard deviations" if report.scale else "the units of the data"
+        return (
+            "Every feature has a noise of its own, which stands beside its name: the error that the adversary may put "
+            f"on it, as a root mean square in {units}. The slider multiplies all of them alike; 1 is the noise as "
+            f"given.{_cost_sentence(report)}"
+        )
+    return BY_KEY[report.adversary].noise_in_words(report.scale) + _cost_sentence(report)
+
+
+def _cost_sentence(report: "Report") -> str:
+    if report.costs is None:
+        return ""
+    return " Every feature has a cost as well: a component is worth its variance less what its features cost."
 
 
 def adversary_sentence(report: "Report") -> str:
@@ -68,6 +86,11 @@ def method_sentence(report: "Report") -> str:
         (False, False): "used as given",
     }[report.center, report.scale]
     first = report.path.results[0]
+    if report.own_noises is not None:
+        return (
+            f"The data were {done}. Method {first.method}, asked for a gap of {first.asked_gap:g}; {len(report.path)} "
+            f"factors from 0 to {plain(float(report.path.rhos[-1]), 3)} on the noises given."
+        )
     return (
         f"The data were {done}. Method {first.method}, asked for a gap of {first.asked_gap:g}; {len(report.path)} "
         f"budgets from 0 to rho = {plain(report.path.rho_max, 6)}. Rho of noise 1 is {plain(report.unit, 6)}."

@@ -117,7 +117,8 @@ def _resampled(task: _Resample) -> tuple[FloatArray, float]:
     """Return the vector and the value on one resample; a vector of zeros where the adversary leaves nothing."""
     given = task.problem.samples("stability")
     n = int(given.shape[0])
-    X = given[np.random.default_rng(task.seed).integers(0, n, n)]
+    rows = np.random.default_rng(task.seed).integers(0, n, n)
+    X = given[rows]
     if task.center:
         X = X - X.mean(axis=0, dtype=np.float64)
     if task.scale:
@@ -125,8 +126,9 @@ def _resampled(task: _Resample) -> tuple[FloatArray, float]:
         # A column that a resample makes constant stays what it is.
         X = _divided(X, np.where(spread > _MADE_SO * spread.max(initial=0.0), spread, 1.0))
     # Whether to centre was decided above.
-    names = task.problem.feature_names
-    drawn = Problem(as_samples(X), task.problem.k, task.problem.adversary, feature_names=names)
+    names, costs = task.problem.feature_names, task.problem.costs
+    adversary = task.problem.adversary.restricted_to_samples(rows)
+    drawn = Problem(as_samples(X), task.problem.k, adversary, costs=costs, feature_names=names)
     result = _solved(drawn, task.method, task.settings)
     return orient(np.array(result.v)) if result.value > 0 else np.zeros_like(result.v), result.value
 

@@ -71,6 +71,7 @@ def permutation_null(
     adversaries: list[Adversary],
     *,
     n_permutations: int,
+    costs: FloatArray | None = None,
     method: str = "ascent",
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -88,6 +89,8 @@ def permutation_null(
     adversaries : list of Adversary
     n_permutations : int
         At least 2.
+    costs : array of shape (d,), optional
+        As for :class:`noap.Problem`.
     method : str
         As for :func:`noap.solve`, for the data and the copies alike.
     random_state : int, Generator or None
@@ -100,8 +103,8 @@ def permutation_null(
         On Ctrl-C that of the copies so far, two at least.
     """
     drawn = seeds(random_state, n_permutations)
-    tasks: list[_Copy] = [_Copy(X, None, ks, adversaries, method)]
-    tasks += [_Copy(X, seed, ks, adversaries, method) for seed in drawn]
+    tasks: list[_Copy] = [_Copy(X, None, ks, adversaries, costs, method)]
+    tasks += [_Copy(X, seed, ks, adversaries, costs, method) for seed in drawn]
     answers, cut = finished(_worth, tasks, n_jobs=n_jobs, what="shuffled copy", progress=progress)
     if len(answers) < 3:
         raise KeyboardInterrupt
@@ -114,6 +117,7 @@ class _Copy:
     seed: np.random.SeedSequence | None
     ks: list[int]
     adversaries: list[Adversary]
+    costs: FloatArray | None
     method: str
 
 
@@ -123,7 +127,7 @@ def _worth(task: _Copy) -> FloatArray:
     if task.seed is not None:
         X = np.random.default_rng(task.seed).permuted(X, axis=0)
     # Whether to centre was for whoever made X to decide.
-    problem = Problem(as_samples(X), task.ks[0], task.adversaries[0])
+    problem = Problem(as_samples(X), task.ks[0], task.adversaries[0], costs=task.costs)
     values = np.zeros((len(task.adversaries), len(task.ks)))
     with noticing_interrupts() as interrupts, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)

@@ -2,7 +2,7 @@ r"""What the points of a path prove between them.
 
 :math:`\sqrt{n\,\mathrm{opt}(\rho)}` is convex in rho. So the chord between two proved bounds is a bound for every rho
 between them, and the best of all such chords is the lower convex hull of the bounds. From below, every vector found is
-feasible at every rho.
+feasible at every rho. With costs the optimum itself is convex (`family.py`), and the chords are those of the bounds.
 """
 
 import numpy as np
@@ -16,7 +16,9 @@ _OUTWARD = 1 + 1e-14
 _TINY = 1e-300
 
 
-def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: FloatArray) -> FloatArray:
+def convex_bounds(
+    rhos: FloatArray, bounds: FloatArray, zero_from: float, at: FloatArray, *, roots: bool = True
+) -> FloatArray:
     r"""Return the bound that convexity gives at every budget asked for.
 
     Parameters
@@ -28,6 +30,8 @@ def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: Fl
     zero_from : float
         A budget from which on the optimum is 0.
     at : array of shape (r,)
+    roots : bool
+        Whether the root of the optimum is convex, or only the optimum.
 
     Returns
     -------
@@ -40,7 +44,7 @@ def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: Fl
     array([9., 1., 0.])
     """
     proved = np.isfinite(bounds) & (rhos < zero_from)
-    x, y = rhos[proved], np.sqrt(bounds[proved])
+    x, y = rhos[proved], np.sqrt(bounds[proved]) if roots else bounds[proved]
     if np.isfinite(zero_from):
         x, y = np.append(x, zero_from), np.append(y, 0.0)
     limits = np.where(at >= zero_from, 0.0, np.inf)
@@ -52,14 +56,14 @@ def convex_bounds(rhos: FloatArray, bounds: FloatArray, zero_from: float, at: Fl
     asked = at[inside]
     right = np.clip(np.searchsorted(x, asked), 1, max(len(x) - 1, 1))
     if x.size == 1:
-        limits[inside] = np.minimum(limits[inside], y[0] ** 2)
+        limits[inside] = np.minimum(limits[inside], y[0] ** 2 if roots else y[0])
         return limits
     left = right - 1
     # Both weights are computed from differences, so nothing cancels where the chord comes close to 0; and before they
     # meet the bounds, so that no product of two small numbers vanishes.
     width = x[right] - x[left]
     chord = ((x[right] - asked) / width) * y[left] + ((asked - x[left]) / width) * y[right]
-    squares = (chord * _OUTWARD) ** 2
+    squares = (chord * _OUTWARD) ** 2 if roots else chord * _OUTWARD
     # A square that is next to nothing may have been rounded down by more than the factor covers.
     squares = np.where((squares < _TINY) & (chord > 0), np.nextafter(squares, np.inf), squares)
     limits[inside] = np.minimum(limits[inside], squares)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.adversaries.base import Adversary
+from noap.data.validation import as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 from noap.solving import check_call
@@ -23,38 +24,41 @@ __all__ = ["path"]
 def path(
     X: Any,
     k: int,
-    adversary: Callable[[float], Adversary] = ...,
+    adversary: Callable[[float], Adversary] | Adversary = ...,
     rhos: ArrayLike | None = ...,
     method: str = ...,
     n_jobs: int | None = ...,
     *,
     points: int = ...,
     tolerance: float = ...,
+    end: float | None = ...,
     **options: Any,
 ) -> Path: ...
 @overload
 def path(
     X: Any,
     k: Sequence[int],
-    adversary: Callable[[float], Adversary] = ...,
+    adversary: Callable[[float], Adversary] | Adversary = ...,
     rhos: ArrayLike | None = ...,
     method: str = ...,
     n_jobs: int | None = ...,
     *,
     points: int = ...,
     tolerance: float = ...,
+    end: float | None = ...,
     **options: Any,
 ) -> tuple[Path, ...]: ...
 def path(
     X: Any,
     k: int | Sequence[int],
-    adversary: Callable[[float], Adversary] = FeatureWise,
+    adversary: Callable[[float], Adversary] | Adversary = FeatureWise,
     rhos: ArrayLike | None = None,
     method: str = "exact",
     n_jobs: int | None = None,
     *,
     points: int = 33,
     tolerance: float = 1e-3,
+    end: float | None = None,
     **options: Any,
 ) -> Path | tuple[Path, ...]:
     r"""Solve over a range of budgets rho: which features survive as the noise grows, with proof.
@@ -69,12 +73,14 @@ def path(
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d), or Problem
         As for :class:`noap.Problem`: used as given. Of a Problem the data are used (its covariance, if it was built
-        from one), its k and adversary are not.
+        from one) and its costs; its k and adversary are not.
     k : int or sequence of int
         How many features a vector may use. With a sequence the answer is a tuple of paths, one per k; the vectors of
         a smaller k are starts for the next larger one.
-    adversary : class
-        :class:`noap.FeatureWise` or :class:`noap.SampleWise`: what takes a budget and gives an adversary.
+    adversary : class, or object with several budgets
+        :class:`noap.FeatureWise` or :class:`noap.SampleWise`: what takes a budget and gives an adversary. An object
+        with a budget for every feature (or sample), such as ``noap.FeatureWise([1.0, 0.5, 2.0])``, is scaled as a
+        whole: every rho is then a factor on all of them, and 1 stands for the budgets as given.
     rhos : array-like, optional
         The budgets; sorted, without repetitions. By default `points` of them from 0 to `rho_max`, and then more around
         every change of support between neighbours, by bisection, until the change is located to `tolerance` times
@@ -85,6 +91,9 @@ def path(
         Number of processes (-1 for all cores); the answer does not depend on it.
     points : int
         Size of the first grid when `rhos` is not given.
+    end : float, optional
+        Where that grid ends; `rho_max` by default, or where everything is gone that has a budget of its own. Factors
+        are placed evenly along the ranges of the features, for these may differ by far, and 1 is among them.
     tolerance : float
         How well changes of support are located, as a share of `rho_max`, when `rhos` is not given.
     **options
@@ -112,6 +121,7 @@ def path(
     if isinstance(n_jobs, bool) or not (n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs != 0)):
         raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {n_jobs!r}.")
     budgets = None if rhos is None else _budgets(rhos)
+    last = None if end is None else as_strength("end", end)
     settings = _settings(options)
     if isinstance(k, (Sequence, np.ndarray)) and not isinstance(k, str):
         if len(k) == 0:
@@ -129,12 +139,15 @@ def path(
             sweep.hints = _distinct(found[-1])
         wanted = budgets
         if budgets is None:
-            wanted = np.linspace(0.0, family.rho_max, _count(points))
+            wanted = family.even(_count(points), last)
         assert wanted is not None
         sweep.grid(wanted)
-        if budgets is None:
-            sweep.refine(_share(tolerance) * family.rho_max)
-        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings))
+        if budgets is None and family.whole is None:
+            sweep.refine(_share(tolerance) * family.end)
+        elif budgets is None:
+            sweep.refine(_share(tolerance), family.place)
+        factors = None if family.whole is None else tuple(sorted(sweep.found))
+        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings, factors))
         if sweep.interrupted:
             warnings.warn(
                 f"Interrupted: the path for k = {family.base.k} holds the {len(found[-1])} points that were finished.",

@@ -32,25 +32,35 @@ class Family:
     :math:`u^\top X v - \rho\,\sigma_1(u, v)`, with :math:`\sigma_1` the support function at budget 1. Every term is a
     line in rho that does not rise, so the curve is convex and does not rise either.
 
+    With a budget for each feature (or sample) rho is a factor on all of them, and :math:`\sigma_1` the support function
+    of the budgets as given. With costs the optimum itself is convex, as the maximum of
+    :math:`(\|Xv\| - \rho \sum_j \rho_j |v_j|)_+^2/n` less what v costs; its root need not be.
+
     Attributes
     ----------
     base : Problem
         The problem at rho = 0.
     make : callable
         Gives the adversary of a budget.
+    whole : Adversary or None
+        The budgets that rho multiplies; None where rho is the budget itself.
     """
 
     base: Problem
     make: Callable[[float], Adversary]
+    whole: Adversary | None = None
 
     @classmethod
     def of(cls, X: Any, k: Any, make: Any) -> "Family":
-        """Validate what the user passed; X may be a Problem, whose data are then used."""
+        """Validate what the user passed; X may be a Problem, whose data and costs are then used."""
+        whole = make if isinstance(make, Adversary) and not make.has_one_budget else None
+        if whole is not None:
+            make = whole.rescaled
         first = make(0.0) if callable(make) else None
         if not isinstance(first, Adversary):
             raise InvalidProblem(
                 f"adversary must be a class that takes a budget, such as noap.FeatureWise, got {make!r}; "
-                "path chooses the budgets."
+                "path chooses the budgets, or the factors on those of an object that has several."
             )
         if type(first) is NoAdversary:
             names = " or ".join(kind.__name__ for kind in SERVES)
@@ -61,15 +71,30 @@ class Family:
         elif X.X is None:
             # Validated for a positive budget, since all but the first point of a path have one.
             attacked = Problem.from_covariance(
-                X.covariance, n_samples=X.n_samples, k=k, adversary=make(1.0), feature_names=X.feature_names
+                X.covariance,
+                n_samples=X.n_samples,
+                k=k,
+                adversary=make(1.0),
+                costs=X.costs,
+                feature_names=X.feature_names,
             )
             base = attacked.with_adversary(first)
         else:
             X.check_unchanged()
             base = X.with_sparsity(k).with_adversary(first)
-        family = cls(base, make)
+        family = cls(base, make, whole)
         family._compute_once()
         return family
+
+    @property
+    def dial(self) -> str:
+        """What is swept over, in one word: "noise", or "factor" on the budgets of the features (or samples)."""
+        return "noise" if self.whole is None else "factor"
+
+    @property
+    def noise_unit(self) -> float:
+        """The rho of one unit of the dial: a factor counts as it is."""
+        return 1.0 if self.whole is not None else type(self.base.adversary).noise_unit(self.base.n_samples)
 
     def _compute_once(self) -> None:
         """Have the base compute what every point will ask for: `at` copies what is there."""
@@ -81,13 +106,53 @@ class Family:
 
     @cached_property
     def rho_max(self) -> float:
-        """The budget from which on the optimum is 0."""
-        return self.base.rho_max
+        """The budget (or factor) from which on the optimum is 0; inf if a feature that is exact is left."""
+        return self.base.rho_max if self.whole is None else self.base.with_adversary(self.whole).rho_max
+
+    @cached_property
+    def end(self) -> float:
+        """Where a sweep ends: at rho_max, or where all is gone that has a budget, and no factor changes more."""
+        if self.whole is None or math.isfinite(self.rho_max):
+            return self.rho_max
+        return float(self._ends.max(initial=0.0))
+
+    @cached_property
+    def _ends(self) -> FloatArray:
+        """The factors at which single features (or samples) are gone, increasing; without those that never are."""
+        assert self.whole is not None
+        lengths = self.base.column_norms if self.base.adversary.gram_suffices else self.base.row_top_k_norms
+        moved = (lengths > 0) & (self.whole.rho > 0) & np.isfinite(self.whole.rho)
+        ends: FloatArray = np.sort(lengths[moved] / self.whole.rho[moved])
+        return ends
+
+    def place(self, rho: float) -> float:
+        """Return where a budget lies on the sweep, from 0 to 1: evenly, so that grids know no budgets of their own.
+
+        With factors it is the mean over the features of how far along its own range each of them is: where one has a
+        tiny budget and lasts a hundred times as long as the others, these are still told apart.
+        """
+        if self.whole is None:
+            return rho / self.end if self.end > 0 else 0.0
+        return float(np.minimum(rho / self._ends, 1.0).mean()) if len(self._ends) else 0.0
+
+    def even(self, points: int, end: float | None = None) -> FloatArray:
+        """Return so many budgets from 0 to the end, evenly placed, and the factor 1 if it lies between."""
+        last = self.end if end is None else min(end, self.end)
+        if self.whole is None:
+            return np.linspace(0.0, last, points)
+        # Between two ends the place is linear in the factor.
+        corners = np.unique(np.concatenate([[0.0], self._ends[self._ends < last], [last]]))
+        places = np.array([self.place(float(corner)) for corner in corners])
+        grid = np.interp(np.linspace(0.0, places[-1], points), places, corners)
+        grid[-1] = last
+        return np.unique(np.append(grid, 1.0) if last > 1 else grid)
 
     def adversary(self, rho: float) -> Adversary:
         """Return the adversary of budget rho: of the kind of the base, for the curve is that of one kind."""
+        if self.whole is not None:
+            return self.whole.rescaled(rho)
         made, kind = self.make(rho), type(self.base.adversary)
-        if type(made) is not kind or made.rho != rho:
+        if type(made) is not kind or not made.has_one_budget or made.rho != rho:
             raise InvalidProblem(
                 f"adversary must give {kind.__name__}({rho!r}) for the budget {rho!r}, it gave {made!r}; pass the "
                 f"class {kind.__name__} itself."
@@ -102,7 +167,8 @@ class Family:
             block = self.base.covariance[np.ix_(features, features)]
             block.flags.writeable = False
             base.__dict__["covariance"] = block
-        family = Family(base, self.make)
+        whole = None if self.whole is None else self.whole.restricted_to(features)
+        family = Family(base, self.make if whole is None else whole.rescaled, whole)
         family._compute_once()
         return family
 
@@ -132,6 +198,11 @@ class Family:
             ).reshape(len(rhos), len(vectors))
         scores = np.array([products.scores(self.base.samples("a path"), v) for v in vectors])
         return np.array([a.distance(scores, vectors) for a in adversaries]).reshape(len(rhos), len(vectors))
+
+    def worths(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
+        """Return the value of every vector at every budget, an array of shape (r, m); costs are taken off."""
+        worths: FloatArray = self.distances(vectors, rhos) ** 2 / self.base.n_samples
+        return worths if self.base.costs is None else worths - (vectors != 0) @ self.base.costs
 
     def _energies(self, vectors: FloatArray) -> FloatArray:
         """Return |Xv| for every row of vectors; each touches the columns of its support only."""

@@ -99,8 +99,7 @@ class _Pool:
         self.vectors, self.worths = vectors, self._worth(vectors)
 
     def _worth(self, vectors: FloatArray) -> FloatArray:
-        worth: FloatArray = self.family.distances(vectors, self.rhos) ** 2 / self.family.base.n_samples
-        return worth
+        return self.family.worths(vectors, self.rhos)
 
     def add(self, v: FloatArray) -> None:
         self.vectors = np.vstack([self.vectors, v])
@@ -163,7 +162,8 @@ class _Without:
         assert self.family is not None
         places = sorted(self.bounds)
         rhos, bounds = self.path.rhos[places], np.array([self.bounds[i] for i in places], dtype=np.float64)
-        return convex_bounds(rhos, bounds, self.family.rho_max, self.path.rhos[asked])
+        roots = self.family.base.costs is None
+        return convex_bounds(rhos, bounds, self.family.rho_max, self.path.rhos[asked], roots=roots)
 
     def _ask(self, i: int) -> None:
         """Look for a direction without the feature, and prove that none is worth enough if none is found."""

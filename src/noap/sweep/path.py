@@ -51,7 +51,9 @@ class Path(ResultSeries):
     results : tuple of Result
         One per budget, in increasing order of rho, with everything that is known about the point.
     rhos, values, bounds : arrays of shape (m,)
-        Budgets, robust variances of the vectors found and proved bounds: values <= optimum <= bounds.
+        Budgets, robust variances of the vectors found and proved bounds: values <= optimum <= bounds. Where features
+        (or samples) have budgets of their own, the rhos are the factors on them, here and in all that counts in rho;
+        where features have costs, values and bounds are those of the robust variance less the costs.
     vectors : array of shape (m, d)
         Unit vectors, one per row.
     supports : tuple of int arrays
@@ -73,7 +75,7 @@ class Path(ResultSeries):
         enter late. A range that is one point wide has start = end.
     k : int
     rho_max : float
-        The budget from which on the optimum is 0.
+        The budget from which on the optimum is 0; inf where a feature that is exact outlives every factor.
     feature_names : tuple of str, or None
     """
 
@@ -81,12 +83,14 @@ class Path(ResultSeries):
     family: Family = field(repr=False)
     # Those of the call, for the searches that `needed` makes; None if it is to make none: the user has had enough.
     options: Mapping[str, Any] | None = field(default_factory=dict, repr=False)
+    # Of every result, where rho is a factor: its budgets alone would tell it to rounding only.
+    factors: tuple[float, ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         optimal = sum(result.status is Status.OPTIMAL for result in self.results)
         return (
             f"Path(k={self.k}, {len(self)} points, {optimal} of them optimal, "
-            f"rho from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
+            f"{self._rho} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
         )
 
     @property
@@ -96,12 +100,19 @@ class Path(ResultSeries):
 
     @property
     def rho_max(self) -> float:
-        """The budget from which on the optimum is 0."""
+        """The budget, or factor, from which on the optimum is 0."""
         return self.family.rho_max
+
+    @property
+    def _rho(self) -> str:
+        """What tables call the budgets."""
+        return "rho" if self.family.whole is None else "factor"
 
     @cached_property
     def rhos(self) -> FloatArray:
-        """The budgets, increasing."""
+        """The budgets, increasing; or the factors on those of the features (or samples)."""
+        if self.factors is not None:
+            return frozen(self.factors)
         return frozen([result.problem.adversary.rho for result in self.results])
 
     @cached_property
@@ -216,9 +227,11 @@ class Path(ResultSeries):
         if not ((at >= first) & (at <= last)).all():
             raise InvalidProblem(f"rho must lie in the range of the path, {first:.6g} to {last:.6g}.")
         flat = np.atleast_1d(at).ravel()
-        distances = self.family.distances(self.vectors, flat)
-        lower = distances.max(axis=1) ** 2 / self.family.base.n_samples
-        upper = convex_bounds(self.rhos, self.bounds, self.family.rho_max, flat)
+        roots = self.family.base.costs is None
+        lower = self.family.worths(self.vectors, flat).max(axis=1)
+        if not roots:
+            lower = np.maximum(lower, 0.0)  # to use no feature is worth 0
+        upper = convex_bounds(self.rhos, self.bounds, self.family.rho_max, flat, roots=roots)
         return lower.reshape(at.shape), np.maximum(upper, lower).reshape(at.shape)
 
     def to_frame(self, loadings: bool = False) -> "polars.DataFrame":
@@ -232,14 +245,15 @@ class Path(ResultSeries):
         Returns
         -------
         polars.DataFrame
-            Columns k, rho, value, bound, gap, status, size and features (a list of names, or of positions as text).
+            Columns k, rho (or factor), value, bound, gap, status, size and features (a list of names, or of positions
+            as text).
         """
         import polars
 
         names = self._names
         columns: dict[str, Any] = {
             "k": [self.k] * len(self),
-            "rho": self.rhos,
+            self._rho: self.rhos,
             "value": self.values,
             "bound": self.bounds,
             "gap": [result.gap for result in self.results],
@@ -265,7 +279,8 @@ class Path(ResultSeries):
         top : int, optional
             At most so many features, those that are needed longest; 40 by default.
         unit : "noise" or "rho"
-            What the budget is counted in: noise as in tables and reports, or rho as in the paper and in `rhos`.
+            What the budget is counted in: noise as in tables and reports, or rho as in the paper and in `rhos`. A
+            factor on several budgets is drawn as it is.
 
         Returns
         -------
@@ -278,11 +293,13 @@ class Path(ResultSeries):
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some of the points."""
         names = self._names
-        unit = type(self.family.base.adversary).noise_unit(self.family.base.n_samples)
+        unit = self.family.noise_unit
+        at = [
+            (f"{rho / unit:.4g}", f"{rho:.6g}") if self.family.whole is None else (f"{rho:.6g}",) for rho in self.rhos
+        ]
         rows = [
             (
-                f"{self.rhos[i] / unit:.4g}",
-                f"{self.rhos[i]:.6g}",
+                *at[i],
                 f"{self.values[i]:.6g}",
                 f"{self.bounds[i]:.6g}",
                 self.results[i].status.value,
@@ -291,7 +308,8 @@ class Path(ResultSeries):
             for i in spread(len(self))
         ]
         shown = "" if len(rows) == len(self) else f"; {len(rows)} of its points"
-        return html_table(f"{self!r}{shown}", rows, ("noise", "rho", "value", "bound", "status", "features"))
+        swept = ("noise", "rho") if self.family.whole is None else ("factor",)
+        return html_table(f"{self!r}{shown}", rows, (*swept, "value", "bound", "status", "features"))
 
 
 def _runs(labels: np.ndarray) -> list[tuple[int, int]]:

@@ -1,5 +1,6 @@
 """A point of a path, from what its neighbours found."""
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from noap.errors import NoapWarning
+from noap.heuristics.alone import strongest_alone
 from noap.heuristics.batch import truncate
 from noap.heuristics.screened import screened_climber
 from noap.linalg.types import FloatArray
@@ -38,9 +40,7 @@ def improved(problem: Problem, vectors: FloatArray) -> FloatArray:
     """
     climber, kept = screened_climber(problem)
     batch = truncate(vectors[:, kept], min(problem.k, len(kept))).alive()
-    v: FloatArray = np.zeros(problem.n_features)
-    # A single feature is the one start that is never cancelled while the optimum is positive.
-    v[int(np.argmax(problem.column_norms))] = 1.0
+    v = strongest_alone(problem)
     if len(batch):
         moved = climber.climb(climber.measured(batch), len(batch), _STEPS)
         if len(moved):
@@ -76,12 +76,15 @@ class Task:
         The best that the neighbours' vectors lead to.
     options : dict
         Those of `solve`.
+    rho : float
+        Its place on the path.
     """
 
     problem: Problem
     method: str
     start: FloatArray | None
     options: dict[str, Any]
+    rho: float = math.nan
 
     def run(self) -> Result:
         """Solve the point; never worse than its start."""

@@ -2,7 +2,7 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -47,14 +47,14 @@ class Sweep:
             self._level([float(rhos[middle]) for _, middle, _ in split])
             segments = [half for a, middle, b in split for half in ((a, middle), (middle, b))]
 
-    def refine(self, width: float) -> None:
-        """Halve every gap between neighbours of different support until it is at most `width`."""
+    def refine(self, width: float, place: Callable[[float], float] = float) -> None:
+        """Halve every gap between neighbours of different support until their places are at most `width` apart."""
         while not self.interrupted:
             rhos = sorted(self.found)
             middles = [
                 (a + b) / 2
                 for a, b in itertools.pairwise(rhos)
-                if b - a > width and not np.array_equal(self.found[a].support, self.found[b].support)
+                if place(b) - place(a) > width and not np.array_equal(self.found[a].support, self.found[b].support)
             ]
             if not middles:
                 return
@@ -66,7 +66,7 @@ class Sweep:
         rhos = np.array(sorted(self.found))
         results = [self.found[float(rho)] for rho in rhos]
         vectors = np.array([result.v for result in results])
-        worths = self.family.distances(vectors, rhos) ** 2 / self.family.base.n_samples
+        worths = self.family.worths(vectors, rhos)
         limits = self._limits(rhos)
         for i, result in enumerate(results):
             best = int(np.argmax(worths[i]))
@@ -96,7 +96,7 @@ class Sweep:
     def _limits(self, at: FloatArray) -> FloatArray:
         rhos = np.array(sorted(self.found))
         bounds = np.array([self.found[float(rho)].bound for rho in rhos])
-        return convex_bounds(rhos, bounds, self.family.rho_max, at)
+        return convex_bounds(rhos, bounds, self.family.rho_max, at, roots=self.family.base.costs is None)
 
     def _bounded(self, result: Result, bound: float) -> Result:
         proof = "rigorous" if self.method == "exact" else "solver"
@@ -132,7 +132,7 @@ class Sweep:
         near = self._neighbours(rho)
         if self.method == "exact" and len(near) and not problem.optimum_is_zero:
             start = improved(problem, near)
-        return Task(problem, self.method, start, self.options)
+        return Task(problem, self.method, start, self.options, rho)
 
     def _neighbours(self, rho: float) -> FloatArray:
         """Return the vectors found just below and just above rho, and what hints there are."""
@@ -145,7 +145,7 @@ class Sweep:
         """Return the result at this point if the neighbours prove it, without a search."""
         if task.start is None:
             return None
-        limit = float(self._limits(np.array([task.problem.adversary.rho]))[0])
+        limit = float(self._limits(np.array([task.rho]))[0])
         value, gap = task.problem.value(task.start), float(self.options["gap"])
         if not limit <= value * (1 + gap):
             return None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noap.adversaries.base import Adversary
 from noap.data.files.reading import Reading
@@ -46,7 +47,15 @@ class Summary:
         """How many columns they had."""
         return len(self.moments.mean)
 
-    def problem(self, k: int, adversary: Adversary, *, center: bool = True, scale: bool = True) -> Problem:
+    def problem(
+        self,
+        k: int,
+        adversary: Adversary,
+        *,
+        costs: ArrayLike | None = None,
+        center: bool = True,
+        scale: bool = True,
+    ) -> Problem:
         """Return the problem of the standardised samples, by their covariance.
 
         Parameters
@@ -54,11 +63,15 @@ class Summary:
         k : int
         adversary : FeatureWise or NoAdversary
             A sample-wise adversary moves samples one by one and needs them all.
+        costs : array-like of shape (d,), optional
+            As for :class:`noap.Problem`.
         center, scale : bool
             Subtract the means; divide by the standard deviations.
         """
         S, _, _ = self.moments.standardised(center=center, scale=scale, names=self.names)
-        return Problem.from_covariance(S, n_samples=self.n_samples, k=k, adversary=adversary, feature_names=self.names)
+        return Problem.from_covariance(
+            S, n_samples=self.n_samples, k=k, adversary=adversary, costs=costs, feature_names=self.names
+        )
 
 
 def summarise(source: Any, *, batch_bytes: int = BATCH_BYTES, reading: Reading | None = None) -> Summary:

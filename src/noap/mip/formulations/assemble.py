@@ -11,7 +11,7 @@ from noap.mip.formulations.base import Formulation
 from noap.mip.formulations.boxes import boxes_of
 from noap.mip.formulations.breakpoints import even, printed
 from noap.mip.formulations.direction import add_direction, add_norm_pieces
-from noap.mip.formulations.feature_wise import add_feature_wise
+from noap.mip.formulations.feature_wise import add_feature_wise, chord_of_value
 from noap.mip.formulations.sample_wise import add_sample_wise
 from noap.mip.formulations.spectrum import add_spectrum
 from noap.mip.formulations.vanilla import add_vanilla
@@ -68,6 +68,7 @@ def formulate(
     extra = 0.0
     if cuts.norm_pieces and rank is not None and spectrum.rest and instance.kind != "feature":
         extra = instance.k * float(instance.eigenvalues[-1]) * add_norm_pieces(writer, direction, boxes, pieces)
+    extra += chord_of_value(instance, cuts)
     value_of = _PARTS[instance.kind](writer, instance, direction, spectrum, boxes, cuts)
     model = writer.model()
     if cuts.start and instance.incumbent is not None:

@@ -67,10 +67,10 @@ def boxes_of(instance: Instance, cuts: Cuts) -> Boxes:
     low, high = -reach, reach.copy()
     if cuts.symmetry:
         low[0] = least[0]
-    if cuts.l1 and cuts.cutoff and instance.kind == "feature" and root > 0 and instance.rho > 0:
+    if cuts.l1 and cuts.cutoff and instance.kind == "feature" and root > 0 and instance.least_rho > 0:
         # t + rho |v|_1 = |Xv| <= sqrt(sum of eigenvalues times masses), and t is at least the incumbent's.
         farthest = math.sqrt(_most_energy(instance.eigenvalues, reach**2))
-        l1_high = max(min(l1_high, (farthest - root) / instance.rho), l1_low)
+        l1_high = max(min(l1_high, (farthest - root) / instance.least_rho), l1_low)
     widen = 1.0 + _ROUNDING
     low = np.where(low > 0, low / widen, low * widen)
     return Boxes(cap, low, high * widen, l1_low / widen, l1_high * widen, clipped)
@@ -81,10 +81,11 @@ def _caps(instance: Instance, root: float) -> FloatArray:
 
     At an optimum (u, v) of the bilinear form both half-steps are stationary. Feature-wise
     :math:`t v_j = \mathrm{soft}(a_j^\top u, \rho)`; sample-wise :math:`v_j = a_j^\top u/(t + \rho\|u\|_1)` with
-    :math:`\|u\|_1 \ge \max(1, t/M)`, M the largest loss of one sample.
+    :math:`\|u\|_1 \ge \max(1, t/M)`, M the largest loss of one sample. With costs v is stationary on its support, and t
+    is the root of its robust variance, which is at least its value.
     """
     if instance.kind == "sample":
-        spread = instance.rho * max(1.0 / math.sqrt(instance.n), root / _largest_loss(instance))
+        spread = instance.least_rho * max(1.0 / math.sqrt(instance.n), root / _largest_loss(instance))
         caps: FloatArray = instance.deviations / (root + spread)
     else:
         caps = np.maximum(instance.deviations - instance.rho, 0.0) / root
@@ -95,7 +96,7 @@ def _caps(instance: Instance, root: float) -> FloatArray:
 def _largest_loss(instance: Instance) -> float:
     assert instance.samples is not None
     tops = norms(keep_top_k(instance.samples, instance.k))
-    return float(tops.max()) - instance.rho
+    return float((tops - instance.rho).max())
 
 
 def _least_l1(cap: FloatArray, k: int) -> float:
@@ -120,7 +121,8 @@ def _clipped_share(instance: Instance, cap: FloatArray) -> float:
     assert X is not None
     by_caps = np.sort(np.abs(X) * cap, axis=1)[:, -k:].sum(axis=1)
     largest = np.maximum(np.minimum(norms(keep_top_k(X, k)), by_caps), instance.rho)
-    beta = 1.0 - (1.0 - instance.rho / largest) ** 2
+    # A sample of length 0 has no score to clip.
+    beta = 1.0 - (1.0 - instance.rho / np.where(largest > 0, largest, 1.0)) ** 2
     seen = instance.eigenvalues > _NO_ENERGY
     whitened = X @ (instance.eigenvectors[:, seen] / np.sqrt(instance.eigenvalues[seen]))
     share = float(np.linalg.eigvalsh((whitened.T * beta) @ whitened / instance.n)[0])
@@ -132,12 +134,12 @@ def _least_energy(instance: Instance, root: float, l1_low: float, clipped: float
     if instance.kind == "none":
         return root**2
     if instance.kind == "feature":
-        return (root + instance.rho * l1_low) ** 2
+        return (root + instance.least_rho * l1_low) ** 2
     # Scores are losses plus rho where a sample is active; with losses at most M the sum of losses is at least
     # n value/M and the number of active samples at least n value/M^2.
-    by_largest = root * (1.0 + instance.rho / _largest_loss(instance))
+    by_largest = root * (1.0 + instance.least_rho / _largest_loss(instance))
     by_share = root / math.sqrt(1.0 - clipped) if clipped < 1.0 else 0.0
-    return max(by_largest, by_share, root + instance.rho / math.sqrt(instance.n)) ** 2
+    return max(by_largest, by_share, root + instance.least_rho / math.sqrt(instance.n)) ** 2
 
 
 def _most_energy(eigenvalues: FloatArray, masses: FloatArray, fixed: int = -1, mass: float = 0.0) -> float:

@@ -3,6 +3,7 @@ r"""The block :math:`v \in \overline{\mathcal V}_k`: at most k non-zero entries,
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.cuts import Cuts
@@ -21,6 +22,10 @@ class Direction:
     v: IntArray
     z: IntArray
     w: IntArray | None
+
+    def paid(self, costs: FloatArray | None) -> list[tuple[ArrayLike, ArrayLike]]:
+        """Return the terms of the objective that take off what the features switched on cost."""
+        return [] if costs is None else [(self.z, -costs)]
 
 
 def add_direction(writer: ModelWriter, instance: Instance, boxes: Boxes, cuts: Cuts) -> Direction:

@@ -27,9 +27,10 @@ def add_sample_wise(
     :math:`b \ge |x_i^\top v - a|` the rows :math:`a_i^2 + 2\rho b_i + \phi_i \le 0` are exact. As printed there is one
     such row per sample; the default adds them up, which leaves the optimum where it is.
     """
-    X, rho, n = instance.samples, instance.rho, instance.n
+    X, n = instance.samples, instance.n
     assert X is not None
     m = len(X)
+    rho: FloatArray = np.broadcast_to(np.asarray(instance.rho, dtype=np.float64), (m,))
     reach = norms(keep_top_k(X, instance.k)) * (1.0 + 1e-9) if cuts.ranges else norms(X)
     beyond = np.maximum(reach - rho, 0.0)
     a = writer.block("a", m, -np.minimum(rho, reach), np.minimum(rho, reach), lambda v: np.clip(X @ v, -rho, rho))
@@ -49,7 +50,7 @@ def add_sample_wise(
         low = -(np.minimum(rho, reach) ** 2) - 2.0 * rho * beyond
         loss = writer.block("phi", m, low, 0.0, phi)
         for i in range(m):
-            writer.square(f"phi[{i}]", a[i], 1.0, [(b[i], 2.0 * rho), (loss[i], 1.0)], 0.0)
+            writer.square(f"phi[{i}]", a[i], 1.0, [(b[i], 2.0 * rho[i]), (loss[i], 1.0)], 0.0)
         writer.maximise([*spectrum.energy, (loss, 1.0 / n)])
     else:
         most = float(np.sum(np.minimum(rho, reach) ** 2)) / n

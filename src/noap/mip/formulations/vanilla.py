@@ -16,7 +16,7 @@ __all__ = ["add_vanilla"]
 def add_vanilla(
     writer: ModelWriter, instance: Instance, direction: Direction, spectrum: Spectrum, boxes: Boxes, cuts: Cuts
 ) -> Callable[[float], float]:
-    """Maximise the energy alone."""
-    writer.maximise(spectrum.energy)
+    """Maximise the energy alone, less what the features cost."""
+    writer.maximise([*spectrum.energy, *direction.paid(instance.costs)])
     add_cutoff(writer, instance, cuts)
     return lambda objective: instance.unit * objective
