@@ -29,6 +29,16 @@ def small_data(rng, shape, d):
     return X
 
 
+def budgets(rng, tops):
+    """One budget per sample or feature, `tops` of which leave nothing: 0, infinite, tied, at the edge, or all equal."""
+    kinds = [0.0, 0.3, 0.3, 0.7, 1 - 1e-9, 1.0, np.inf]
+    shares = np.where(rng.random(len(tops)) < 0.5, rng.choice(kinds, len(tops)), rng.uniform(0, 1, len(tops)))
+    rho = np.where(np.isinf(shares), np.inf, np.where(np.isinf(shares), 0.0, shares) * tops)
+    if rng.random() < 0.3:  # ties between rows of other lengths
+        rho = rng.choice([0.0, 0.2, 0.6, np.inf], len(tops), p=[0.2, 0.3, 0.4, 0.1]) * (tops.max() or 1.0)
+    return np.full(len(tops), rho.min()) if rng.random() < 0.1 else rho
+
+
 def budget(rng, top):
     """A budget between nothing and everything, at the edges more often than chance."""
     return top * rng.choice([0.0, rng.uniform(0, 1), rng.uniform(0, 1), 0.5, 0.99, 1 - 1e-9])

@@ -66,6 +66,8 @@ def _ascended(
     problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    if problem.adversary.simplest is not problem.adversary:
+        problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
     if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win
         problem = problem.with_adversary(NoAdversary())
     v: FloatArray = np.zeros(problem.n_features)

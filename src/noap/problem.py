@@ -157,7 +157,8 @@ class Problem:
                 )
         require_fit(adversary, self.n_samples, self.n_features, self.costs)
         changed = self._changed(adversary=adversary)
-        changed.__dict__.pop("kept_features", None)  # the one property that depends on the adversary
+        for name in ("kept_features", "scale"):  # the properties that depend on the adversary
+            changed.__dict__.pop(name, None)
         return changed
 
     def with_costs(self, costs: ArrayLike | None) -> "Problem":
@@ -327,8 +328,15 @@ class Problem:
 
     @cached_property
     def scale(self) -> float:
-        r"""The largest variance of a feature, :math:`\max_j \|a_j\|^2/n`, plus `lift`: the unit of tolerances."""
-        return float(self.column_norms.max()) ** 2 / self.n_samples
+        r"""The largest variance of a feature, :math:`\max_j \|a_j\|^2/n`, plus `lift`: the unit of tolerances.
+
+        Samples of infinite budget do not count: they are in no value, however large they are.
+        """
+        trusted = np.asarray(self.adversary.sample_floor) < np.inf
+        if trusted.all():
+            return float(self.column_norms.max()) ** 2 / self.n_samples
+        rest = self.samples("scale")[np.flatnonzero(trusted)]
+        return float(products.column_norms(rest).max()) ** 2 / self.n_samples
 
     @cached_property
     def kept_features(self) -> BoolArray:

@@ -301,9 +301,9 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
     v = np.zeros(problem.n_features)
     if problem.costs is None:  # where features cost something, using none is the best
         v[int(np.argmax(problem.column_norms))] = 1.0
-    if not (problem.is_plain and serves(ZERO_PROOF_SERVES, problem.adversary)):
+    if not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    by_gram = problem.adversary.gram_suffices or problem.adversary.rho == 0
+    by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle
     proof = GramProof.trivial(0.0) if by_gram else SampleProof.trivial()
     return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

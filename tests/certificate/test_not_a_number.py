@@ -50,18 +50,18 @@ def test_the_search_lists_what_it_cannot_compare(n_inc, p):
 
 def test_cones_stay_open():
     Y = np.array([[0.1, 0.2], [0.2, -0.1], [0.1, 0.1]])
-    assert Cones.over(Y, 1.0, 1e-6).size == 0
-    assert Cones.over(Y, 1.0, NAN).size == 2
+    assert Cones.over(Y, np.ones(3), 1e-6).size == 0
+    assert Cones.over(Y, np.ones(3), NAN).size == 2
     for i in range(3):
         bad = Y.copy()
         bad[i, 0] = NAN
-        assert Cones.over(bad, 1.0, 1e-6).size == 2
-        assert bound_of(bad, np.ones(3), 1.0, np.eye(2, 3), np.empty(2)) == math.inf
+        assert Cones.over(bad, np.ones(3), 1e-6).size == 2
+        assert bound_of(bad, np.ones(3), np.ones(3), np.eye(2, 3), np.empty(2)) == math.inf
 
 
 def test_a_sample_that_is_no_number_stays():
     Y = np.array([[NAN, 0.1, 0.1], [0.1, 0.1, 0.1], [2.0, 1.0, 0.0]])
-    attack = Attack.at_root(np.nan_to_num(Y), 2, 1.0, np.array([1.0, 0.0, 0.0]))
+    attack = Attack.at_root(np.nan_to_num(Y), 2, np.ones(3), np.array([1.0, 0.0, 0.0]))
     attack.Y = Y
     assert attack.narrowed(np.array([0]), np.array([1, 2]), 1).rows.tolist() == [0, 2]
 
@@ -93,15 +93,15 @@ def test_the_checker_closes_nothing(p):
 
 def test_the_checkers_lengths_and_cones_hold_nothing():
     Y = np.array([[0.1, 0.2], [0.2, -0.1], [0.1, 0.1]])
-    assert checker_cones.cones_hold(Y, 1.0, 1e-6, 100, 8, Allowance().clock) > 0
+    assert checker_cones.cones_hold(Y, np.ones(3), 1e-6, 100, 8, Allowance().clock) > 0
     for i in range(3):
         for j in range(2):
             bad = Y.copy()
             bad[i, j] = NAN
             assert np.isnan(checker.lengths_up(bad, 0, 1)[i])
             assert np.isnan(checker.lengths_up(bad, 1, 1)[i])
-            assert checker_cones.cones_hold(bad, 1.0, 1e-6, 100, 8, Allowance().clock) < 0
-    assert checker_cones.cones_hold(2 * np.eye(2), 1.0, NAN, 100, 8, Allowance().clock) < 0
+            assert checker_cones.cones_hold(bad, np.ones(3), 1e-6, 100, 8, Allowance().clock) < 0
+    assert checker_cones.cones_hold(2 * np.eye(2), np.ones(2), NAN, 100, 8, Allowance().clock) < 0
 
 
 def test_the_lengths_of_samples_prove_nothing_about_no_number():

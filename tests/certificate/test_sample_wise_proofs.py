@@ -150,7 +150,7 @@ def test_what_is_recorded_is_what_was_tested():
     from noap.exact.sample_wise.attack import Attack
 
     Y = np.random.default_rng(8).standard_normal((6, 5))
-    attack = Attack.at_root(Y, 2, 0.7, np.eye(5)[0])
+    attack = Attack.at_root(Y, 2, np.full(6, 0.7), np.eye(5)[0])
     before = attack.E.copy()
     attack.coarsen()
     assert (attack.E.astype(np.float32) == attack.E).all()

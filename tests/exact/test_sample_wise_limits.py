@@ -46,7 +46,7 @@ def spiked(n, d, k, seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_portions_prove_the_same_optimum(short_portions, seed):
     X = spiked(40, 7, 3, seed)
-    for rho in (0.3, 1.0, 2.0):
+    for rho in (0.3, 1.0, 2.0, np.random.default_rng(seed).choice([0.0, 0.5, 1.5, np.inf], 40)):
         problem = noap.Problem(X, k=3, adversary=noap.SampleWise(rho))
         result = noap.solve(problem)
         optimum = judge.sample_wise_optimum(X, 3, rho, points=1500)
@@ -57,14 +57,15 @@ def test_portions_prove_the_same_optimum(short_portions, seed):
 
 def test_portions_keep_the_attack_feasible_and_play_the_same_game(short_portions, monkeypatch):
     Y, v = spiked(60, 9, 3, 1), np.eye(9)[0]
-    whole, cut = (Attack.at_root(Y, 3, 1.0, v) for _ in range(2))
+    rho = np.random.default_rng(1).choice([0.0, 1.0, 1.4], 60)
+    whole, cut = (Attack.at_root(Y, 3, rho, v) for _ in range(2))
     monkeypatch.setattr(portions_module, "MOST_ROWS", 10**6)
     strongest = whole.improve(0.0, 12, 12)
     monkeypatch.setattr(portions_module, "MOST_ROWS", 7)
     assert long_contest(cut, 0.0, 12, 12) == pytest.approx(strongest, rel=1e-6)
     np.testing.assert_allclose(cut.E, whole.E, atol=1e-6)
     top = np.sort(np.abs(cut.E), axis=1)[:, -3:]
-    assert (np.linalg.norm(top, axis=1) <= 1.0).all()
+    assert (np.linalg.norm(top, axis=1) <= rho).all()
 
 
 def test_a_game_that_is_stopped_leaves_a_feasible_attack(short_portions):
@@ -76,7 +77,7 @@ def test_a_game_that_is_stopped_leaves_a_feasible_attack(short_portions):
             if next(calls) >= allowed:
                 raise Stopped
 
-        attack = Attack.at_root(Y, 3, 1.0, np.eye(9)[0])
+        attack = Attack.at_root(Y, 3, np.ones(60), np.eye(9)[0])
         long_contest(attack, 0.0, 5, 5, check)
         assert next(calls) <= allowed + 2  # it stopped at once
         assert (np.linalg.norm(np.sort(np.abs(attack.E), axis=1)[:, -3:], axis=1) <= 1.0).all()
@@ -155,6 +156,9 @@ def test_the_light_bound_is_above_every_direction(seed):
     n, d, k = int(rng.integers(1, 20)), int(rng.integers(2, 7)), int(rng.integers(1, 3))
     X = rng.standard_normal((n, d))
     rho = float(rng.uniform(0.1, 0.95)) * noap.SampleWise(1.0).rho_max(X, k)
+    if seed % 2:
+        rho = rng.choice([0.0, 0.3, 0.9, np.inf], n, p=[0.3, 0.3, 0.3, 0.1]) * np.linalg.norm(X, axis=1)
+        rho[0] = 0.0
     problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
     v = noap.solve(problem, method="ascent").v
     try:

@@ -30,10 +30,10 @@ def spiked(n, d, k, seed):
 
 
 def in_the_ball(E, n_inc, p, rho):
-    """Whether N(e) <= rho for every row, without rounding."""
-    for row in E:
+    """Whether N(e_i) <= rho_i for every row, without rounding."""
+    for row, budget in zip(E, rho, strict=True):
         squares = [Fraction(float(x)) ** 2 for x in row]
-        if sum(squares[:n_inc]) + sum(sorted(squares[n_inc:])[::-1][:p]) > Fraction(rho) ** 2:
+        if sum(squares[:n_inc]) + sum(sorted(squares[n_inc:])[::-1][:p]) > Fraction(budget) ** 2:
             return False
     return True
 
@@ -42,13 +42,13 @@ def in_the_ball(E, n_inc, p, rho):
 def test_features_that_follow_cost_nothing_and_come_nearer_to_0(seed):
     rng = np.random.default_rng(seed)
     n_inc, p = int(rng.integers(0, 3)), int(rng.integers(1, 4))
-    d, rho = n_inc + p + int(rng.integers(1, 8)), float(rng.choice([0.3, 1.0, 2.5]))
+    d, rho = n_inc + p + int(rng.integers(1, 8)), rng.choice([0.0, 0.3, 1.0, 2.5], 6)
     Y, E = rng.standard_normal((6, d)), np.zeros((6, d))
     chosen = np.zeros(d, dtype=np.bool_)
     chosen[: n_inc + p] = True
     chosen[n_inc:] = chosen[n_inc:][rng.permutation(d - n_inc)]
     E[:, chosen] = rng.standard_normal((6, int(chosen.sum())))
-    E *= rng.choice([0.2, 0.9, 1.0]) * rho / np.linalg.norm(E, axis=1, keepdims=True)
+    E *= rng.choice([0.2, 0.9, 1.0]) * rho[:, None] / np.linalg.norm(E, axis=1, keepdims=True)
     before = E.copy()
     settle(Y, E, chosen, n_inc, p, rho)
     assert in_the_ball(E, n_inc, p, rho)
@@ -59,12 +59,13 @@ def test_features_that_follow_cost_nothing_and_come_nearer_to_0(seed):
     cut = (np.abs(Y + E)[:, ~chosen] > 1e-9).any(axis=1)
     top = np.sort(np.abs(before[:, n_inc:]), axis=1)[:, ::-1][:, :p]
     size = (before[:, :n_inc] ** 2).sum(axis=1) + (np.maximum(top, 1.001 * level[:, None] + 1e-9) ** 2).sum(axis=1)
-    assert (size[cut] > rho**2 * (1 - 1e-6)).all()
+    assert (size[cut] > rho[cut] ** 2 * (1 - 1e-6)).all()
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_game_stays_in_the_ball_and_is_as_strong_as_on_all_features(always_narrow, seed):
-    Y, k, rho = spiked(60, 12, 3, seed), 3, 1.5
+    Y, k = spiked(60, 12, 3, seed), 3
+    rho = np.full(60, 1.5) if seed % 2 else np.random.default_rng(seed).choice([0.0, 1.2, 1.9], 60)
     whole, narrow = (Attack.at_root(Y, k, rho, np.eye(12)[0]) for _ in range(2))
     before = narrow.gram()
     energy = narrow_contest(narrow, 0.0, 12, 12)
@@ -82,7 +83,7 @@ def test_the_game_stops_when_told_and_keeps_its_best(always_narrow, monkeypatch)
     monkeypatch.setattr(portions_module, "MOST_ROWS", 7)
     Y = spiked(40, 12, 3, 1)
     for calls in range(0, 120, 3):
-        attack, left = Attack.at_root(Y, 3, 1.0, np.eye(12)[0]), [calls]
+        attack, left = Attack.at_root(Y, 3, np.ones(40), np.eye(12)[0]), [calls]
 
         def check(left=left):
             left[0] -= 1
@@ -92,7 +93,7 @@ def test_the_game_stops_when_told_and_keeps_its_best(always_narrow, monkeypatch)
         energy = narrow_contest(attack, 0.0, 20, 20, check)
         # One look at the clock, and three portions of samples, before anything is measured.
         assert (energy == np.inf) == (calls < 4)
-        assert in_the_ball(attack.E, 0, 3, 1.0)
+        assert in_the_ball(attack.E, 0, 3, np.ones(40))
 
 
 @pytest.mark.parametrize("portions", [False, True])
@@ -104,6 +105,8 @@ def test_against_brute_force(always_narrow, monkeypatch, seed, portions):
     n, d, k = int(rng.integers(5, 40)), int(rng.integers(7, 10)), int(rng.integers(1, 4))
     X = rng.standard_normal((n, d)) * np.exp(0.4 * rng.standard_normal(d))
     rho = float(rng.choice([0.1, 0.3, 0.6, 0.9]) * noap.SampleWise(1.0).rho_max(X, k))
+    if seed % 3 == 0:  # one budget per sample
+        rho = rho * rng.choice([0.0, 0.5, 1.0, np.inf], n, p=[0.2, 0.3, 0.45, 0.05])
     problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
     optimum = judge.sample_wise_optimum(X, k, rho, points=1500)
     for nodes in (1, 2, 5, None):
@@ -158,7 +161,7 @@ def test_families_do_not_inherit_the_lengths_of_the_samples():
 def test_where_memory_is_short_the_game_is_played_on_all_features(always_narrow, monkeypatch, room):
     played = []
     monkeypatch.setattr(play_module, "narrow_contest", lambda *args: played.append(args) or 1.0)
-    attack = Attack.at_root(spiked(60, 12, 3, 0), 3, 1.0, np.eye(12)[0])
+    attack = Attack.at_root(spiked(60, 12, 3, 0), 3, np.ones(60), np.eye(12)[0])
     energy = play(attack, 60, 0.0, Controls.checked(1e-4, None, 0, False), room)
     assert bool(played) == room
     assert 0.0 < energy < np.inf

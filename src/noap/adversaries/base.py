@@ -60,6 +60,13 @@ class Adversary(ABC):
         return self.has_one_budget or bool(np.all(self.rho == self.rho[0]))
 
     @property
+    def simplest(self) -> "Adversary":
+        """The same adversary with a number for its budget where all budgets are equal and finite; otherwise itself."""
+        if self.has_one_budget or not self.is_uniform or not np.isfinite(self.rho[0]):
+            return self
+        return type(self).with_budget(float(self.rho[0]))
+
+    @property
     def is_idle(self) -> bool:
         """Whether there is no budget at all, so that the robust variance is the plain one."""
         return bool(self.rho == 0 if self.has_one_budget else not self.rho.any())

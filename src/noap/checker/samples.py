@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noap.linalg.types import Data, FloatArray
+from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.problem import Problem
+from noap.proofs.known import moves_samples
 
 __all__ = [
-    "block_entries", "dense", "dense_rows", "largest_entry", "largest_variance", "scaled_blocks",
+    "block_entries", "dense", "dense_rows", "largest_entry", "largest_variance", "scaled_blocks", "trusted_samples",
 ]  # fmt: skip
 
 # Rows are read in multiples of these, which is what products are summed over; and about so many entries at a time.
@@ -47,12 +48,23 @@ def scaled_blocks(X: Data, exponent: int) -> Iterator[FloatArray]:
         yield dense(X, rows) * share
 
 
+def trusted_samples(problem: Problem) -> "BoolArray | None":
+    """Return which samples have a finite budget; None if all have."""
+    if not moves_samples(problem.adversary) or problem.adversary.has_one_budget:
+        return None
+    return problem.adversary.budgets(problem.n_samples) < np.inf
+
+
 def largest_variance(problem: Problem) -> float:
-    """Return the largest |a_j|^2/n, to rounding: the unit of the margins that the checker adds."""
+    """Return the largest |a_j|^2/n, to rounding: the unit of the margins that the checker adds.
+
+    Samples of infinite budget do not count: they are in no value, however large they are.
+    """
     if problem.X is None:
         return float(problem.covariance.diagonal().max(initial=0.0))
-    squares = np.zeros(problem.n_features)
+    squares, trusted = np.zeros(problem.n_features), trusted_samples(problem)
     for rows in dense_rows(problem.X):
         block = dense(problem.X, rows)
+        block = block if trusted is None else block[trusted[rows]]
         squares += np.einsum("ij,ij->j", block, block)
     return float(squares.max(initial=0.0)) / problem.n_samples

@@ -66,12 +66,13 @@ class _SearchEntry:
 def require_provable(problem: Problem) -> None:
     """Raise InvalidProblem if no search is proved for the adversary, its budgets and the costs."""
     require_served(problem.adversary, SERVES, "Method 'exact'")
-    problem.require_plain("Method 'exact'")
+    if not (serves(GRAM_SERVES, problem.adversary) or serves(SAMPLES_SERVES, problem.adversary)):
+        problem.require_plain("Method 'exact'")
 
 
 def level_path(problem: Problem) -> "LevelPath | None":
     """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
-    if not serves(GRAM_SERVES, problem.adversary) or not problem.is_plain or problem.optimum_is_zero:
+    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero:
         return None
     from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
 
@@ -87,6 +88,8 @@ def prove(
     """
     search = _search_for(problem)
     _compile(search, controls)
+    if _is_idle(problem) and not problem.adversary.has_one_budget:
+        problem = problem.with_adversary(problem.adversary.simplest)  # the search on X'X knows no samples to count
     with SearchLine(controls.progress, controls.label) as line:
         return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
 
@@ -108,10 +111,13 @@ def proved_result(
         outcome = spectral_outcome(problem, controls, v, limits, prove)
     else:
         outcome = prove(problem, controls, v, limits, path)
+    v = outcome.v
+    if problem.costs is not None and not problem.value(v) > 0:
+        v = np.zeros(problem.n_features)  # using no feature is worth 0
     result = Result(
         problem,
         "exact",
-        outcome.v,
+        v,
         bound=outcome.bound,
         bound_proof="rigorous",
         limit=outcome.limit,
@@ -129,9 +135,7 @@ def proved_result(
 def _search_for(problem: Problem) -> _SearchEntry:
     # Each search brings its own kernels: they are loaded only when needed.
     require_provable(problem)
-    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    idle = serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.rho == 0
-    if serves(GRAM_SERVES, problem.adversary) or idle:
+    if serves(GRAM_SERVES, problem.adversary) or _is_idle(problem):
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
@@ -141,6 +145,11 @@ def _search_for(problem: Problem) -> _SearchEntry:
     from noap.exact.sample_wise.search import solve_samples
 
     return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5))
+
+
+def _is_idle(problem: Problem) -> bool:
+    """Whether the sample-wise adversary has no budget for any sample: it does nothing then, and X'X is enough."""
+    return serves(SAMPLES_SERVES, problem.adversary) and problem.adversary.is_idle
 
 
 def _compile(search: _SearchEntry, controls: Controls) -> None:

@@ -54,8 +54,8 @@ class GramClimber:
         # Numba compiles for writeable and for read-only arrays apart; all are passed as read-only.
         self._covariance = np.ascontiguousarray(covariance, dtype=np.float64).view()
         self._covariance.flags.writeable = False
-        plain = costs is None and adversary.has_one_budget
-        self._rho: float | FloatArray = float(adversary.rho) if plain else self._terms(adversary, costs)
+        plain = costs is None and adversary.is_uniform
+        self._rho: float | FloatArray = float(np.ravel(adversary.rho)[0]) if plain else self._terms(adversary, costs)
         self._seen = np.zeros(_SEEN, dtype=np.uint64)
 
     def _terms(self, adversary: GramAdversary, costs: FloatArray | None) -> FloatArray:

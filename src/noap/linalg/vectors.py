@@ -50,8 +50,8 @@ def unit(rows: FloatArray) -> FloatArray:
     return scaled
 
 
-def soft(rows: FloatArray, threshold: float) -> FloatArray:
-    r"""Soft threshold :math:`\mathrm{sgn}(x)\,(|x| - t)_+` of every entry.
+def soft(rows: FloatArray, threshold: "float | FloatArray") -> FloatArray:
+    r"""Soft threshold :math:`\mathrm{sgn}(x)\,(|x| - t)_+` of every entry, with one t or one for every column.
 
     >>> soft(np.array([-3.0, 1.0, 2.0]), 1.5)
     array([-1.5,  0. ,  0.5])

@@ -11,7 +11,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.parts import all_finite, parts, steps
 from noap.proofs.preorder import missing_or_spare
 
-__all__ = ["CLOSED", "CONES", "LENGTHS", "SPLIT", "SampleProof"]
+__all__ = ["CLOSED", "CONES", "LENGTHS", "SPLIT", "SampleProof", "units_of"]
 
 # What a node is. SPLIT has two children, the others have none.
 CLOSED, SPLIT, CONES, LENGTHS = range(4)
@@ -37,7 +37,8 @@ class SampleProof:
     rows, columns : arrays of uint32
         Samples and features for which the attack is written down.
     values : array of float32 or float64
-        The attacks one after the other, each row by row, in units of 2^e with rho/2^e between 1/2 and 1.
+        The attacks one after the other, each row by row, in units of 2^e with rho_i/2^e between 1/2 and 1,
+        rho_i the budget of the row's sample (`units_of`).
     """
 
     kind: npt.NDArray[np.uint8]
@@ -129,6 +130,18 @@ class SampleProof:
     def broken_tree(self) -> str | None:
         """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""
         return missing_or_spare(np.where(self.kind[part] == SPLIT, 2, 0) for part in parts(len(self)))
+
+
+def units_of(rho: FloatArray) -> npt.NDArray[np.int32]:
+    """Return for every budget the e with rho/2^e between 1/2 and 1; 0 where it is 0 or infinite.
+
+    Examples
+    --------
+    >>> units_of(np.array([3.0, 0.25, 0.0, np.inf]))
+    array([ 2, -1,  0,  0], dtype=int32)
+    """
+    # The type that ldexp takes on every platform.
+    return np.where(rho < np.inf, np.frexp(rho)[1], 0).astype(np.int32)
 
 
 _TYPES: dict[str, tuple[np.dtype[Any], ...]] = {

@@ -57,10 +57,13 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
+    if data.terms.cost.any() or not data.one_budget:
+        return math.inf, "its kind of proof is about one budget for all features, and no costs"
+    rho = float(data.terms.r_lo[0])
     features = proof.features.astype(np.int64)
     left_out = np.ones(len(data.norms), dtype=np.bool_)
     left_out[features] = False
-    if (data.norms[left_out] > data.r_lo).any():
+    if (data.norms[left_out] > rho).any():
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
@@ -75,7 +78,7 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
         size = int(proof.starts[number + 1]) - int(proof.starts[number])
         proved.append(_proved(data, A, proof, number, at, allowance))
         at += size * (size + 1) // 2
-    return _leaves(proved, data.r_lo, min(k, m), m, proof, allowance)
+    return _leaves(proved, rho, min(k, m), m, proof, allowance)
 
 
 def _leaves(

@@ -167,7 +167,7 @@ class _Walk:
         E = -Y
         rows, features, values = self.proof.matrix(number)
         with np.errstate(over="ignore", under="ignore"):  # a row that overflows is not used
-            values = np.ldexp(values, data.unit - data.exponent)
+            values = np.ldexp(values, data.unit[rows, None] - data.exponent)
         rows, features = self.row_of[rows], data.place_of[features]
         within = np.full(len(data.columns), -1)
         within[columns] = np.arange(len(columns))
@@ -197,7 +197,7 @@ class _Walk:
             raise _Refused(f"leaf {place} stays open: its attack does not hold it below the claim.")
 
     def _crude(self, node: _Node) -> float:
-        """Return at least the sum of (N(y_i) - rho)_+^2."""
+        """Return at least the sum of (N(y_i) - rho_i)_+^2."""
         columns = self._columns(node)
         self.allowance.need(self.held + len(self.data.Y) * (len(columns) + 2))
         self.allowance.spent(8.0 * len(self.data.Y) * len(columns))
@@ -216,14 +216,15 @@ class _Walk:
             return
         self.allowance.need(self.held + len(self.data.Y) * (2 * size + 2))
         Y = np.ascontiguousarray(self.data.Y[:, columns])
-        Y = Y[~(kernels.lengths_up(Y, size, 0) <= self.data.r)]
+        long = ~(kernels.lengths_up(Y, size, 0) <= self.data.r)
+        Y, r = Y[long], self.data.r[long]
         most = min(_MOST_CONES, int(_CONE_WORK / (2 * Y.size + 1)))
         deepest = min(_DEEPEST, _MOST_SCORES // (len(Y) + 1))
         # A row of scores for every generator and for every cut, half of them twice while rows are added; the samples,
         # and those of an orthant.
         rows = (self.allowance.room - self.held) / (len(Y) + 1) - 4 * size - 2
         allowed = deepest if rows >= 1.5 * (size + deepest) else max(int(rows / 1.5) - size, 0)
-        found = cones_hold(Y, self.data.r, self.T, most, allowed, self.allowance.clock)
+        found = cones_hold(Y, r, self.T, most, allowed, self.allowance.clock)
         self.allowance.check_kernel()
         if found == DEEP and allowed < deepest:
             self.allowance.need(np.inf)

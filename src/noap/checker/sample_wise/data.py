@@ -1,26 +1,28 @@
-"""The samples of a sample-wise proof: what can matter, divided by a power of two, and a budget rounded down."""
+"""The samples of a sample-wise proof: what can matter, divided by a power of two, and budgets rounded down."""
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.kernels import attack as kernels
-from noap.checker.samples import block_entries, largest_entry, scaled_blocks
+from noap.checker.samples import block_entries, largest_entry, scaled_blocks, trusted_samples
 from noap.linalg.outward import UNIT, exponent_of, scaled_up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
+from noap.proofs.sample_wise import units_of
 
 __all__ = ["SampleData"]
 
 
 @dataclass(frozen=True, eq=False)
 class SampleData:
-    """Samples that can exceed the budget, on the features that are not zero in all of them.
+    """Samples that can exceed their budget, on the features that are not zero in all of them.
 
-    A sample with N(x_i) <= rho at the root adds nothing to any value. A feature that is zero on all other samples moves
-    no score; leaving it out of a direction and normalising again makes no score smaller.
+    A sample with N(x_i) <= rho_i at the root adds nothing to any value. A feature that is zero on all other samples
+    moves no score; leaving it out of a direction and normalising again makes no score smaller.
 
     Attributes
     ----------
@@ -30,26 +32,26 @@ class SampleData:
         Which samples and features they are.
     place_of : array of shape (d,)
         Which column a feature is; -1 if it is left out.
-    r : float
-        At most rho/2^exponent.
+    r : array of shape (m,)
+        At most rho_i/2^exponent.
     scale : float
-        The largest squared length of a feature over all samples, in these units.
+        The largest squared length of a feature over all samples of finite budget, in these units.
     n : int
         How many samples the problem has.
     exponent : int
-    unit : int
-        Attacks are written in units of 2^unit, the power of two next to rho.
+    unit : array of shape (n,)
+        The row of an attack for sample i is written in units of 2^unit[i], the power of two next to rho_i.
     """
 
     Y: FloatArray
     rows: IntArray
     columns: IntArray
     place_of: IntArray
-    r: float
+    r: FloatArray
     scale: float
     n: int
     exponent: int
-    unit: int
+    unit: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, problem: Problem, allowance: Allowance | None = None) -> "SampleData":
@@ -59,23 +61,27 @@ class SampleData:
         passing = 3 * block_entries(X)
         allowance.need(passing)
         exponent = exponent_of(largest_entry(X))
-        rho = float(problem.adversary.rho)
+        rho = problem.adversary.budgets(problem.n_samples)
+        with np.errstate(over="ignore", under="ignore"):
+            r = np.ldexp(rho, -exponent)
         # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
-        r = min(scaled_up(rho, -exponent), 1e300)
-        r = r if r > 1e-290 else 0.0
-        squares, used, chosen = np.zeros(d), np.zeros(d, dtype=np.bool_), []
+        r = np.where(r > 1e-290, np.minimum(r, 1e300), 0.0)
+        squares, used, chosen, at = np.zeros(d), np.zeros(d, dtype=np.bool_), [], 0
+        trusted = trusted_samples(problem)
         block: FloatArray = np.empty((0, d))
         for block in scaled_blocks(X, exponent):
             allowance.spent(16.0 * block.size)
-            squares += np.einsum("ij,ij->j", block, block)
+            finite = block if trusted is None else block[trusted[at : at + len(block)]]
+            squares += np.einsum("ij,ij->j", finite, finite)
             # Lengths are rounded up, those of 0 too: a sample of zeros is left out whatever the budget.
             lengths = kernels.lengths_up(np.ascontiguousarray(block), 0, min(problem.k, d))
-            long = ~(lengths <= r) & block.any(axis=1)
+            long = ~(lengths <= r[at : at + len(block)]) & block.any(axis=1)
             used |= block[long].any(axis=0)
             chosen.append(long)
+            at += len(block)
         kept = chosen[0] if len(chosen) == 1 else np.concatenate(chosen)
         rows, columns = np.flatnonzero(kept), np.flatnonzero(used)
-        allowance.keep(len(rows) * (len(columns) + 2.0) + problem.n_samples)
+        allowance.keep(len(rows) * (len(columns) + 3.0) + 2 * problem.n_samples)
         allowance.need(passing)
         if len(chosen) == 1:
             Y = np.ascontiguousarray(block[np.ix_(rows, columns)])
@@ -90,7 +96,7 @@ class SampleData:
         place_of = np.full(d, -1)
         place_of[columns] = np.arange(len(columns))
         scale = float(squares.max(initial=0.0))
-        return cls(Y, rows, columns, place_of, r, scale, problem.n_samples, exponent, exponent_of(rho))
+        return cls(Y, rows, columns, place_of, r[rows], scale, problem.n_samples, exponent, units_of(rho))
 
     def total(self, value: float) -> float:
         """Return a value in the problem's units as a sum over samples in these units, rounded to nearest."""

@@ -1,8 +1,9 @@
 r"""The attack of a node: data, a feasible E, and the mixture of directions it plays against.
 
-Weak duality: if every row of E satisfies :math:`\|e_I\|^2 + \|\mathrm{top}_p(e_F)\|^2 \le \rho^2`, then for every
-unit v of the node :math:`(|y_i^\top v| - \rho)_+ \le |(y_i + e_i)^\top v|`, so its value is at most :math:`v^\top M
-v` with :math:`M = (Y+E)^\top (Y+E)`.
+Weak duality: if every row e of E satisfies :math:`\|e_I\|^2 + \|\mathrm{top}_p(e_F)\|^2 \le \rho_i^2`, with
+:math:`\rho_i` the budget of its sample, then for every unit v of the node :math:`(|y_i^\top v| - \rho_i)_+ \le |(y_i +
+e_i)^\top v|`, so its value is at most
+:math:`v^\top M v` with :math:`M = (Y+E)^\top (Y+E)`.
 """
 
 from collections.abc import Callable
@@ -118,24 +119,26 @@ class Listing:
 
 @dataclass
 class Attack:
-    """An attack on the node whose columns are `cols`, the first n_inc of them included."""
+    """An attack on the node whose columns are `cols`, the first n_inc of them included; rho has a budget per row."""
 
     Y: FloatArray
     rows: IntArray
     cols: IntArray
     n_inc: int
     p: int
-    rho: float
+    rho: FloatArray
     E: FloatArray
     mixture: Mixture
     clock: int
 
     @classmethod
-    def at_root(cls, Y: FloatArray, k: int, rho: float, v: FloatArray, check: Callable[[], None] = never) -> "Attack":
+    def at_root(
+        cls, Y: FloatArray, k: int, rho: FloatArray, v: FloatArray, check: Callable[[], None] = never
+    ) -> "Attack":
         """Respond to the incumbent."""
         E = np.zeros(Y.shape)
         for rows in portions(Y.shape, check):
-            respond(Y[rows], v, 0, k, rho, E[rows], HALVINGS_OF_MANY if is_long(Y.shape) else _HALVINGS)
+            respond(Y[rows], v, 0, k, rho[rows], E[rows], HALVINGS_OF_MANY if is_long(Y.shape) else _HALVINGS)
         return cls(Y, np.arange(len(Y)), np.arange(Y.shape[1]), 0, k, rho, E, Mixture.empty(k), 0)
 
     def narrowed(self, inc: IntArray, free: IntArray, p: int, check: Callable[[], None] = never) -> "Attack":
@@ -149,15 +152,15 @@ class Attack:
         alive = np.empty(len(self.rows), dtype=np.bool_)
         for rows in portions(self.Y.shape, check):
             # So written that a row whose norm is not a number stays.
-            alive[rows] = ~(_ball_norms(self.Y[rows][:, old], n_inc, p) <= self.rho)
+            alive[rows] = ~(_ball_norms(self.Y[rows][:, old], n_inc, p) <= self.rho[rows])
         kept = np.flatnonzero(alive)
-        Y, E = np.empty((len(kept), len(old))), np.empty((len(kept), len(old)))
+        rho, Y, E = self.rho[kept], np.empty((len(kept), len(old))), np.empty((len(kept), len(old)))
         for rows in portions(Y.shape, check):
             chosen = np.ix_(kept[rows], old)
             Y[rows], E[rows] = self.Y[chosen], self.E[chosen]
-            project_rows(E[rows], n_inc, p, self.rho)
+            project_rows(E[rows], n_inc, p, rho[rows])
         mixture = self.mixture.moved(where, n_inc, p)
-        return Attack(Y, self.rows[kept], cols, n_inc, p, self.rho, E, mixture, min(self.clock, 50))
+        return Attack(Y, self.rows[kept], cols, n_inc, p, rho, E, mixture, min(self.clock, 50))
 
     def coarsen(self) -> None:
         """Round the entries towards 0 to single precision, in which a proof keeps them; the ball is not left."""
@@ -270,7 +273,7 @@ def towards_zero(E: FloatArray) -> FloatArray:
 
 
 def _ball_norms(Y: FloatArray, n_inc: int, p: int) -> FloatArray:
-    """N(y_i) of every row, rounded up: rows at or below rho can be cancelled."""
+    """N(y_i) of every row, rounded up: rows at or below their budget can be cancelled."""
     squares = np.einsum("ij,ij->i", Y[:, :n_inc], Y[:, :n_inc])
     if p > 0 and Y.shape[1] > n_inc:
         free = Y[:, n_inc:] ** 2

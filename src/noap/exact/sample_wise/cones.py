@@ -25,14 +25,16 @@ class Cones:
     Attributes
     ----------
     Y : array of shape (n, k)
-        The columns of the support, without samples that cannot exceed rho there.
+        The columns of the support, without samples that cannot exceed their budget there.
+    rho : array of shape (n,)
+        The budgets of these samples.
     pool : array of shape (capacity, k, k + 1)
         Cones by their unit generators and bounds on the rounding of each; keys and ids are a heap over the `size`
         open ones of the `used` made so far.
     """
 
     Y: FloatArray
-    rho: float
+    rho: FloatArray
     pool: FloatArray
     keys: FloatArray
     ids: IntArray
@@ -41,7 +43,7 @@ class Cones:
     finest: bool = False
 
     @classmethod
-    def over(cls, Y: FloatArray, rho: float, target: float, check: Callable[[], None] = never) -> "Cones":
+    def over(cls, Y: FloatArray, rho: FloatArray, target: float, check: Callable[[], None] = never) -> "Cones":
         """Start from the orthants."""
         k = Y.shape[1]
         capacity = 1 << (k - 1)

@@ -14,21 +14,26 @@ from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.problem import Problem
 from noap.runtime.controls import never
 
-__all__ = ["SampleInstance", "blocks_of", "crude", "crude_bound", "kept_rows", "norm_room", "sum_room"]
+__all__ = [
+    "SampleInstance", "blocks_of", "budgets_in_units", "crude", "crude_bound", "kept_rows", "norm_room", "sum_room",
+]  # fmt: skip
 
 # What a computed |top_k(x_i)| may have lost to squares that underflow: the root of k times the smallest float.
 _LOST = 1e-155
+# In units where the largest entry is about 1, a budget below this counts as none: its square might underflow, and what
+# is not granted to the adversary only raises a bound.
+_NO_BUDGET = 1e-140
 
 
 @dataclass(frozen=True)
 class SampleInstance:
-    """Samples that can exceed the budget and features that are not zero on them, divided by a power of two.
+    """Samples that can exceed their budget and features that are not zero on them, divided by a power of two.
 
-    Values count as the sum of (|y_i'v| - rho)_+^2; `outward` converts them to the problem's units.
+    Values count as the sum of (|y_i'v| - rho_i)_+^2; `outward` converts them to the problem's units.
     """
 
     Y: FloatArray
-    rho: float
+    rho: FloatArray
     k: int
     rows: IntArray
     features: IntArray
@@ -39,8 +44,7 @@ class SampleInstance:
     @classmethod
     def of(cls, problem: Problem, check: Callable[[], None] = never) -> "SampleInstance | None":
         """Screen samples and features; None if the adversary cancels every sample."""
-        X, rho = problem.samples("the sample-wise search"), float(problem.adversary.rho)
-        rows = kept_rows(problem)
+        X, rows = problem.samples("the sample-wise search"), kept_rows(problem)
         if len(rows) == 0:
             return None
         used, top = np.zeros(problem.n_features, dtype=np.bool_), 0.0
@@ -58,7 +62,7 @@ class SampleInstance:
             check()
             Y[at : at + len(block)] = np.ldexp(block[:, features], -exponent)
             at += len(block)
-        rho = math.ldexp(rho, -exponent)
+        rho = budgets_in_units(problem.adversary.budgets(problem.n_samples)[rows], exponent)
         k = min(problem.k, len(features))
         return cls(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
 
@@ -66,6 +70,13 @@ class SampleInstance:
     def d(self) -> int:
         """How many features are left."""
         return int(self.Y.shape[1])
+
+    @property
+    def typical_budget(self) -> float:
+        """The root of the mean square of the budgets: where all are equal, that one exactly."""
+        if (self.rho == self.rho[0]).all():
+            return float(self.rho[0])
+        return math.sqrt(float(self.rho @ self.rho) / len(self.rho))
 
     @property
     def factor(self) -> float:
@@ -78,7 +89,7 @@ class SampleInstance:
         return float(np.einsum("ij,ij->j", self.Y, self.Y).max())
 
     def value(self, v: FloatArray) -> float:
-        """Return the sum of (|y_i'v| - rho)_+^2."""
+        """Return the sum of (|y_i'v| - rho_i)_+^2."""
         x = soft(self.Y @ v, self.rho)
         return float(x @ x)
 
@@ -105,7 +116,7 @@ class SampleInstance:
         return scaled_up(up(value / self.n_samples), 2 * self.exponent)
 
     def crude_bound(self) -> float:
-        """Return the sum over samples of (|top_k(y_i)| - rho)_+^2, a bound that needs no search."""
+        """Return the sum over samples of (|top_k(y_i)| - rho_i)_+^2, a bound that needs no search."""
         return crude(row_top_k_norms(self.Y, self.k), self.k, self.rho)
 
     def ascend(self, V: FloatArray, v: FloatArray, check: Callable[[], None] = never) -> tuple[FloatArray, float]:
@@ -118,15 +129,15 @@ class SampleInstance:
             V = unit(keep_top_k(pulled[alive], self.k))
         values = np.zeros(len(V))
         for rows in portions(self.Y.shape, check):
-            values += (soft(V @ self.Y[rows].T, self.rho) ** 2).sum(axis=1)
+            values += (soft(V @ self.Y[rows].T, self.rho[rows]) ** 2).sum(axis=1)
         best = int(np.argmax(values))
         return V[best], float(values[best])
 
     def _pulled(self, V: FloatArray, check: Callable[[], None]) -> tuple[FloatArray, BoolArray]:
-        """Return the sums of soft(y_i'v) y_i, one row per row of V, and whether any score exceeds the budget."""
+        """Return the sums of soft(y_i'v) y_i, one row per row of V, and whether any score exceeds its budget."""
         total, alive = np.zeros(V.shape), np.zeros(len(V), dtype=np.bool_)
         for rows in portions(self.Y.shape, check):
-            U = soft(V @ self.Y[rows].T, self.rho)
+            U = soft(V @ self.Y[rows].T, self.rho[rows])
             alive |= U.any(axis=1)
             total += U @ self.Y[rows]
         return total, alive
@@ -142,8 +153,15 @@ def sum_room(n: int) -> float:
     return max(1e-11, gamma(n + 16))
 
 
-def crude(norms: FloatArray, k: int, rho: float) -> float:
-    """Return the sum of (|top_k(x_i)| - rho)_+^2, rounded up, from the computed norms."""
+def budgets_in_units(rho: FloatArray, exponent: int) -> FloatArray:
+    """Return rho/2^exponent, entry by entry; exactly, but what is next to nothing beside the data counts as 0."""
+    with np.errstate(over="ignore", under="ignore"):  # a budget beyond all numbers drops its sample
+        scaled = np.ldexp(rho, -exponent)
+    return np.where(scaled > _NO_BUDGET, scaled, 0.0)
+
+
+def crude(norms: FloatArray, k: int, rho: FloatArray) -> float:
+    """Return the sum of (|top_k(x_i)| - rho_i)_+^2, rounded up, from the computed norms."""
     excess = (norms * (1.0 + norm_room(k)) + _LOST - rho).clip(0.0)
     return float(excess @ excess) * (1.0 + sum_room(len(norms)))
 
@@ -153,14 +171,14 @@ def crude_bound(problem: Problem) -> float:
     norms, n = problem.row_top_k_norms, problem.n_samples
     # Divided by a power of two, so that no square that matters underflows.
     exponent = math.frexp(float(norms.max()))[1]
-    rho = math.ldexp(float(problem.adversary.rho), -exponent)
+    rho = budgets_in_units(problem.adversary.budgets(n), exponent)
     return scaled_up(up(crude(np.ldexp(norms, -exponent), problem.k, rho) / n), 2 * exponent)
 
 
 def kept_rows(problem: Problem) -> IntArray:
-    """Return the samples that may exceed the budget: one is left out only if it certainly cannot."""
+    """Return the samples that may exceed their budget: one is left out only if it certainly cannot."""
     highest = problem.row_top_k_norms * (1.0 + norm_room(problem.k)) + _LOST
-    return np.flatnonzero(~(highest <= float(problem.adversary.rho)))  # so written that NaN stays
+    return np.flatnonzero(~(highest <= problem.adversary.budgets(problem.n_samples)))  # so written that NaN stays
 
 
 def blocks_of(X: Data, rows: IntArray) -> Iterator[FloatArray]:

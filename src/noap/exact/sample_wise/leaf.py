@@ -1,6 +1,6 @@
 r"""The attack on one support.
 
-Here the game is :math:`\min_E \lambda_{\max}((Y+E)^\top(Y+E))` over rows of length at most rho: a few dimensions, so
+Here the game is :math:`\min_E \lambda_{\max}((Y+E)^\top(Y+E))` over rows of length at most rho_i: a few dimensions, so
 the maximum is smoothed,
 
 .. math:: \mu \log \operatorname{tr} \exp((Y+E)^\top(Y+E)/\mu) \quad\text{(less a constant)},
@@ -27,7 +27,7 @@ __all__ = ["best_direction", "hold_down"]
 _WIDTHS, _STEPS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5), 150
 
 
-def best_direction(Y: FloatArray, rho: float, starts: FloatArray, check: Callable[[], None] = never) -> FloatArray:
+def best_direction(Y: FloatArray, rho: FloatArray, starts: FloatArray, check: Callable[[], None] = never) -> FloatArray:
     """Alternate from the rows of `starts`; returns the direction of largest value."""
     V = unit(starts)
     try:
@@ -38,26 +38,28 @@ def best_direction(Y: FloatArray, rho: float, starts: FloatArray, check: Callabl
         pass  # any direction will do
     values = np.zeros(len(V))
     for rows in portions(Y.shape):
-        values += (soft(V @ Y[rows].T, rho) ** 2).sum(axis=1)
+        values += (soft(V @ Y[rows].T, rho[rows]) ** 2).sum(axis=1)
     best: FloatArray = V[int(np.argmax(values))]
     return best
 
 
-def _pulled(Y: FloatArray, rho: float, V: FloatArray, check: Callable[[], None]) -> FloatArray:
+def _pulled(Y: FloatArray, rho: FloatArray, V: FloatArray, check: Callable[[], None]) -> FloatArray:
     """Return the sums of soft(y_i'v) y_i, one row per row of V."""
     total = np.zeros(V.shape)
     for rows in portions(Y.shape, check):
-        total += soft(V @ Y[rows].T, rho) @ Y[rows]
+        total += soft(V @ Y[rows].T, rho[rows]) @ Y[rows]
     return total
 
 
-def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float, check: Callable[[], None] = never) -> FloatArray:
-    """Return an attack with small lambda_max((Y+E)'(Y+E)), rows of length at most rho.
+def hold_down(
+    Y: FloatArray, rho: FloatArray, v: FloatArray, target: float, check: Callable[[], None] = never
+) -> FloatArray:
+    """Return an attack with small lambda_max((Y+E)'(Y+E)), row i of length at most rho_i.
 
     Parameters
     ----------
     Y : array of shape (n, k)
-    rho : float
+    rho : array of shape (n,)
     v : array of shape (k,)
         A good direction: the search starts from the response to it, which is often optimal.
     target : float
@@ -69,7 +71,7 @@ def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float, check: Ca
     v = np.ascontiguousarray(v)
     E: FloatArray = np.zeros(Y.shape)
     for rows in portions(Y.shape):
-        respond(Y[rows], v, k, 0, rho, E[rows], 0)
+        respond(Y[rows], v, k, 0, rho[rows], E[rows], 0)
     best, lowest = E, _largest(Y, E)
     try:
         for width in _WIDTHS:
@@ -83,7 +85,7 @@ def hold_down(Y: FloatArray, rho: float, v: FloatArray, target: float, check: Ca
         pass
     best = np.ascontiguousarray(best)
     for rows in portions(Y.shape):
-        project_rows(best[rows], k, 0, rho)
+        project_rows(best[rows], k, 0, rho[rows])
     return best
 
 
@@ -112,7 +114,7 @@ class _Smooth:
 
 
 def _descend(
-    Y: FloatArray, rho: float, E: FloatArray, mu: float, target: float, check: Callable[[], None]
+    Y: FloatArray, rho: FloatArray, E: FloatArray, mu: float, target: float, check: Callable[[], None]
 ) -> FloatArray:
     """Accelerated projected gradient with backtracking, restarted when it goes up."""
     here, ahead, momentum, curvature, last = E, E, 1.0, 2.0, np.inf
@@ -138,7 +140,7 @@ def _descend(
 
 
 def _stepped(
-    Y: FloatArray, rho: float, E: FloatArray, W: FloatArray, curvature: float, check: Callable[[], None]
+    Y: FloatArray, rho: FloatArray, E: FloatArray, W: FloatArray, curvature: float, check: Callable[[], None]
 ) -> tuple[FloatArray, float, float]:
     """Return the projected gradient step from E, its inner product with the gradient, and its squared length."""
     new, slope, length = np.empty_like(E), 0.0, 0.0
@@ -146,7 +148,7 @@ def _stepped(
         part = E[rows]
         gradient = 2.0 * ((Y[rows] + part) @ W)
         moved = part - gradient / curvature
-        moved = moved * np.minimum(1.0, rho / np.maximum(norms(moved), 1e-300))[:, None]
+        moved = moved * np.minimum(1.0, rho[rows] / np.maximum(norms(moved), 1e-300))[:, None]
         step = moved - part
         new[rows] = moved
         slope += float((gradient * step).sum())

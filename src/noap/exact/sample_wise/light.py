@@ -12,12 +12,12 @@ import numpy as np
 from noap.exact.outcome import SearchOutcome
 from noap.exact.sample_wise.attack import HALVINGS_OF_MANY, Attack, Mixture, towards_zero
 from noap.exact.sample_wise.certify import certify
-from noap.exact.sample_wise.instance import blocks_of, crude, kept_rows
+from noap.exact.sample_wise.instance import blocks_of, budgets_in_units, crude, kept_rows
 from noap.exact.sample_wise.kernels.game import respond
-from noap.linalg.outward import exponent_of, scaled_up, up
+from noap.linalg.outward import scaled_up, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
-from noap.proofs.sample_wise import CLOSED, SampleProof
+from noap.proofs.sample_wise import CLOSED, SampleProof, units_of
 from noap.result import Limit
 from noap.runtime.controls import Controls, Stopped
 
@@ -47,13 +47,13 @@ def response_outcome(
     norms = problem.row_top_k_norms[rows]
     # Divided by a power of two, which rounds nothing; no entry exceeds its sample's norm.
     exponent = math.frexp(float(norms.max()))[1]
-    rho = math.ldexp(float(problem.adversary.rho), -exponent)
+    rho = budgets_in_units(problem.adversary.budgets(n)[rows], exponent)
     values = np.empty((len(rows), d), dtype=np.float32) if certificate else None
     M, at = np.zeros((d, d)), 0
     for block in blocks_of(X, rows):
         controls.check()
         Y, E = np.ldexp(block, -exponent), np.zeros(block.shape)
-        respond(Y, v, 0, k, rho, E, HALVINGS_OF_MANY)
+        respond(Y, v, 0, k, rho[at : at + len(Y)], E, HALVINGS_OF_MANY)
         short = towards_zero(E)
         B = Y + short
         M += B.T @ B
@@ -81,8 +81,8 @@ def _short(controls: Controls) -> Stopped:
 
 def _proof(problem: Problem, rows: np.ndarray, values: np.ndarray, exponent: int) -> SampleProof:
     """Return the tree of one node, closed by the attack; the entries are rewritten in place in the proof's units."""
-    flat = values.ravel()
-    np.ldexp(flat, exponent - exponent_of(float(problem.adversary.rho)), out=flat)
+    units = units_of(problem.adversary.budgets(problem.n_samples)[rows])
+    np.ldexp(values, (exponent - units)[:, None], out=values)
     one, d = np.ones(1, dtype=np.uint32), problem.n_features
     return SampleProof(
         np.full(1, CLOSED, dtype=np.uint8),
@@ -92,5 +92,5 @@ def _proof(problem: Problem, rows: np.ndarray, values: np.ndarray, exponent: int
         rows.astype(np.uint32),
         np.array([0, d], dtype=np.uint32),
         np.arange(d, dtype=np.uint32),
-        flat,
+        values.ravel(),
     )

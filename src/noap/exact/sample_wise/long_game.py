@@ -62,4 +62,4 @@ def _play(attack: Attack, check: Callable[[], None]) -> None:
         return
     n_inc, p, rho = attack.n_inc, attack.p, attack.rho
     for rows in portions(Y.shape, check):
-        advance_portion(Y[rows], E[rows], n_inc, p, rho, x.places, x.values, x.sizes, x.weights, m, R, length)
+        advance_portion(Y[rows], E[rows], n_inc, p, rho[rows], x.places, x.values, x.sizes, x.weights, m, R, length)

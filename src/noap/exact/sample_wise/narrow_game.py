@@ -92,7 +92,7 @@ def _averaged(attack: Attack, mean_E: FloatArray, turn: int, check: Callable[[],
     share = max(1.0 / (turn - _FROM + 1), _SHARE)
     for rows in portions(mean_E.shape, check):
         mean_E[rows] += share * (attack.E[rows] - mean_E[rows])
-        project_rows(mean_E[rows], attack.n_inc, attack.p, attack.rho)
+        project_rows(mean_E[rows], attack.n_inc, attack.p, attack.rho[rows])
     return mean_E
 
 
@@ -132,10 +132,10 @@ def _play(attack: Attack, chosen: BoolArray, target: float, check: Callable[[], 
     x.places[:] = columns[part.mixture.places]
     for rows in portions(attack.E.shape, check):
         attack.E[rows, columns] = part.E[rows]
-        settle(attack.Y[rows], attack.E[rows], chosen, attack.n_inc, attack.p, attack.rho)
+        settle(attack.Y[rows], attack.E[rows], chosen, attack.n_inc, attack.p, attack.rho[rows])
 
 
-def settle(Y: FloatArray, E: FloatArray, chosen: BoolArray, n_inc: int, p: int, rho: float) -> None:
+def settle(Y: FloatArray, E: FloatArray, chosen: BoolArray, n_inc: int, p: int, rho: FloatArray) -> None:
     """Move the columns that are not chosen towards -Y as far as the ball allows with the chosen ones as they are.
 
     Row i gets -clip(y_ij, +-t_i) there, with t_i the largest for which p entries of that size would fit.
@@ -143,7 +143,7 @@ def settle(Y: FloatArray, E: FloatArray, chosen: BoolArray, n_inc: int, p: int, 
     top = np.abs(E[:, n_inc:][:, chosen[n_inc:]])
     top = np.partition(top, top.shape[1] - p, axis=1)[:, -p:]
     inside = np.einsum("ij,ij->i", E[:, :n_inc], E[:, :n_inc])
-    low, high = top.min(axis=1), np.full(len(E), rho)
+    low, high = top.min(axis=1), rho
     for _ in range(_HALVINGS):
         t = 0.5 * (low + high)
         fits = inside + (np.maximum(top, t[:, None]) ** 2).sum(axis=1) <= rho * rho

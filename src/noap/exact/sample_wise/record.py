@@ -7,9 +7,8 @@ import numpy as np
 
 from noap.exact.sample_wise.attack import Attack
 from noap.exact.sample_wise.instance import SampleInstance
-from noap.linalg.outward import exponent_of
 from noap.linalg.types import FloatArray, IntArray
-from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
+from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof, units_of
 
 __all__ = ["BY_CONES", "BY_LENGTHS", "MOST_BYTES", "How", "KeptAttack", "SampleRecord"]
 
@@ -140,7 +139,7 @@ class SampleRecord:
             self._lasting[id(kept)] = kept
             self.nbytes += kept.nbytes
 
-    def proof(self, root: int, instance: SampleInstance, rho: float, unfinished: int = 0) -> SampleProof:
+    def proof(self, root: int, instance: SampleInstance, rho: FloatArray, unfinished: int = 0) -> SampleProof:
         """Return the tree in preorder, with the features and samples of the problem.
 
         Parameters
@@ -148,8 +147,8 @@ class SampleRecord:
         root : int
             The place of the first node.
         instance : SampleInstance
-        rho : float
-            The budget in the problem's units.
+        rho : array of shape (n,)
+            The budget of every sample, in the problem's units.
         unfinished : int
             The node that was being examined when the search was interrupted: its bound counts, not its branch.
         """
@@ -249,9 +248,9 @@ class _Writer:
         free = free - {feature}
         return [(tuple(outside), free, 0), (tuple(inside), free, 0)]
 
-    def proof(self, instance: SampleInstance, rho: float) -> SampleProof:
-        # From units of the instance to the power of two next to rho.
-        shift = instance.exponent - exponent_of(rho)
+    def proof(self, instance: SampleInstance, rho: FloatArray) -> SampleProof:
+        # From units of the instance to the power of two next to the budget of each sample.
+        shift = instance.exponent - units_of(rho[instance.rows])
         kind = np.frombuffer(bytes(self.kind), dtype=np.uint8)
         feature = np.array(self.feature, dtype=np.int64)
         feature = np.where(kind == SPLIT, instance.features[feature], 0)
@@ -260,7 +259,8 @@ class _Writer:
         values = np.empty(sum(one.values.size for one in self.kept), np.result_type(*kinds) if kinds else np.float32)
         at = 0
         for one in self.kept:
-            np.ldexp(one.values.ravel(), shift, out=values[at : at + one.values.size])
+            into = values[at : at + one.values.size].reshape(one.values.shape)
+            np.ldexp(one.values, shift[one.rows, None], out=into)
             at += one.values.size
         return SampleProof(
             kind,

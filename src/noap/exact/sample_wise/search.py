@@ -88,5 +88,5 @@ def solve_samples(
     if not tree.open and tree.current is None:
         limit = None  # it finished, if late
     record(tree)
-    proof = tree.proof(float(problem.adversary.rho))
+    proof = tree.proof(problem.adversary.budgets(problem.n_samples))
     return SearchOutcome(tree.instance.outside(tree.v), trace[-1].bound, tree.nodes, limit, tuple(trace), proof)

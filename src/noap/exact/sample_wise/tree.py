@@ -98,8 +98,9 @@ class Tree:
         self.current: _Node | None = None
         self.worked_on: Attack | None = None  # an attack that no node holds yet
         self._counter = itertools.count()
-        # |Ev| moves by at most 2^-23 rho sqrt(n), its square relative to the target by this.
-        shift = 2.0**-22 * instance.rho * math.sqrt(len(instance.Y) / self.target)
+        self.budget = instance.typical_budget
+        # |Ev| moves by at most 2^-23 |rho|, its square relative to the target by this.
+        shift = 2.0**-22 * self.budget * math.sqrt(len(instance.Y) / self.target)
         self.coarse = shift <= _COARSE * controls.gap
         self.record = SampleRecord() if certificate else None
         self.root = self.new_place(BY_LENGTHS)
@@ -114,7 +115,7 @@ class Tree:
             # It may be all that rounding left of a positive value. No gap can be met: a small bound is what is wanted.
             return _NEXT_TO_NOTHING * self.scale
         # The value is computed with this error where the budget takes nearly all of every score.
-        error = 4.0 * UNIT * (self.instance.k + 8) * self.instance.rho * math.sqrt(len(self.instance.Y) * self.value)
+        error = 4.0 * UNIT * (self.instance.k + 8) * self.budget * math.sqrt(len(self.instance.Y) * self.value)
         # A little less than asked, so that the reported bound meets the gap; never nearer than rounding.
         asked = 0.9999 * self.controls.gap * self.value - 2.0 * error
         return self.value + max(asked, 0.5 * rounding_allowance(self.value, self.scale), 4.0 * error)
@@ -162,7 +163,7 @@ class Tree:
         self.reserve(attack.E.nbytes)  # a copy for the record, and one for the proof, in single precision mostly
         return KeptAttack.of(attack, self.coarse)
 
-    def proof(self, rho: float) -> SampleProof | None:
+    def proof(self, rho: FloatArray) -> SampleProof | None:
         """Return the proof of the bound, if it is recorded."""
         if self.record is None:
             return None

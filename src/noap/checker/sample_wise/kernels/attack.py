@@ -2,7 +2,7 @@ r"""Re-proving a node of a sample-wise proof by an attack: every function errs o
 
 A node has included features I, free features F and p places: its directions have support in :math:`I \cup Q`,
 :math:`|Q| \le p`, and :math:`N(e)^2 = |e_I|^2 + |\mathrm{top}_p(e_F)|^2` is the largest :math:`|e^\top v|` there. U is
-the unit roundoff, r at most the budget. What is proved again is Section 2, The attack and its ball, of
+the unit roundoff, r at most the budgets, one per row. What is proved again is Section 2, The attack and its ball, of
 docs/exact-sample-wise.md, and from `violating` on Section 4, Vanilla sparse PCA of the attacked data, of
 docs/exact-sample-wise.md; the theorems are in docs/certificate-format-sample-wise.md.
 """
@@ -57,15 +57,15 @@ def lengths_up(Y, n_inc, p):
 
 @kernel
 def confine(Y, E, n_inc, p, r):
-    """Change E, in place, so that N(e_i) <= r in every row: scaled down where it must be.
+    """Change E, in place, so that N(e_i) <= r_i in every row: scaled down where it must be.
 
-    A row with N(y_i) <= r is cancelled: e_i = -y_i.
+    A row with N(y_i) <= r_i is cancelled: e_i = -y_i.
     """
     top = np.empty(max(p, 1))
     terms = n_inc + p
     lengths = lengths_up(Y, n_inc, p)
     for i in range(Y.shape[0]):
-        if lengths[i] <= r:
+        if lengths[i] <= r[i]:
             for j in range(Y.shape[1]):
                 E[i, j] = -Y[i, j]
             continue
@@ -73,10 +73,10 @@ def confine(Y, E, n_inc, p, r):
         if not square < np.inf:
             for j in range(Y.shape[1]):
                 E[i, j] = 0.0
-        elif square * (1.0 + gamma(terms + 6)) > r * r * (1.0 - 4.0 * U):
+        elif square * (1.0 + gamma(terms + 6)) > r[i] * r[i] * (1.0 - 4.0 * U):
             # The root of the computed square is N(e) to (terms + 1)/2 + 1 ulps; the quotient, the two products and the
             # rounding of every entry of the scaled row are four more.
-            factor = r / math.sqrt(square) * (1.0 - (terms + 16) * U)
+            factor = r[i] / math.sqrt(square) * (1.0 - (terms + 16) * U)
             for j in range(Y.shape[1]):
                 E[i, j] *= factor
 

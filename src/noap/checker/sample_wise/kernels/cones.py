@@ -3,7 +3,7 @@ r"""Re-proving a bound on one support by simplicial cones.
 Let :math:`p_1..p_k` generate a cone, and let c satisfy :math:`c^\top p_m > 0`. A unit vector :math:`v = \sum t_m p_m`,
 :math:`t \ge 0`, is :math:`\sum \lambda_m \tau_m p_m` with :math:`\tau_m = |c|/c^\top p_m`, :math:`\lambda_m =
 t_m/\tau_m \ge 0` and :math:`\sum \lambda_m = c^\top v/|c| \le 1`. The worth :math:`g(v) = \sum_i (|y_i^\top v| -
-\rho)_+^2` is convex and g(0) = 0, hence :math:`g(v) \le \max_m g(\tau_m p_m)`.
+\rho_i)_+^2` is convex and g(0) = 0, hence :math:`g(v) \le \max_m g(\tau_m p_m)`.
 
 Generators are exact: they start as unit vectors, and a cone is cut at the sum of two of its generators, halved now and
 then, which is checked to be representable. All generators of a cone lie in one orthant, so nothing cancels. What is
@@ -95,14 +95,14 @@ def reaches(P, W, c, tau):
 def below(scores, lengths, tau, size, r, T, k):
     """Whether g(tau p) is certainly at most T; scores are the computed y_i'p, size is at least |p|.
 
-    An inner product is off by at most gamma(k) |y_i| |p|, and three operations follow before r is subtracted.
+    An inner product is off by at most gamma(k) |y_i| |p|, and three operations follow before r_i is subtracted.
     """
     limit = T * (1.0 - gamma(len(scores) + 10))
     off = gamma(k + 2) * size
     tau *= 1.0 + 8.0 * U
     total = 0.0
     for i in range(len(scores)):
-        x = tau * (abs(scores[i]) + off * lengths[i]) - r
+        x = tau * (abs(scores[i]) + off * lengths[i]) - r[i]
         if not x <= 0.0:  # so written that NaN counts
             total += x * x
     return total <= limit
@@ -161,12 +161,12 @@ def cut(a, b, q):
 
 @part
 def facing(Y, orthant, r):
-    """Return the rows of Y that may exceed r in an orthant, columns turned so that it is the positive one.
+    """Return the rows of Y that may exceed r_i in an orthant, columns turned so that it is the positive one; and r.
 
     In the positive orthant |y'v| is at most the length of the positive part of y, or of its negative part.
     """
     n, k = Y.shape
-    kept = np.empty((n, k))
+    kept, budgets = np.empty((n, k)), np.empty(n)
     m = 0
     for i in range(n):
         above, under = 0.0, 0.0
@@ -179,11 +179,12 @@ def facing(Y, orthant, r):
                 under += x * x
         # So written that a row with NaN stays.
         if not (
-            math.sqrt(above + 1e-290) * (1.0 + gamma(k + 4)) <= r
-            and math.sqrt(under + 1e-290) * (1.0 + gamma(k + 4)) <= r
+            math.sqrt(above + 1e-290) * (1.0 + gamma(k + 4)) <= r[i]
+            and math.sqrt(under + 1e-290) * (1.0 + gamma(k + 4)) <= r[i]
         ):
+            budgets[m] = r[i]
             m += 1
-    return kept[:m].copy()
+    return kept[:m].copy(), budgets[:m].copy()
 
 
 @part
@@ -278,7 +279,8 @@ def cones_hold(Y, r, T, most, deepest, clock):
     for orthant in range(1 << (Y.shape[1] - 1)):
         if late(clock, 4.0 * Y.size):
             return OPEN
-        more = orthant_holds(facing(Y, orthant, r), r, T, most - used, deepest, clock)
+        rows, budgets = facing(Y, orthant, r)
+        more = orthant_holds(rows, budgets, T, most - used, deepest, clock)
         if more < 0:
             return more
         used += more

@@ -1,8 +1,8 @@
 r"""The ball that an attack's rows must stay in, and the Euclidean projection on it.
 
 At a node with included features I, free features F and p places left, every direction of the node has the support
-:math:`I \cup Q`, :math:`Q \subseteq F`, :math:`|Q| \le p`. A row e of an attack needs :math:`|e^\top v| \le \rho` for
-those v only,
+:math:`I \cup Q`, :math:`Q \subseteq F`, :math:`|Q| \le p`. A row e of an attack, with :math:`\rho` the budget of its
+sample, needs :math:`|e^\top v| \le \rho` for those v only,
 
 .. math:: N(e)^2 = \|e_I\|^2 + \|\mathrm{top}_p(e_F)\|^2 \le \rho^2 .
 
@@ -174,8 +174,8 @@ def project(e, n_inc, p, rho, top, order):
 
 @kernel
 def project_rows(E, n_inc, p, rho):
-    """Project every row."""
+    """Project every row, row i on the ball of rho[i]."""
     top = np.empty(max(p, 1))
     order = np.empty(max(E.shape[1] - n_inc, 1))
     for i in range(E.shape[0]):
-        project(E[i], n_inc, p, rho, top, order)
+        project(E[i], n_inc, p, rho[i], top, order)

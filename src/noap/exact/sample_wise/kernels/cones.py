@@ -2,8 +2,8 @@ r"""Simplicial cones: the last word on one support, where duality leaves a gap.
 
 On the cone of unit generators p_1..p_k every unit v is :math:`\sum t_m p_m` with t >= 0. If a unit vector c has
 :math:`c^\top p_m \ge \gamma > 0` for all m, then :math:`1 \ge c^\top v \ge \gamma \sum t_m`, so :math:`\sum t_m \le
-\tau = 1/\gamma`. The value :math:`g(v) = \sum_i (|y_i^\top v| - \rho)_+^2` is convex with g(0) = 0, hence :math:`g(v)
-\le \max_m g(\tau p_m)` on the cone. This is Lemma 5 in Section 5, Leaves, of docs/exact-sample-wise.md.
+\tau = 1/\gamma`. The value :math:`g(v) = \sum_i (|y_i^\top v| - \rho_i)_+^2` is convex with g(0) = 0, hence
+:math:`g(v) \le \max_m g(\tau p_m)` on the cone. This is Lemma 5 in Section 5, Leaves, of docs/exact-sample-wise.md.
 """
 
 import math
@@ -30,7 +30,7 @@ def worth(Y, lengths, rho, p, tau):
         s = 0.0
         for j in range(k):
             s += Y[i, j] * p[j]
-        x = tau * (abs(s) + (ULPS + p[k]) * lengths[i]) - rho
+        x = tau * (abs(s) + (ULPS + p[k]) * lengths[i]) - rho[i]
         if not x <= 0.0:  # so written that NaN counts
             total += x * x
     return total
@@ -205,7 +205,7 @@ def split_cones(Y, lengths, rho, target, pool, keys, ids, size, used, best_v):
             s = 0.0
             for j in range(k):
                 s += Y[i, j] * q[j]
-            x = abs(s) - rho
+            x = abs(s) - rho[i]
             if x > 0.0:
                 here += x * x
         if here > best:

@@ -252,7 +252,7 @@ def reweigh(weights, energies, m, eta):
 
 @part
 def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
-    """Take a gradient step of this length against the mixture, from the scores R, and project every row."""
+    """Take a gradient step of this length against the mixture, from the scores R; row i is projected with rho[i]."""
     n, cols = E.shape
     top = np.empty(max(p, 1))
     order = np.empty(max(cols - n_inc, 1))
@@ -267,7 +267,7 @@ def advance(E, n_inc, p, rho, places, values, sizes, weights, m, R, length):
                     step[places[a, c]] += x * values[a, c]
         for j in range(cols):
             E[i, j] -= step[j]
-        project(E[i], n_inc, p, rho, top, order)
+        project(E[i], n_inc, p, rho[i], top, order)
 
 
 @part
@@ -278,7 +278,7 @@ def pace(clock):
 
 @kernel
 def respond(Y, v, n_inc, p, rho, E, halvings):
-    """Start: e_i = -clip(y_i'v) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows.
+    """Start: e_i = -clip(y_i'v, +-rho_i) v on supp(v), off it -clip(y_ij, +-t_i), t_i as large as the ball allows.
 
     t_i is found by so many halvings of an interval; with fewer of them the attack is a little weaker.
     """
@@ -288,7 +288,8 @@ def respond(Y, v, n_inc, p, rho, E, halvings):
         score = 0.0
         for j in range(cols):
             score += Y[i, j] * v[j]
-        clip = min(max(score, -rho), rho)
+        budget = rho[i]
+        clip = min(max(score, -budget), budget)
         for j in range(cols):
             E[i, j] = -clip * v[j]
         if p == 0:
@@ -296,20 +297,20 @@ def respond(Y, v, n_inc, p, rho, E, halvings):
             off = 0.0
             for j in range(cols):
                 off += (Y[i, j] - score * v[j]) ** 2
-            spare = math.sqrt(max(rho * rho - clip * clip, 0.0))
+            spare = math.sqrt(max(budget * budget - clip * clip, 0.0))
             off = math.sqrt(off)
             share = 1.0 if off <= spare else spare / off
             for j in range(cols):
                 E[i, j] -= share * (Y[i, j] - score * v[j])
         else:
-            low, high = 0.0, rho
+            low, high = 0.0, budget
             for _ in range(halvings):
                 t = 0.5 * (low + high)
                 for j in range(n_inc, cols):
                     if v[j] == 0.0:
                         E[i, j] = -min(max(Y[i, j], -t), t)
                 total = squared_norm(E[i], n_inc, p, top)
-                if total <= rho * rho * (1.0 - 1e-12):
+                if total <= budget * budget * (1.0 - 1e-12):
                     low = t
                 else:
                     high = t
