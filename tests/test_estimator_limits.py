@@ -166,7 +166,7 @@ def test_ctrl_c_between_components_keeps_those_found(wine, monkeypatch):
 
 
 def test_ctrl_c_before_anything_is_found_is_passed_on(wine, monkeypatch):
-    def pressed(self, k, adversary):
+    def pressed(self, k, adversary, costs=None):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(fitting.Samples, "problem", pressed)

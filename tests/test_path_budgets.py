@@ -1,13 +1,15 @@
 """Paths where features have budgets or costs of their own: every rho is a factor on all of them."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 
 import noap
 from noap import FeatureWise, SampleWise
-from noap.errors import InvalidProblem
+from noap.data.validation import as_samples
+from noap.errors import InvalidProblem, NoapWarning
 from noap.sweep.between import convex_bounds
 
 
@@ -19,6 +21,7 @@ def data():
 
 
 BUDGETS = np.array([1.0, 0.2, 2.0, 0.5, 3.0, np.inf, 0.7])
+SHARES = (0.0, 0.1, 0.3, 0.6, 1.2, np.inf)
 COSTS = np.array([0.3, 0.0, 0.1, 0.8, 0.0, 0.0, 0.2])
 
 
@@ -150,3 +153,30 @@ def test_a_proved_path_over_budgets_of_samples(data):
         assert result.status is noap.Status.OPTIMAL
         assert best <= result.bound * (1 + 1e-12)
         assert result.value >= best * (1 - 1e-4)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_hostile_paths_are_bounded_and_need_what_they_say(seed):
+    """Zeros, infinities, ties, doubled columns and costs: between the points and for every needed feature."""
+    rng = np.random.default_rng(seed)
+    d, n = int(rng.integers(3, 7)), int(rng.integers(4, 20))
+    X = rng.standard_normal((n, d)).round(1)
+    X[:, 1] = X[:, 0] if seed % 3 == 0 else X[:, 1]
+    lengths = np.linalg.norm(X, axis=0)
+    budgets = np.array([share if np.isinf(share) else share * lengths.max() for share in rng.choice(SHARES, d)])
+    costs = rng.choice([0.0, 0.1, 0.5], d) * lengths.max() ** 2 / n if seed % 2 else None
+    k = int(rng.integers(1, d + 1))
+    base = noap.Problem(as_samples(X), k, noap.NoAdversary(), costs=costs)
+    path = noap.path(base, k, FeatureWise(budgets), points=5, tolerance=0.1, end=2.0)
+    fine = np.linspace(path.rhos[0], path.rhos[-1], 6)
+    for rho, low, high in zip(fine, *path.band(fine), strict=True):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoapWarning)
+            there = noap.solve(path.family.at(float(rho)), gap=1e-6)
+        assert there.value <= high * (1 + 1e-9) + 1e-12
+        assert low <= there.bound * (1 + 1e-9) + 1e-12
+    for i, j in np.argwhere(path.needed):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoapWarning)
+            without = noap.solve(path.results[i].problem.restricted(np.delete(np.arange(d), j)), gap=1e-7)
+        assert without.value * (1 + 1e-4) < path.values[i] * (1 + 1e-9)

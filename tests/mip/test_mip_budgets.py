@@ -127,3 +127,10 @@ def test_equal_budgets_write_the_program_of_the_number():
     by_array = noap.solve(Problem(X, k=3, adversary=FeatureWise(np.full(6, 1.5))), "mip")
     assert by_array.bound == pytest.approx(by_number.bound, rel=1e-4)
     assert by_array.value == pytest.approx(by_number.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("faced", [FeatureWise(np.zeros(4)), SampleWise(np.zeros(12))])
+def test_budgets_of_zero_are_no_adversary(faced):
+    X = data(1, n=12, d=4)
+    plain = noap.solve(Problem(X, k=2, adversary=NoAdversary()), "mip")
+    assert noap.solve(Problem(X, k=2, adversary=faced), "mip").bound == pytest.approx(plain.bound, rel=1e-6)

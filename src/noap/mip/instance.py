@@ -122,7 +122,9 @@ def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None 
     unit = float(eigenvalues[-1])
     if not unit > 0:
         raise InvalidProblem("The covariance is zero, there is nothing to maximise; pass data that varies.")
-    if kind != "sample" and np.ndim(rho):
+    if kind == NoAdversary.key:
+        rho = 0.0
+    elif kind != "sample" and np.ndim(rho):
         # A feature whose budget is the length of its column is worth nothing already.
         rho = np.minimum(rho, part.column_norms * (1 + 1e-12))
     known = None if incumbent is None else _on(incumbent, features)
