@@ -85,7 +85,7 @@ class Attempt:
         """Prove as much as the limits allow; pauses after every turn."""
         plain = self.refutation(self.asked_gap, PLAIN)
         self.racers = [plain]
-        self.advance(plain, _PLAIN_WITH_FLOORS if len(self.instance.below) else _PLAIN, _PLAIN_WORK)
+        self.advance(plain, _PLAIN_WITH_FLOORS if len(self.instance.below) else _PLAIN, self._head_start)
         if plain.done:
             self.proved(plain)
             return
@@ -112,6 +112,16 @@ class Attempt:
                 return
             yield
 
+    @property
+    def _head_start(self) -> float:
+        """The work of the first turn. Without a budget it goes on later where it stopped: thresholds need not wait."""
+        waiting = not self.instance.is_bent and self._by_thresholds
+        return _PATIENCE_FOR_LARGE_TREES * self.root_price if waiting else _PLAIN_WORK
+
+    @property
+    def _by_thresholds(self) -> bool:
+        return len(self.instance.norms) > MOST_FEATURES
+
     def _is_relaxable(self) -> bool:
         """Whether the relaxation in the l1 norm costs little enough and can be handed over as a proof."""
         instance, m = self.instance, len(self.instance.norms)
@@ -123,8 +133,7 @@ class Attempt:
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
-        by_thresholds = len(self.instance.norms) > MOST_FEATURES
-        patience = _PATIENCE_FOR_LARGE_TREES if by_thresholds else _PATIENCE_FOR_TREES
+        patience = _PATIENCE_FOR_LARGE_TREES if self._by_thresholds else _PATIENCE_FOR_TREES
         had = self.work + _PER_NODE * self.nodes - patience * (self.root_price + _PER_NODE)
         share = _RELAXED * had
         if share < 0 or not self._is_relaxable():
