@@ -154,6 +154,23 @@ def test_nothing_that_is_worth_its_cost_is_an_optimum_of_zero():
     assert noap.verify(problem, result.certificate).ok
 
 
+def test_a_feature_without_data_takes_no_place():
+    """It has neither budget nor cost, and there are as many places as features."""
+    for seed in (68, 3, 5):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((6, 3))
+        X[:, 1] = 0.0
+        problem = noap.Problem(X, k=3, adversary=noap.FeatureWise([0.13, 0.0, 0.0]), costs=[0.0, 0.0, 0.06])
+        optimum, _ = feature_wise_best(X.T @ X, 6, 3, problem.adversary.rho, costs=problem.costs)
+        check(problem, optimum)
+
+
+def test_what_vanishes_beside_an_untrusted_column_is_not_called_nothing():
+    X = np.array([[1e-170, 1e150, -2e-170]])
+    result = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise([0.0, np.inf, 0.0])))
+    assert result.bound > 0
+
+
 def test_more_places_than_features_worth_having():
     X = np.random.default_rng(7).standard_normal((30, 6))
     rho = np.where(np.arange(6) < 2, 0.5, 100.0)

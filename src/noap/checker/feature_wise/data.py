@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.kernels.worth import Terms
-from noap.checker.samples import block_entries, largest_entry, scaled_blocks
+from noap.checker.samples import block_entries, dense, dense_rows, largest_entry, scaled_blocks
 from noap.linalg.outward import UNIT, definite_shift, exponent_of, gamma, gram_of_blocks, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -71,13 +71,13 @@ class GramData:
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
         allowance.keep(d * d)
-        rho = feature_budgets(problem)
+        rho, longest = feature_budgets(problem), math.sqrt(float(A.diagonal().max(initial=0.0)))
         one_budget = problem.adversary.has_one_budget or bool((rho == rho[0]).all())
         return cls(
             A,
             eps + 1e-290 if A.any() else 0.0,
             float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
-            _terms(problem, rho[:1] if one_budget else rho, exponent, math.sqrt(float(A.diagonal().max(initial=0.0)))),
+            _without_empty(problem, A, _terms(problem, rho[:1] if one_budget else rho, exponent, longest)),
             raised,
             exponent,
             one_budget,
@@ -148,6 +148,18 @@ def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> 
     cost = np.where(cost >= 1e-290, cost, 0.0)
     entry: FloatArray = (r_lo + np.sqrt(cost) * (1.0 - 4.0 * UNIT)) * (1.0 - 4.0 * UNIT)
     return Terms(r_lo, r_hi, cost, np.where(cost > 0.0, entry, r_lo))
+
+
+def _without_empty(problem: Problem, A: FloatArray, terms: Terms) -> Terms:
+    """Return the terms with an entry that features without a single non-zero sample never reach: they have s_j = 0."""
+    suspects = np.flatnonzero(A.diagonal() == 0.0)
+    if problem.X is None or len(suspects) == 0:
+        return terms
+    columns = problem.X[:, suspects]
+    used = np.any([dense(columns, rows).any(axis=0) for rows in dense_rows(columns)], axis=0)
+    entry = terms.entry.copy()
+    entry[suspects[~used]] = np.inf
+    return terms._replace(entry=entry)
 
 
 def _raised(A: FloatArray, allowance: Allowance | None = None) -> tuple[FloatArray, float]:

@@ -72,11 +72,13 @@ class GramInstance:
         unit = 4.0 ** round(math.log(top, 4.0)) if not 1e-60 < top < 1e60 else 1.0
         A = problem.covariance[np.ix_(features, features)] / unit
         scale = float(np.diag(A).max()) + problem.lift / unit
-        slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
+        slack = _diagonal_slack(problem, A, unit) + 1e-15 * abs(scale)
         # Without a budget v'(S + cI)v is v'Sv + c, so what a covariance was raised by is known to an ulp of the sum.
         exactly = problem.X is None and problem.adversary.is_idle
-        offset = slack - 4e-16 * (scale + slack) if exactly else 0.0
+        offset = slack - 4e-16 * (abs(scale) + slack) if exactly else 0.0
         A[np.diag_indices_from(A)] += slack
+        if not scale > 0:  # all that budgets and costs leave of an indefinite covariance
+            scale = float(np.diag(A).max())
         A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
         adversary, k, clear_cut = problem.adversary, min(problem.k, len(features)), _is_clear_cut(problem, features)
@@ -156,6 +158,9 @@ class GramInstance:
     def outward(self, value: float) -> float:
         """Return a bound in the units of the problem, with room for the rounding of the last few operations."""
         raised = max(value * (1 + 1e-14) - self.offset, 0.0)
+        if raised < 1e-290 and self.offset == 0:
+            # Beside a long column that budget or cost leave out, the others may be so short that their squares vanish.
+            raised = 1e-290
         return scaled_up(raised, math.frexp(self.unit)[1] - 1)
 
     def inside(self, v: FloatArray) -> FloatArray:
