@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import noap
@@ -169,6 +169,7 @@ def test_budgets_must_be_as_many_as_what_they_are_for():
             adversary.rho_max(X, 2)
 
 
+@example(seed=3, exponents=[0, 0, 0, 0, 0, 0, 1])  # two infinite budgets in the support
 @given(seed=st.integers(0, 10**6), exponents=st.lists(st.integers(-8, 8), min_size=7, max_size=7))
 def test_rescaling_features_with_their_budgets_rescales_the_direction(seed, exponents):
     # X -> X D and rho_j -> d_j rho_j carries the set of perturbations E to E D, and (X + E) v = (X D + E D)(D^-1 v):

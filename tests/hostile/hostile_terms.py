@@ -48,7 +48,7 @@ def terms_case(number):
         d = X.shape[1]
         squares = [sum(x * x for x in flat[j::d]) * Fraction(4) ** e for j in range(d)]
     edges = [root_nearest(x) if x > 0 else 0.0 for x in squares]
-    rhos = np.array([_budget(rng, edge, max(edges)) for edge in edges])
+    rhos = np.array([one_budget(rng, edge, max(edges)) for edge in edges])
     if rng.random() < 0.2:
         rhos = np.zeros(len(edges))
     costs = None
@@ -60,7 +60,7 @@ def terms_case(number):
     return replace(TermsCase(**fields), adversary="feature", budget="of features", rhos=rhos, costs=costs)
 
 
-def _budget(rng, edge, longest):
+def one_budget(rng, edge, longest):
     """A budget of a feature with a column of this length."""
     kind = rng.integers(9)
     if kind == 0:

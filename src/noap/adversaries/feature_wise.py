@@ -114,7 +114,7 @@ class FeatureWise(Budgeted, GramAdversary):
         data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
         direction = vector_of(v, data.shape[1])
         support = np.flatnonzero(direction)
-        shares = np.ones(len(support)) if self.has_one_budget else _relative(self.rho[support])
+        shares = np.ones(len(support)) if self.has_one_budget else _relative(self.rho[support], direction[support])
         # With one budget the shares are all 1, and this is |v|_1.
         length = float(np.abs(direction).sum() if self.has_one_budget else shares @ np.abs(direction[support]))
         E = np.zeros(data.shape)
@@ -173,9 +173,12 @@ class FeatureWise(Budgeted, GramAdversary):
         return floor
 
 
-def _relative(budgets: FloatArray) -> FloatArray:
-    """Return the budgets as shares of the largest; of several without a limit, 1 for these and 0 for the others."""
+def _relative(budgets: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the budgets as shares of the largest; if some are infinite, these share the work evenly, the others not.
+
+    Evenly in what they take off Xv, which does not depend on the units of the features.
+    """
     top = float(budgets.max(initial=0.0))
     if math.isinf(top):
-        return np.isinf(budgets).astype(np.float64)
+        return np.divide(1.0, np.abs(weights), out=np.zeros(len(budgets)), where=np.isinf(budgets))
     return budgets / top if top > 0 else np.zeros(len(budgets))

@@ -32,7 +32,7 @@ __all__ = ["entry_wise_result", "less_spectral_budget", "spectral_outcome"]
 Prove = Callable[[Problem, Controls, FloatArray, Limits], SearchOutcome]
 
 # Shares of the answer to the vector found in the attacks that are tried. On spiked data (n = 30 to 200, d = 10 to 100,
-# k = 3 to 5) the best of them left gaps of up to 0.8, 6, 11 and 16 % at delta = 0.1, 0.4, 0.8 and 1.2; often none.
+# k = 3 to 5) the best of them left gaps of up to 0.8, 6.3, 11 and 16.4 % at delta = 0.1, 0.4, 0.8 and 1.2; often none.
 _SHARES = (1.0, 0.7, 0.4, 0.0)
 # A bound by rows or columns is farther off, and hard to prove where it is: coarse, and not for long.
 _COARSE, _NODES = 1e-2, 1000
