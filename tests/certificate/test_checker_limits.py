@@ -106,7 +106,7 @@ def kernels():
     def tighten(clock):
         bounds = lo.copy(), hi.copy()
         tighten_kernels.tighten(
-            data.A, data.eps, data.top, data.terms, 0.8 * data.scale, 1, none,
+            data.A, data.eps, data.top, data.table, 0.8 * data.scale, 1, none,
             inc, sign.copy(), *bounds, 2, free.copy(), ceil.copy(), 4, clock,
         )  # fmt: skip
         return bool((bounds[0] > lo).any() or (bounds[1] < hi).any())
@@ -114,7 +114,7 @@ def kernels():
     yield "tightening", tighten
     yield "Schur test", lambda clock: (
         test_kernels.schur_test(
-            data.A, data.eps, data.top, data.terms, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
+            data.A, data.eps, data.top, data.table, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
             free, ceil, 4, 0.0, 0, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_),
             np.ones(6), clock,
         ) != test_kernels.NOTHING

@@ -128,7 +128,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
             for T in (pair.T, 0.9 * pair.T):
                 mine = sign.copy(), lo.copy(), hi.copy(), free.copy(), ceil.copy()
                 shut, n_free, carried, n_high = kernels.tighten(
-                    data.A, data.eps, data.top, data.terms, T, pair.k - len(inc), below,
+                    data.A, data.eps, data.top, data.table, T, pair.k - len(inc), below,
                     inc, mine[0], mine[1], mine[2], len(inc), mine[3], mine[4], len(free), NEVER,
                 )  # fmt: skip
                 assert not shut
@@ -142,7 +142,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                     assert left[j] >= pair.s[j]
             # It is not just timid: a little above what the node can be worth, nodes close.
             shut, _, _, _ = kernels.tighten(
-                data.A, data.eps, data.top, data.terms, 1.01 * pair.T + 1e-9, pair.k - len(inc), below,
+                data.A, data.eps, data.top, data.table, 1.01 * pair.T + 1e-9, pair.k - len(inc), below,
                 inc, sign, lo, hi, len(inc), free, ceil, len(free), NEVER,
             )  # fmt: skip
             closed += shut
@@ -290,7 +290,7 @@ def test_no_test_closes_a_pair_that_is_worth_more():
                     )
                     floors += carried > 0 and is_chords
                     verdict = test_kernels.schur_test(
-                        data.A, data.eps, data.top, data.terms, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
+                        data.A, data.eps, data.top, data.table, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
                         free, ceil, len(free), carried, n_high, is_chords, roots, float(nu), number % 2 == 0, S, fails,
                         scaling, NEVER,
                     )  # fmt: skip

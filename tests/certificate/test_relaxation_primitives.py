@@ -67,15 +67,18 @@ def test_mu_is_never_too_low(m, data):
         for kind in (st.floats(-1.0, 1.0), st.one_of(st.floats(-1.0, 1.0), near))
     )
     loads, lifts = (np.array(data.draw(st.lists(sizes, min_size=m, max_size=m))) for _ in range(2))
+    w = np.ones(m)
+    if data.draw(st.booleans()):
+        w = np.array(data.draw(st.lists(st.floats(1e-3, 1.0), min_size=m, max_size=m)))
     with np.errstate(all="ignore"):
-        mu = check._excess(B, A, loads, lifts) + EPS
+        mu = check._excess(B, A, loads, lifts, w) + EPS
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return
     A, B = exact(A), exact(B)
-    half, q = [Fraction(float(x)) / 2 for x in loads], [Fraction(float(x)) for x in lifts]
+    half, q, w = ([Fraction(float(x)) for x in numbers] for numbers in (loads / 2, lifts, w))
     for i, j in itertools.product(range(m), repeat=2):
-        needed = A[i][i] + q[i] - B[i][i] - 2 * half[i] if i == j else abs(B[i][j] - A[i][j]) - half[i] - half[j]
-        assert Fraction(mu) >= needed
+        far = A[i][i] + q[i] - B[i][i] if i == j else abs(B[i][j] - A[i][j])
+        assert Fraction(mu) * w[i] * w[j] >= far - half[i] * w[j] - half[j] * w[i]
 
 
 @SHORT
@@ -103,14 +106,15 @@ def test_places_are_paid_in_full(m, data):
 @given(st.lists(st.tuples(ordinary, ordinary), min_size=1, max_size=6), ordinary, st.integers(1, 9), st.data())
 def test_no_distance_is_above_the_envelope(lines, r, k, data):
     """At the ends, where lines cross, and anywhere else: the least of the lines decides."""
-    T = check._above(lines, r, k)
+    least = data.draw(st.sampled_from([1.0, 0.3, 1e-4]))
+    T = check._above(lines, r, least, float(k))
     assert T >= 0
     if not math.isfinite(T):
         return
     exactly = [(Fraction(c), Fraction(sigma)) for c, sigma in lines]
-    places = {Fraction(1), Fraction(k), Fraction(data.draw(st.floats(1.0, float(k))))}
+    places = {Fraction(least), Fraction(k), Fraction(data.draw(st.floats(least, float(k))))}
     for (c, sigma), (other, slope) in itertools.combinations(exactly, 2):
-        if sigma != slope and 1 <= (t := (other - c) / (sigma - slope)) <= k:
+        if sigma != slope and least <= (t := (other - c) / (sigma - slope)) <= k:
             places.add(t)
     for t in places:
         lowest = min(c + sigma * t for c, sigma in exactly)
@@ -122,7 +126,7 @@ def test_no_distance_is_above_the_envelope(lines, r, k, data):
 def test_more_lines_never_prove_less(lines, k):
     """Without a budget the bound is what the lowest line has at t = k, up to rounding."""
     lowest = min(c + sigma * k for c, sigma in lines)
-    assert check._above(lines, 0.0, k) <= lowest * (1 + 1e-9)
+    assert check._above(lines, 0.0, 1.0, float(k)) <= lowest * (1 + 1e-9)
 
 
 @settings(max_examples=CASES // 2, deadline=None)
@@ -201,7 +205,7 @@ def test_every_support_is_in_a_leaf_that_pays_for_it(seed, m, k):
         numbers(range(L)),
     )
     assert proof.malformed(3, m) is None
-    T, reason = check._leaves(ones, r, k, m, proof, Allowance())
+    T, reason = check._leaves(ones, r, (1.0, float(k)), k, m, proof, Allowance())
     assert reason is None
     for size in range(1, k + 1):
         for support in itertools.combinations(range(m), size):

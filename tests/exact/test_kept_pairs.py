@@ -312,7 +312,10 @@ def test_a_node_never_loses_a_better_pair():
             if g is None:
                 continue
             action, argument, n_free, distance, _, _, _, _ = node.examine(
-                node.Data(pair.A, pair.terms, pair.k, pair.scale, pair.below(rng), pair.bent, pair.uneven),
+                node.Data(
+                    pair.A, np.array(pair.terms[:4]), pair.terms.largest, pair.k, pair.scale, pair.below(rng),
+                    pair.bent, pair.uneven,
+                ),
                 T, g, spread,
                 node.Pairs(inc, sign, lo, hi, free, ceil),
                 node.Work(
@@ -342,7 +345,10 @@ def proved(pair, start, manner, k=None, below=NONE):
     """The target that a whole refutation proves, starting from a vector that may be poor."""
     A, d, k = pair.A, len(pair.A), k or pair.k
     features = np.arange(d)
-    instance = GramInstance(A, pair.terms, k, features, pair.norms, pair.scale, 0.0, 0.0, 1.0, below=below)
+    one = not (pair.terms.rho != pair.terms.rho[0]).any()
+    instance = GramInstance(
+        A, pair.terms, k, features, pair.norms, pair.scale, 0.0, 0.0, 1.0, one_budget=one, below=below
+    )
     refutation = Refutation(instance, Incumbent(instance, start), 0.0, Workspace(instance), manner, None)
     for _ in range(3000):
         if not refutation.stack:

@@ -57,9 +57,9 @@ def test_the_envelope_is_the_largest_of_the_lowest(seed, k, rho):
     assert bound <= worths.max() + 0.02 * (1 + worths.max())
     assert 1.0 <= t <= k
     # The checker goes from line to line; it may be above by rounding alone.
-    checked = _above([(line.c, line.mu) for line in lines], rho, k)
+    checked = _above([(line.c, line.mu) for line in lines], rho, 1.0, float(k))
     assert worths.max() * (1 - 1e-12) <= checked <= bound * (1 + 1e-9) + 1e-12
-    assert _above([(line.c, line.mu) for line in lines] * 2, rho, k) == checked
+    assert _above([(line.c, line.mu) for line in lines] * 2, rho, 1.0, float(k)) == checked
     kept = [lines[i] for i in useful(lines, k)]
     assert bound_of(kept, rho, k)[0] == pytest.approx(bound, rel=1e-12, abs=1e-12)
 

@@ -90,12 +90,18 @@ class Claim:
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
         """Name the problem; raises InvalidProblem if it is none that a certificate can be about."""
-        name, budgets = name_of(problem.adversary), budgets_of(problem)
-        finite = budgets[np.isfinite(budgets)]
-        one = len(finite) == len(budgets) and bool((budgets == budgets[0]).all())
+        name, digest = name_of(problem.adversary), None
+        if problem.adversary.has_one_budget:
+            rho = float(problem.adversary.rho)
+        else:
+            budgets = budgets_of(problem)
+            finite = budgets[np.isfinite(budgets)]
+            rho = float(finite.max(initial=0.0))
+            # As many equal ones are one.
+            digest = None if len(finite) == len(budgets) and (budgets == rho).all() else digest_of(budgets)
         return cls(
             name,
-            float(finite.max(initial=0.0)),
+            rho,
             problem.k,
             problem.n_samples,
             problem.n_features,
@@ -103,7 +109,7 @@ class Claim:
             fingerprint(problem),
             float(value),
             float(bound),
-            None if one else digest_of(budgets),
+            digest,
             None if problem.costs is None else digest_of(problem.costs),
         )
 

@@ -2,6 +2,7 @@ r"""The data of a Gram proof with error bounds: inner products of columns of :ma
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,15 +72,21 @@ class GramData:
         A.flags.writeable = False
         allowance.keep(d * d)
         rho = feature_budgets(problem)
+        one_budget = problem.adversary.has_one_budget or bool((rho == rho[0]).all())
         return cls(
             A,
             eps + 1e-290 if A.any() else 0.0,
             float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
-            _terms(problem, rho, exponent, math.sqrt(float(A.diagonal().max(initial=0.0)))),
+            _terms(problem, rho[:1] if one_budget else rho, exponent, math.sqrt(float(A.diagonal().max(initial=0.0)))),
             raised,
             exponent,
-            bool((rho == rho[0]).all()),
+            one_budget,
         )
+
+    @cached_property
+    def table(self) -> FloatArray:
+        """The terms as rows of one array: each that Python hands over costs a kernel as much as many operations."""
+        return np.array(self.terms)
 
     @property
     def nu_unit(self) -> float:
@@ -122,7 +129,8 @@ class GramData:
 
 
 def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> Terms:
-    """Return budgets and costs in the units of the columns over 2^exponent."""
+    """Return budgets and costs in the units of the columns over 2^exponent; of one budget, for all features."""
+    d = problem.n_features
     # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of the
     # optimum is as good as none: the optimum is only raised.
     with np.errstate(over="ignore"):
@@ -130,12 +138,14 @@ def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> 
     some = share >= _NEGLIGIBLE * longest
     r_lo: FloatArray = np.where(some, np.maximum(share * (1.0 - gamma(8)) - 1e-300, 0.0), 0.0)
     r_hi: FloatArray = np.where(some & (rho > 0), share * (1.0 + gamma(8)) + 1e-300, 0.0)
-    cost: FloatArray = np.zeros(len(rho))
-    if problem.costs is not None:
-        # A power of two changes no digit of a cost, unless it underflows, and then it is less than 1e-300.
-        with np.errstate(over="ignore"):
-            cost = np.minimum(np.ldexp(problem.costs, -2 * exponent), 1e300)
-        cost = np.where(cost >= 1e-290, cost, 0.0)
+    if len(rho) < d:
+        r_lo, r_hi = np.full(d, r_lo[0]), np.full(d, r_hi[0])
+    if problem.costs is None:
+        return Terms(r_lo, r_hi, np.zeros(d), r_lo)
+    # A power of two changes no digit of a cost, unless it underflows, and then it is less than 1e-300.
+    with np.errstate(over="ignore"):
+        cost = np.minimum(np.ldexp(problem.costs, -2 * exponent), 1e300)
+    cost = np.where(cost >= 1e-290, cost, 0.0)
     entry: FloatArray = (r_lo + np.sqrt(cost) * (1.0 - 4.0 * UNIT)) * (1.0 - 4.0 * UNIT)
     return Terms(r_lo, r_hi, cost, np.where(cost > 0.0, entry, r_lo))
 

@@ -105,7 +105,7 @@ class GramProver:
         free, ceil = node.free.copy(), node.ceil.copy()
         data = self.data
         closed, n_free, carried, n_high = tighten(
-            data.A, data.eps, data.top, data.terms, T, self.k - len(node.inc), self.below,
+            data.A, data.eps, data.top, data.table, T, self.k - len(node.inc), self.below,
             node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()
@@ -144,7 +144,7 @@ class GramProver:
         chords = response is None
         g, g_eps, w_eps = response or (np.zeros(0), 0.0, 0.0)
         shown = schur_test(
-            data.A, data.eps, data.top, data.terms, T, self.k, g, g_eps, w_eps,
+            data.A, data.eps, data.top, data.table, T, self.k, g, g_eps, w_eps,
             node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, node.carried, node.n_high,
             chords, roots, nu, shrink, self._S, fails, self._scaling, self.allowance.clock,
         )  # fmt: skip

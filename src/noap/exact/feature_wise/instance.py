@@ -11,7 +11,6 @@ and every inner product the search needs is an entry of :math:`A = X^\top X / n`
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -75,30 +74,31 @@ class GramInstance:
         scale = float(np.diag(A).max()) + problem.lift / unit
         slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
         # Without a budget v'(S + cI)v is v'Sv + c, so what a covariance was raised by is known to an ulp of the sum.
-        all_budgets = _budgets(problem)
-        budgets = all_budgets[features]
-        exactly = problem.X is None and not budgets.any()
+        exactly = problem.X is None and problem.adversary.is_idle
         offset = slack - 4e-16 * (scale + slack) if exactly else 0.0
         A[np.diag_indices_from(A)] += slack
         A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
+        adversary, k, clear_cut = problem.adversary, min(problem.k, len(features)), _is_clear_cut(problem, features)
+        one = adversary.is_uniform or not adversary.gram_suffices
+        # One number is quicker to handle than as many as there are features.
+        budgets = _budgets(problem, 1) if one else _budgets(problem)[features]
         rho = budgets / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
         rho[rho < _NEGLIGIBLE * math.sqrt(scale)] = 0.0  # only raises the optimum, by less than the last digit
         # A little less than they are, which covers the rounding of the squares that they are taken off.
-        costs = np.zeros(len(features)) if problem.costs is None else problem.costs[features] / unit * (1 - 2e-15)
-        k, clear_cut = min(problem.k, len(features)), _is_clear_cut(problem, features)
-        one = bool((all_budgets == all_budgets[0]).all())
-        return cls(A, terms_of(rho, costs), k, features, norms, scale, slack, offset, unit, clear_cut, one)
+        costs = None if problem.costs is None else problem.costs[features] / unit * (1 - 2e-15)
+        terms = terms_of(np.full(len(features), rho[0]) if one else rho, costs, one)
+        return cls(A, terms, k, features, norms, scale, slack, offset, unit, clear_cut, one)
 
     @property
     def largest_budget(self) -> float:
         """The largest budget, over sqrt(n)."""
         return float(self.terms.largest)
 
-    @cached_property
+    @property
     def has_costs(self) -> bool:
         """Whether a feature costs something."""
-        return bool(self.terms.cost.any())
+        return self.terms.entry is not self.terms.rho
 
     @property
     def costs(self) -> FloatArray | None:
@@ -106,10 +106,10 @@ class GramInstance:
         costs: FloatArray | None = self.terms.cost if self.has_costs else None
         return costs
 
-    @cached_property
+    @property
     def is_even(self) -> bool:
         """Whether all features have the same budget, and none a cost."""
-        return not self.has_costs and bool((self.terms.rho == self.terms.largest).all())
+        return self.one_budget and not self.has_costs
 
     @property
     def is_relaxable(self) -> bool:
@@ -131,13 +131,13 @@ class GramInstance:
     def adversary(self) -> FeatureWise:
         """The budgets, as ascent on A takes them."""
         rho = self.terms.rho
-        return FeatureWise(self.largest_budget if (rho == self.largest_budget).all() else rho)
+        return FeatureWise(self.largest_budget if self.one_budget else rho)
 
     @property
     def worths(self) -> FloatArray:
         """What each feature is worth at most."""
-        worths: FloatArray = np.maximum(np.maximum(self.norms - self.terms.rho, 0.0) ** 2 - self.terms.cost, 0.0)
-        return worths
+        worths: FloatArray = np.maximum(self.norms - self.terms.rho, 0.0) ** 2
+        return np.maximum(worths - self.terms.cost, 0.0) if self.has_costs else worths
 
     @property
     def strongest(self) -> int:
@@ -166,11 +166,16 @@ class GramInstance:
         return cut
 
 
-def terms_of(rho: FloatArray, costs: FloatArray) -> Terms:
-    """Return budgets and costs of features in the form that the kernels take."""
-    largest = float(rho.max(initial=0.0))
-    share = rho / largest if largest > 0 else np.ones(len(rho))
-    return Terms(rho, costs, rho + np.sqrt(costs) * (1 - 1e-15), share, largest)
+def terms_of(rho: FloatArray, costs: FloatArray | None, one_budget: bool = False) -> Terms:
+    """Return budgets and costs of features in the form that the kernels take.
+
+    Where nothing costs anything the entries are the budgets, the same array.
+    """
+    costs = None if costs is None or not costs.any() else costs
+    largest = float(rho[0]) if one_budget else float(rho.max(initial=0.0))
+    share = np.ones(len(rho)) if one_budget or not largest > 0 else rho / largest
+    entry = rho if costs is None else rho + np.sqrt(costs) * (1 - 1e-15)
+    return Terms(rho, np.zeros(len(rho)) if costs is None else costs, entry, share, largest)
 
 
 def _kept_features(problem: Problem) -> BoolArray:
@@ -187,11 +192,15 @@ def _kept_features(problem: Problem) -> BoolArray:
     return features
 
 
-def _budgets(problem: Problem) -> FloatArray:
-    """Return the budget of every feature; none where the adversary moves samples, which it then does not do either."""
-    if problem.adversary.gram_suffices:
-        return problem.adversary.budgets(problem.n_features)
-    return np.zeros(problem.n_features)
+def _budgets(problem: Problem, first: int | None = None) -> FloatArray:
+    """Return the budgets of all features, or of the first; 0 where the adversary moves samples, which it then does not.
+
+    A number is repeated no further than that.
+    """
+    count = problem.n_features if first is None or not problem.adversary.has_one_budget else first
+    if not problem.adversary.gram_suffices:
+        return np.zeros(count)
+    return problem.adversary.budgets(count)[:first]
 
 
 def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
@@ -252,14 +261,16 @@ class Incumbent:
         v = v / np.linalg.norm(v)
         pulled = A[:, support] @ v[support]
         energy = math.sqrt(max(float(pulled[support] @ v[support]), 0.0))
-        terms, sizes = self.instance.terms, np.abs(v[support])
-        distance = max(energy - terms.largest * float((terms.share[support] * sizes).sum()), 0.0)
-        cost = float(terms.cost[support].sum())
+        instance, terms, sizes = self.instance, self.instance.terms, np.abs(v[support])
+        taken = sizes if instance.one_budget else terms.share[support] * sizes
+        distance = max(energy - terms.largest * float(taken.sum()), 0.0)
+        cost = float(terms.cost[support].sum()) if instance.has_costs else 0.0
         if distance**2 - cost <= self.value:
             return False
         self.v, self.g, self.value = v, pulled / energy if energy > 0 else pulled, distance**2 - cost
-        self.cost = cost
-        self.spread = max(terms.largest * float(sizes.sum()) / energy, 1.0) if energy > 0 else 1.0
+        if not instance.is_even:
+            self.cost = cost
+            self.spread = max(terms.largest * float(sizes.sum()) / energy, 1.0) if energy > 0 else 1.0
         return True
 
     @property

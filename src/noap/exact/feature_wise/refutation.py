@@ -155,7 +155,9 @@ class Refutation:
     def _note(self, node: Node, test: int, nu: float, incumbent: tuple[float, FloatArray]) -> None:
         """Record which test closed a node, or dropped features from it."""
         assert self.record is not None
-        if test == 0:
+        if test == 0 and not self.instance.is_bent:
+            own = node.inc, np.ones(len(node.inc))  # the chords of squares
+        elif test == 0:
             rho, costs = self.instance.terms.rho[node.inc], self.instance.terms.cost[node.inc]
             chords = (chord(*ends) for ends in zip(node.lo, node.hi, rho, costs, strict=True))
             own = node.inc, np.array([math.sqrt(slope) for slope, _ in chords])
@@ -261,8 +263,10 @@ class Workspace:
         self.scalings = np.ones((5, m))
         self._S = np.empty((0, 0))
         self._arrays: kernels.Work | None = None
+        # Each array that Python hands over costs a kernel as much as some hundred operations: these are one.
+        terms = np.array(instance.terms[:4])
         self.data = kernels.Data(
-            instance.A, instance.terms, instance.k, instance.scale, instance.below, instance.is_bent,
+            instance.A, terms, instance.largest_budget, instance.k, instance.scale, instance.below, instance.is_bent,
             0.0 if instance.is_even else 1.0,
         )  # fmt: skip
         self.leaves = kernels.Leaves(self.leaf_features, self.leaf_tests, self.leaf_nus, self.leaf_weights)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.worth import chord, floor_of, offset, shrunk, tallest, worth_up
+from noap.checker.feature_wise.kernels.worth import Terms, chord, floor_of, offset, shrunk, tallest, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
@@ -169,16 +169,17 @@ def common_chords(terms, carried, free, ceil, n_free, kap):
 
 @kernel
 def schur_test(
-    A, eps, top, terms, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, carried, n_high,
+    A, eps, top, table, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, carried, n_high,
     chords, roots, nu, shrink, S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
 
-    |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take part in a failing Q. `scaling`,
-    positive, has an entry for every feature of the problem: where to begin looking for a d that dominates, and left
-    with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, ALL if none does, or UNDOMINATED, with
-    the Schur complement in S; NOTHING or UNDOMINATED if time is up.
+    The rows of `table` are the terms. |w|^2 lies between 1 - w_eps and 1. Fills fails: the free features that may take
+    part in a failing Q. `scaling`, positive, has an entry for every feature of the problem: where to begin looking for
+    a d that dominates, and left with the one that did. Returns NOTHING, ALONE if the empty Q does not fail, ALL if none
+    does, or UNDOMINATED, with the Schur complement in S; NOTHING or UNDOMINATED if time is up.
     """
+    terms = Terms(table[0], table[1], table[2], table[3])
     n_all, p = n_inc + n_free, k - n_inc
     kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(n_free)
     for f in range(n_free):

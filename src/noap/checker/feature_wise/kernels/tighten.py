@@ -15,7 +15,7 @@ import numpy as np
 
 from noap.checker.feature_wise.kernels.owed import owe
 from noap.checker.feature_wise.kernels.wedge import wedge_of
-from noap.checker.feature_wise.kernels.worth import floor_of, worth_down, worth_up
+from noap.checker.feature_wise.kernels.worth import Terms, floor_of, worth_down, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
@@ -138,11 +138,12 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
 
 
 @kernel
-def tighten(A, eps, top, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
-    """Draw what slabs and worths imply, in place; less is drawn where time is up.
+def tighten(A, eps, top, table, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
+    """Draw what slabs and worths imply, in place; less is drawn where time is up. The rows of `table` are the terms.
 
     Returns (closed, n_free, carried, n_high), as `propagate` does.
     """
+    terms = Terms(table[0], table[1], table[2], table[3])
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
     B = np.empty((size, size))

@@ -16,7 +16,7 @@ from noap.exact.feature_wise.kernels.dominance import CLOSED, FREE_FAILS, STORED
 from noap.exact.feature_wise.kernels.schur import UNDECIDED, pairs_hold, scaled, schur
 from noap.exact.feature_wise.kernels.semidefinite import MOST
 from noap.exact.feature_wise.kernels.tighten import eigen_slab, tighten
-from noap.exact.feature_wise.kernels.worth import chord, worth
+from noap.exact.feature_wise.kernels.worth import Terms, chord, worth
 from noap.runtime.kernels import kernel, part
 
 # What to do with a node. DONE comes with AGAIN when a vector better than the target was found in it.
@@ -38,13 +38,15 @@ NOWHERE = np.int64(-1)
 class Data(NamedTuple):
     """The instance: the Gram matrix A of its columns a_j, what they are worth, the size of a support.
 
-    `scale` is that of rounding. `below` has proved bounds on the optima of 0, 1, ..., k - 1 features; it is empty where
-    there are none. `bent` tells whether there is a budget or a cost, so that worths are not just squares; `uneven` is 1
-    where features have different budgets, or costs, and 0 where they have not.
+    The rows of `terms` are the arrays of Terms, and `largest` its number. `scale` is that of rounding. `below` has
+    proved bounds on the optima of 0, 1, ..., k - 1 features; it is empty where there are none. `bent` tells whether
+    there is a budget or a cost, so that worths are not just squares; `uneven` is 1 where features have different
+    budgets, or costs, and 0 where they have not.
     """
 
     A: Any
     terms: Any
+    largest: Any
     k: Any
     scale: Any
     below: Any
@@ -107,7 +109,8 @@ def examine(data, T, g_best, spread_best, pairs, work, leaves, strong):
     One loop over the node and its leaves, with every call in one place: Numba makes the code of all that a kernel calls
     anew in each of its callers, and types a function that calls itself several times over.
     """
-    A, terms, k, scale, below, bent, uneven = data
+    A, table, largest, k, scale, below, bent, uneven = data
+    terms = Terms(table[0], table[1], table[2], table[3], largest)
     v, best_v, g, S, W, fails, scalings = work
     n = A.shape[0]
     w = np.empty(n)
