@@ -92,32 +92,30 @@ def reaches(P, W, c, tau):
 
 
 @part
-def below(scores, lengths, tau, size, r, T, k):
-    """Whether g(tau p) is certainly at most T; scores are the computed y_i'p, size is at least |p|.
+def below(scores, errors, tau, r, T):
+    """Whether g(tau p) is certainly at most T; scores are the computed y_i'p, each off by at most its error.
 
-    An inner product is off by at most gamma(k) |y_i| |p|, and three operations follow before r_i is subtracted.
+    That is gamma(k) |y_i| |p|, and three operations follow before r_i is subtracted.
     """
     limit = T * (1.0 - gamma(len(scores) + 10))
-    off = gamma(k + 2) * size
     tau *= 1.0 + 8.0 * U
     total = 0.0
     for i in range(len(scores)):
-        x = tau * (abs(scores[i]) + off * lengths[i]) - r[i]
+        x = tau * (abs(scores[i]) + errors[i]) - r[i]
         if not x <= 0.0:  # so written that NaN counts
             total += x * x
     return total <= limit
 
 
 @part
-def cone_holds(P, scores, slot, lengths, r, T, W, c, tau):
+def cone_holds(P, scores, slot, errors, r, T, W, c, tau):
     """Whether the cone's bound is at most T; slot[m] tells which row of `scores` belongs to generator m."""
     k = len(P)
     if not reaches(P, W, c, tau):
         return False
     holds = True
     for a in range(k):
-        # Generators are shorter than 2.
-        holds = holds and below(scores[slot[a]], lengths, tau[a], 2.0, r, T, k)
+        holds = holds and below(scores[slot[a]], errors, tau[a], r, T)
     return holds
 
 
@@ -195,12 +193,13 @@ def orthant_holds(Y, r, T, most, deepest, clock):
     after so many cuts, OPEN if one stays open for another reason.
     """
     n, k = Y.shape
-    lengths = np.empty(n)
+    errors = np.empty(n)
     for i in range(n):
         square = 0.0
         for j in range(k):
             square += Y[i, j] * Y[i, j]
-        lengths[i] = math.sqrt(square + 1e-290) * (1.0 + gamma(k + 4))
+        # Generators are shorter than 2.
+        errors[i] = gamma(k + 2) * 2.0 * (math.sqrt(square + 1e-290) * (1.0 + gamma(k + 4)))
     P, W, c, tau = np.zeros((k, k)), np.empty((k, k + 1)), np.empty(k), np.empty(k)
     # Rows are added as cuts are made: few cones are cut `deepest` times.
     scores = np.empty((k + min(deepest, _CUTS), n))
@@ -217,7 +216,7 @@ def orthant_holds(Y, r, T, most, deepest, clock):
     second_part = np.zeros(deepest, dtype=np.bool_)
     q = np.empty((deepest, k))
     level, used = 0, 1
-    holds = cone_holds(P, scores, slot, lengths, r, T, W, c, tau)
+    holds = cone_holds(P, scores, slot, errors, r, T, W, c, tau)
     while True:
         if not holds:
             if used >= most or k == 1 or late(clock, 4.0 * (n + k) * k):
@@ -264,7 +263,7 @@ def orthant_holds(Y, r, T, most, deepest, clock):
         slot[a] = k + level - 1
         for j in range(k):
             P[a, j] = q[level - 1, j]
-        holds = cone_holds(P, scores, slot, lengths, r, T, W, c, tau)
+        holds = cone_holds(P, scores, slot, errors, r, T, W, c, tau)
         used += 1
 
 
