@@ -115,7 +115,7 @@ def test_layers(path):
     if roots & set(SOLVERS):
         assert where.startswith("mip/backends/")
     if "numba" in roots:
-        assert path.parent.name == "kernels" or where == "runtime/kernels.py"
+        assert path.parent.name == "kernels" or where in ("runtime/kernels.py", "runtime/parts.py")
     if roots & {"matplotlib", "plotly"}:
         assert package in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
     if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):

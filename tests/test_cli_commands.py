@@ -14,7 +14,20 @@ from noap import mip
 from noap.data.deflation import Samples
 from test_cli_files import noap
 
-COMMANDS = ["demo", "solve", "verify", "path", "k-path", "attack", "report", "reproduce", "backends", "bench"]
+COMMANDS = [
+    "demo",
+    "solve",
+    "verify",
+    "path",
+    "k-path",
+    "near-optimal",
+    "stability",
+    "attack",
+    "report",
+    "reproduce",
+    "backends",
+    "bench",
+]
 X = np.random.default_rng(0).standard_normal((40, 6)) + np.random.default_rng(1).standard_normal((40, 1))
 NAMES = ["a [kg]", "b", "c", "d", "e", "f"]
 
@@ -183,6 +196,8 @@ def test_json_comes_alone_on_stdout(table):
         ("verify", "p.noap", "data.csv"),
         ("path", "data.csv", "-k", 2, "--noise", "0,0.1"),
         ("k-path", "data.csv", "-k", 2),
+        ("near-optimal", "data.csv", "-k", 2),
+        ("stability", "data.csv", "-k", 2, "--n-boot", 3),
         ("attack", "data.csv", "r.json"),
         ("report", "data.csv", "-k", 2, "--points", 3, "--components", 1, "--force"),
         ("backends",),

@@ -234,3 +234,37 @@ def test_ticks_are_round_and_inside():
         assert marks[0] == 0
         assert marks[-1] <= last * (1 + 1e-9)
         assert 3 <= len(marks) <= 12
+
+
+def test_the_section_on_other_sets(made, page):
+    section = re.search(r'<section id="near".*?</section>', page, re.DOTALL).group(0)
+    near = noap.near_optimal(made.k_path.problem, 0.01)
+    assert made.near.complete
+    assert [support.tolist() for support in made.near.supports] == [support.tolist() for support in near.supports]
+    text = "".join(Reader(section).text)
+    if len(near) == 1:
+        assert "It is proved that no other set of at most 6 features keeps 99 % of the best" in text
+    assert all(made.names[j] in text for j in np.flatnonzero(near.counts))
+    # Nothing can be listed by a heuristic, against samples, or where nothing is left.
+    for settings in ({"method": "ascent"}, {"adversary": "sample", "noise": 0.5}):
+        assert build_report(wine(False), k=2, points=3, n_components=1, **settings).near is None
+
+
+def test_marks_of_other_sets_are_where_their_features_are(made):
+    problem = made.k_path.problem
+    for within, complete in ((0.2, True), (0.3, False)):
+        near = dataclasses.replace(noap.near_optimal(problem, within), complete=complete)
+        assert len(near) > 1
+        section = writing.near(dataclasses.replace(made, near=near))
+        rows = re.findall(r"<li>.*?</li>", section, re.DOTALL)
+        drawn = min(len(near), 12)
+        assert len(rows) == min(np.count_nonzero(near.counts), 25)
+        for row in rows:
+            name = html.unescape(re.search(r'title="(.*?)"', row).group(1))
+            j = made.names.index(name)
+            marks = [float(left) for left in re.findall(r"left:([\d.]+)%", row)]
+            columns = [int(left * drawn / 100) for left in marks]
+            assert columns == [s for s in range(drawn) if j in near.supports[s]]
+            assert f"{near.counts[j]} of {len(near)}" in row
+        assert ("The list is complete" in section) == near.complete
+        assert ("The list is not complete" in section) == (not near.complete)

@@ -1,11 +1,13 @@
 """The report in a real browser: what a reader sees, with the keyboard, on a phone, in the dark and on paper."""
 
 import csv
+import dataclasses
 import shutil
 import time
 
 import pytest
 
+import noap
 from report_page import HOSTILE, report, wine
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
@@ -142,6 +144,27 @@ def test_it_fits_the_screen(page, width):
         "&& !e.closest('svg')).map(e => parseFloat(getComputedStyle(e).fontSize)))"
     )
     assert smallest >= 11
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_many_sets_fit_the_screen(driver, made, folder, width):
+    near = noap.near_optimal(made.k_path.problem.with_sparsity(4).with_adversary(noap.NoAdversary()), 0.3)
+    assert len(near) > 12
+    file = folder / "sets.html"
+    dataclasses.replace(made, near=near).save(file, force=True)
+    look(driver, width)
+    driver.get(file.as_uri())
+    wide, screen = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
+    assert wide <= screen
+    # Marks lie within their tracks, and the numbers under the first and last column within the section.
+    inside = driver.execute_script(
+        "const box = (e) => e.getBoundingClientRect(), section = box(document.querySelector('#near'));"
+        "return [...document.querySelectorAll('#near .track i')].every((i) => box(i).left >= box(i.parentElement).left"
+        " && box(i).right <= box(i.parentElement).right + 0.5)"
+        " && [...document.querySelectorAll('#near .axis div span')].every((e) => box(e).left >= section.left"
+        " && box(e).right <= section.right)"
+    )
+    assert inside
 
 
 CONTRAST = """

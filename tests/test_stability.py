@@ -180,3 +180,14 @@ def test_a_covariance_cannot_be_resampled(problem):
         noap.stability(S)
     with pytest.raises(InvalidProblem, match=r"problem must be a noap\.Problem"):
         noap.stability(np.eye(3))
+
+
+def test_nothing_is_drawn_over_the_bars():
+    X = np.random.default_rng(2).standard_normal((40, 12))
+    (axes,) = noap.stability(noap.Problem(X, k=3, adversary=noap.NoAdversary()), n_boot=10).plot().axes
+    assert len(axes.patches) > 3
+    assert axes.get_legend() is None
+    assert axes.get_xlabel() == "share of resamples (filled: features that the data themselves select)"
+    copies = np.repeat(X[:, :1], 2, axis=1)
+    (axes,) = noap.stability(noap.Problem(copies, k=2, adversary=noap.NoAdversary()), n_boot=3).plot().axes
+    assert axes.get_xlabel() == "share of resamples"

@@ -18,6 +18,8 @@ from noap.methods import METHODS
 from noap.problem import Problem
 from noap.result import Limit
 from noap.runtime.controls import Controls
+from noap.runtime.line import Part
+from noap.runtime.names import counted
 from noap.solving import nothing_left
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ class NearOptimal:
     def __repr__(self) -> str:
         known = "complete" if self.complete else "not complete"
         best = f"{self.values[0]:.6g}" if len(self) else "0"
-        return f"NearOptimal({len(self)} supports within {self.within:.3%} of {best}, {known})"
+        return f"NearOptimal({counted(len(self), 'support')} within {self.within:.3%} of {best}, {known})"
 
     def __len__(self) -> int:
         return len(self.values)
@@ -136,6 +138,7 @@ def near_optimal(
     *,
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
 ) -> NearOptimal:
     r"""List every support whose robust variance is within a share of the optimum.
 
@@ -155,11 +158,14 @@ def near_optimal(
     within : float
         At least 0 and below 1.
     limit : int, optional
-        Stop after so many supports; the list is then not complete.
+        Stop once so many supports were met; the list is then not complete, and shorter where some of them are part of
+        others or turn out to be worth less.
     time_limit : float, optional
         Seconds. When it runs out, or on Ctrl-C, the list so far comes back.
     random_state : int, Generator or None
         None means 0: the same call gives the same answer.
+    progress : bool
+        Count nodes and supports on a terminal or under the cell of a notebook, and once a minute in a log.
 
     Returns
     -------
@@ -182,7 +188,7 @@ def near_optimal(
         "see with noap.stability, which takes any adversary, which features come back",
     )
     share, most = _share(within), None if limit is None else as_count("limit", limit)
-    controls = Controls.checked(0.0, time_limit, random_state, False)
+    controls = Controls.checked(0.0, time_limit, random_state, progress)
     problem.check_unchanged()
     if problem.optimum_is_zero:
         less = "less noise" if problem.costs is None else "less noise or lower costs"
@@ -206,11 +212,14 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     # The matrix of the search is the given one or a little larger, so that nothing worth the threshold is lost.
     T = (1.0 - within) * (1.0 - _SAME) * problem.value(start) / instance.unit
     listing, nodes = Listing(instance, incumbent, T), 0
-    try:
-        while listing.stack and not controls.expired() and (most is None or len(listing.supports) < most):
-            nodes += listing.advance()
-    except KeyboardInterrupt:
-        controls.limit = Limit.INTERRUPTED
+    with Part(controls.progress) as line:
+        try:
+            while listing.stack and not controls.expired() and (most is None or len(listing.supports) < most):
+                nodes += listing.advance()
+                if line.line is not None and line.line.due():
+                    line.say(f"{controls.seconds:.1f} s, {nodes} nodes, {len(listing.supports)} supports found")
+        except KeyboardInterrupt:
+            controls.limit = Limit.INTERRUPTED
     complete = not listing.stack
     vectors = [start]
     for support, met in listing.supports.items():

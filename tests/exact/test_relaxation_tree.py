@@ -104,7 +104,7 @@ def test_ratios_are_those_of_the_nearest_row(seed, d, tau, mu):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((d, d))
     g = np.full(d, 3.0)
-    for _ in range(3):  # each goes on from the one before
+    for _ in range(10):  # each goes on from the one before
         g = ratios(X, np.arange(d), tau, mu, g, np.ones(d))
     for i in range(d):
         z = np.sign(X[i]) * np.maximum(np.abs(X[i]) - mu - 2 * tau * g[i], 0.0)

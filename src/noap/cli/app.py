@@ -18,10 +18,12 @@ from noap.cli.bench import bench
 from noap.cli.demo import demo
 from noap.cli.help import Command, Group
 from noap.cli.k_path import k_path
+from noap.cli.near_optimal import near_optimal
 from noap.cli.path import path
 from noap.cli.report import report
 from noap.cli.reproduce import reproduce
 from noap.cli.solve import solve
+from noap.cli.stability import stability
 from noap.cli.verify import verify
 from noap.errors import NoapError
 
@@ -35,7 +37,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (demo, solve, verify, path, k_path, attack, report, reproduce, backends, bench):
+for command in (demo, solve, verify, path, k_path, near_optimal, stability, attack, report, reproduce, backends, bench):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 
 

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from noap.adversaries import BY_NAME, Adversary, FeatureWise
-from noap.cli.data import TABLES, Table, read_table, reading_of, write_table
+from noap.cli.data import TABLES, Table, read_table, reading_of, write_like
 from noap.cli.options import (
     Columns,
     DataFile,
@@ -36,7 +36,11 @@ def attack(
     file: DataFile,
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="JSON written by noap solve --out.")],
     out: Annotated[
-        Path | None, typer.Option(help="Write the attacked data to this .csv, .parquet, .npy or .npz.")
+        Path | None,
+        typer.Option(
+            help="Write the attacked data to this .csv, .tsv, .txt, .parquet, .npy or .npz: FILE with other numbers in "
+            "its features."
+        ),
     ] = None,
     perturbation: Annotated[
         bool, typer.Option("--perturbation", help="Write the perturbation E instead of the attacked data.")
@@ -75,7 +79,8 @@ def attack(
     refuse_to_overwrite(out, force)
     if out is None and (perturbation or standardised):
         raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
     found = _Found(result, table)
     Z, mean, scales = centre_and_scale(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
@@ -91,7 +96,7 @@ def attack(
         rows = E if perturbation else Z + E
         if not standardised:
             rows = rows * scales if perturbation else rows * scales + mean
-        write_table(out, "--out", rows, table.names)
+        write_like(out, "--out", rows, table.names, file, reading)
     document = {
         "adversary": type(found.adversary).__name__,
         "rho": found.rho,

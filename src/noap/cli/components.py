@@ -16,6 +16,7 @@ from noap.cli.show import as_dict, columns_beside
 from noap.errors import InvalidProblem
 from noap.linalg.types import Data
 from noap.problem import Problem
+from noap.runtime.names import counted
 
 __all__ = ["as_json", "fitted", "print_components"]
 
@@ -72,7 +73,9 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     # In the order in which the components use them: those of the first by size, then what the second adds, and so on.
     first = np.argmax(components[:, used] != 0, axis=0)
     sizes = np.abs(components[first, used])
-    grid = Table(title=f"{len(results)} components, {len(used)} of {len(names)} features", title_justify="left")
+    grid = Table(
+        title=f"{counted(len(results), 'component')}, {len(used)} of {len(names)} features", title_justify="left"
+    )
     grid.add_column("feature")
     beside = columns_beside(results[0].problem)
     for title in beside:

@@ -13,14 +13,15 @@ from noap.data.files.binary import read_excel, read_parquet
 from noap.data.files.columns import chosen
 from noap.data.files.reading import Reading, is_text, stem_suffix
 from noap.data.files.text import read_text
+from noap.data.files.whole import whole_table, write_text_table
 from noap.data.standardising import centre_and_scale, standardise
 from noap.data.validation import Samples, as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["TABLES", "Table", "read_table", "reading_of", "write_table"]
+__all__ = ["TABLES", "Table", "read_table", "reading_of", "write_like"]
 
-TABLES = (".csv", ".parquet", ".npy", ".npz")
+TABLES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz")
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,12 @@ def _selected(table: Table, reading: Reading, path: Path) -> Table:
     return Table(X, tuple(table.names[position] for position in positions))
 
 
-def write_table(path: Path, option: str, X: FloatArray, names: tuple[str, ...]) -> None:
-    """Write a table in the format that the suffix of `path` names, with its column names where the format has them."""
+def write_like(path: Path, option: str, X: FloatArray, names: tuple[str, ...], file: Path, reading: Reading) -> None:
+    """Write FILE again with other numbers in its features.
+
+    Columns that are no features (labels, what was left out) stay where they are, and a text table is laid out as FILE
+    is; arrays hold the features alone. The suffix of `path` says the format.
+    """
 
     def write(temporary: Path) -> None:
         import polars as pl
@@ -98,11 +103,17 @@ def write_table(path: Path, option: str, X: FloatArray, names: tuple[str, ...]) 
         kind = path.suffix.lower()
         if kind == ".npy":
             np.save(temporary, X)
-        elif kind == ".npz":
+            return
+        if kind == ".npz":
             np.savez(temporary, X=X, feature_names=np.array(names))
+            return
+        moved = [pl.Series(name, X[:, j]) for j, name in enumerate(names)]
+        whole = whole_table(file, reading)
+        frame = pl.DataFrame(moved) if whole is None else whole.frame.with_columns(moved)
+        if kind == ".parquet":
+            frame.write_parquet(temporary)
         else:
-            frame = pl.DataFrame(X, schema=list(names))
-            (frame.write_csv if kind == ".csv" else frame.write_parquet)(temporary)
+            write_text_table(frame, temporary, None if whole is None else whole.dialect)
 
     write_file(path, option, write)
 

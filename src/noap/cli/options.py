@@ -33,7 +33,7 @@ __all__ = [
     "Who",
 ]
 
-_METHODS = ("exact", "ascent", "mip", "mip-r", "ppm", "spca")
+_METHODS = ("exact", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca")
 
 
 def _methods(incomplete: str) -> list[str]:
@@ -50,7 +50,9 @@ Who = Annotated[
 Method = Annotated[
     str,
     typer.Option(
-        help="exact, relaxation, ascent, mip, mip-r, ppm or spca; the first two prove.", autocompletion=_methods
+        help="exact proves the gap asked for; relaxation a bound, against features or nobody; mip and mip-r one to "
+        "their solver's tolerances; ascent, ppm and spca prove nothing.",
+        autocompletion=_methods,
     ),
 ]
 Anyone = Annotated[

@@ -43,6 +43,7 @@ from noap.cli.single_features import read_single_features, strength_as_json
 from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.runtime.counting import CountLine
+from noap.runtime.names import counted
 from noap.sweep.barcode import barcode
 
 __all__ = ["path", "print_path"]
@@ -53,7 +54,10 @@ _MOST_ROWS = 25
 
 def path(
     file: DataFile,
-    k: Annotated[list[int] | None, typer.Option("-k", help="How many features to keep; repeat it for several.")] = None,
+    k: Annotated[
+        list[int] | None,
+        typer.Option("-k", metavar="<int>", help="How many features to keep, 5 if not given; repeat it for several."),
+    ] = None,
     adversary: Who = AdversaryName.feature,
     noise: Annotated[
         str | None, typer.Option(metavar="LIST", help="Noises to solve at, such as 0,0.1,0.2; chosen if not given.")
@@ -199,8 +203,8 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
         "shared, one without it does as well.",
         soft_wrap=True,
     )
-    words = {"full": f"{path.k} features", "partial": "fewer", "single": "one", "none": "nothing left"}
-    shown = ", ".join(f"{words[s.kind]} at {s.start / unit:.4g} to {s.end / unit:.4g}" for s in path.stages())
+    words = {"full": counted(path.k, "feature"), "partial": "fewer", "single": "one", "none": "nothing left"}
+    shown = ", ".join(f"{words[s.kind]} at {_span(s.start / unit, s.end / unit)}" for s in path.stages())
     console.print(f"Stages by {dial}: {shown}.", soft_wrap=True)
     if path.family.whole is not None:
         console.print("A factor multiplies the noise of every feature; 1 is the noise as given.", soft_wrap=True)
@@ -210,7 +214,8 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
 
 
 def _span(first: float, last: float) -> str:
-    return f"{first:.4g}" if first == last else f"{first:.4g} to {last:.4g}"
+    ends = f"{first:.4g}", f"{last:.4g}"
+    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _write(out: Path, paths: tuple[noap.Path, ...], unit: float, document: str) -> None:

@@ -133,6 +133,7 @@ def report(
         "noise": made.noise if made.own_noises is None else strength_as_json(problem, table.names)["noise"],
         "costs": strength_as_json(problem, table.names)["costs"],
         "points": len(made.path),
+        "near_optimal": None if made.near is None else {"sets": len(made.near), "complete": made.near.complete},
         "components": [
             {
                 "features": list(one.features),

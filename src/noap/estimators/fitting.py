@@ -16,6 +16,7 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.interrupts import noticing_interrupts
+from noap.runtime.line import Part
 from noap.runtime.names import listed
 from noap.solving import NOTHING_LEFT, solve
 from noap.sweep import KPath, k_path
@@ -125,7 +126,7 @@ def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[]
     """
     found: list[Component] = []
     out_of_time = False
-    with noticing_interrupts() as interrupts:
+    with noticing_interrupts() as interrupts, _ComponentLine(recipe, found):
         try:
             while not _complete(data, recipe, found) and not interrupts.seen:
                 if _side_by_side(recipe) and recipe.most - len(found) > 1:
@@ -149,6 +150,23 @@ def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[]
     if interrupted:
         seen()
     return Fitted(tuple(_noted(recipe, found)), interrupted, out_of_time)
+
+
+class _ComponentLine(Part):
+    """Which component is being worked on, for the line that says how far its search is."""
+
+    def __init__(self, recipe: Recipe, found: list[Component]) -> None:
+        super().__init__(recipe.verbose or bool(recipe.options.get("progress")))
+        self._recipe, self._found = recipe, found
+
+    @property
+    def doing(self) -> str:
+        """Its number, and how many there will be where that is known."""
+        return f"component {len(self._found) + 1}{_of(self._recipe)}"
+
+
+def _of(recipe: Recipe) -> str:
+    return f" of {recipe.most}" if recipe.exactly else ""
 
 
 def _side_by_side(recipe: Recipe) -> bool:
@@ -260,9 +278,10 @@ def _noted(recipe: Recipe, found: list[Component]) -> list[Component]:
 def _say(recipe: Recipe, found: list[Component]) -> None:
     if recipe.verbose:
         result, number = found[-1].result, len(found)
-        of = f" of {recipe.most}" if recipe.exactly else ""
         names = result.problem.feature_names or tuple(f"feature {j}" for j in range(result.problem.n_features))
+        # The line of a search may stand there.
+        erased = "\r\x1b[K" if sys.stderr.isatty() else ""
         sys.stderr.write(
-            f"noap: component {number}{of}: robust variance {result.value:.6g}, {result.claim} "
+            f"{erased}noap: component {number}{_of(recipe)}: robust variance {result.value:.6g}, {result.claim} "
             f"{found[-1].seconds:.1f} s. Features: {listed([names[j] for j in result.support], None)}\n"
         )

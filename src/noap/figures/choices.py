@@ -91,15 +91,8 @@ def draw_stability(stability: "Stability", ax: Any = None, top: int = 20) -> Fig
     rows = np.arange(len(shown))
     chosen = np.array([stability.result.v[j] != 0 for j in shown], dtype=bool)
     frequencies = stability.frequencies[shown]
-    axes.barh(rows[chosen], frequencies[chosen], color=ROBUST, height=0.7, label="selected on the data themselves")
-    axes.barh(
-        rows[~chosen],
-        frequencies[~chosen],
-        facecolor="none",
-        edgecolor=ROBUST,
-        height=0.7,
-        label="not selected on the data themselves",
-    )
+    axes.barh(rows[chosen], frequencies[chosen], color=ROBUST, height=0.7)
+    axes.barh(rows[~chosen], frequencies[~chosen], facecolor="none", edgecolor=ROBUST, height=0.7)
     axes.set_yticks(rows, [stability.names[j] for j in shown])
     axes.invert_yaxis()
     axes.set_xlim(0, 1)
@@ -107,8 +100,8 @@ def draw_stability(stability: "Stability", ax: Any = None, top: int = 20) -> Fig
     axes.set_title(
         f"How often each feature returns in {len(stability.values)} resamples{left_out}", loc="left", fontsize="medium"
     )
-    axes.set_xlabel("share of resamples")
-    if not chosen.all():
-        axes.legend(frameon=False, loc="lower right")
+    # In words under the axis: bars fill all the room that a legend could take.
+    told = "" if chosen.all() else " (filled: features that the data themselves select)"
+    axes.set_xlabel(f"share of resamples{told}")
     tidy([axes])
     return figure

@@ -9,12 +9,15 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 import noap
+from noap.adversaries import serves
+from noap.alternatives import LISTING_SERVES
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.report.components import Component, components_of
+from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
 from noap.sweep.family import SERVES as PATH_SERVES
 
@@ -51,6 +54,8 @@ class Report:
         The positions of the slider.
     k_path : KPath or None
         The first component with 1 to k features, at the noise of the table; None where nothing would be proved or left.
+    near : NearOptimal or None
+        Other sets of features that keep nearly as much at that noise; None where they cannot be listed.
     own_noises, costs : arrays of shape (d,), or None
         Of the features, where they have their own.
     """
@@ -66,6 +71,7 @@ class Report:
     components: tuple[Component, ...]
     frames: tuple[Frame, ...]
     k_path: noap.KPath | None = None
+    near: noap.NearOptimal | None = None
     own_noises: FloatArray | None = None
     costs: FloatArray | None = None
 
@@ -192,15 +198,25 @@ def build_report(
         gap=gap,
         time_limit=None if time_limit is None else count * time_limit,
         random_state=random_state,
+        options={"progress": progress},
     )
     with warnings.catch_warnings():
         # The page says of every component what is proved about it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(Z)
-    over_k = None
+    over_k = near = None
     if method == "exact" and model.robust_variance_[0] > 0:
         whole = None if time_limit is None else k * time_limit
         over_k = noap.k_path(problem, gap=gap, time_limit=whole, random_state=random_state, progress=progress)
+        if serves(LISTING_SERVES, problem.adversary):
+            near = noap.near_optimal(
+                problem,
+                WITHIN,
+                MOST_LISTED,
+                time_limit=SECONDS if time_limit is None else time_limit,
+                random_state=random_state,
+                progress=progress,
+            )
     shown = float(noise) if own is None else 1.0
     return Report(
         title,
@@ -214,6 +230,7 @@ def build_report(
         components_of(model, names),
         frames_of(path, Z, path.family.noise_unit, shown),
         over_k,
+        near,
         own,
         problem.costs,
     )

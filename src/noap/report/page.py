@@ -12,10 +12,12 @@ import numpy as np
 from noap._version import __version__
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
+from noap.report.near import near
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.sizes import sizes
 from noap.report.slider import Frame
 from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
+from noap.runtime.names import counted
 from noap.sweep.barcode import Row
 from noap.sweep.barcode import barcode as barcode_of
 
@@ -64,6 +66,7 @@ def render(report: "Report") -> str:
             for j in shown
         ),
         "sizes": sizes(report),
+        "near": near(report),
         "k_path_csv": _k_path_link(report),
         "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
         "components_csv": _link(as_csv(report.components)),
@@ -92,7 +95,8 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
     if report.own_noises is not None and (report.path.survives == report.path.rhos[-1]).any():
         notes.append("+: the feature is needed where the picture ends, and may be needed beyond.")
     if hidden:
-        notes.append(f"{hidden} features that are needed less long are not shown.")
+        verb = "is" if hidden == 1 else "are"
+        notes.append(f"{counted(hidden, 'feature')} that {verb} needed less long {verb} not shown.")
     return " ".join(notes)
 
 

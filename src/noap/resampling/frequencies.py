@@ -10,6 +10,7 @@ import numpy as np
 from noap.data.validation import as_share
 from noap.linalg.types import FloatArray, IntArray
 from noap.result import Result
+from noap.runtime.names import counted
 
 if TYPE_CHECKING:
     import polars
@@ -47,7 +48,8 @@ class Stability:
 
     def __repr__(self) -> str:
         return (
-            f"Stability({len(self.values)} resamples, the same {len(self.result.support)} features in "
+            f"Stability({counted(len(self.values), 'resample')}, the same "
+            f"{counted(len(self.result.support), 'feature')} in "
             f"{self.support_frequency:.0%} of them)"
         )
 

@@ -14,6 +14,7 @@ from numba import njit
 from numba.core import event
 
 from noap.errors import NoapWarning
+from noap.runtime.parts import PartCompiler
 
 __all__ = ["kernel", "part", "reached_from", "watched"]
 
@@ -50,7 +51,7 @@ def _warn_of_no_cache() -> None:
 
 def part(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Compile a function that only other kernels call: without the code that would unpack Python's arguments."""
-    return kernel(function, no_cpython_wrapper=True, **options)
+    return kernel(function, no_cpython_wrapper=True, pipeline_class=PartCompiler, **options)
 
 
 def reached_from(entries: tuple[Any, ...]) -> set[Any]:

@@ -1,8 +1,19 @@
-"""Names of features in a sentence."""
+"""Names and numbers of things in a sentence."""
 
 from collections.abc import Sequence
 
-__all__ = ["listed"]
+__all__ = ["counted", "listed"]
+
+
+def counted(number: int, what: str) -> str:
+    """Return how many there are of something, given in the singular.
+
+    Examples
+    --------
+    >>> counted(1, "support"), counted(0, "support"), counted(3, "support")
+    ('1 support', '0 supports', '3 supports')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def listed(names: Sequence[str], most: int | None = 6) -> str:

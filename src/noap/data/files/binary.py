@@ -12,22 +12,33 @@ from noap.errors import InvalidProblem
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["read_excel", "read_parquet"]
+__all__ = ["excel_frame", "parquet_frame", "read_excel", "read_parquet"]
 
 
 def read_parquet(path: Path, reading: Reading) -> "polars.DataFrame":
     """Return the features of a Parquet file as float64."""
+    frame = parquet_frame(path)
+    return numbers(frame, reading, path, lambda place, kind: _row(frame.to_series(place), kind))
+
+
+def parquet_frame(path: Path) -> "polars.DataFrame":
+    """Return all columns of a Parquet file."""
     import polars as pl
 
     try:
-        frame = pl.read_parquet(path)
+        return pl.read_parquet(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InvalidProblem(f"FILE {path} cannot be read: {str(error).splitlines()[0]}") from None
-    return numbers(frame, reading, path, lambda place, kind: _row(frame.to_series(place), kind))
 
 
 def read_excel(path: Path, reading: Reading) -> "polars.DataFrame":
     """Return the features of a sheet as float64; needs the extra noap[excel]."""
+    frame = excel_frame(path, reading)
+    return numbers(frame, reading, path, lambda place, kind: _row(frame.to_series(place), kind))
+
+
+def excel_frame(path: Path, reading: Reading) -> "polars.DataFrame":
+    """Return all columns of a sheet, under distinct names."""
     import polars as pl
 
     header = reading.header is not False
@@ -50,7 +61,7 @@ def read_excel(path: Path, reading: Reading) -> "polars.DataFrame":
         frame.columns = list(distinct(first, path))
     else:
         frame.columns = [f"x{j}" for j in range(frame.width)]
-    return numbers(frame, reading, path, lambda place, kind: _row(frame.to_series(place), kind))
+    return frame
 
 
 def _row(column: "polars.Series", kind: Odd) -> tuple[str, str] | None:

@@ -15,11 +15,17 @@ from noap.errors import InvalidProblem, NoapWarning
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["column_names", "explain", "place_of", "read_text"]
+__all__ = ["column_names", "explain", "place_of", "read_text", "text_frame"]
 
 
 def read_text(path: Path, reading: Reading) -> "polars.DataFrame":
     """Return the features of a text table as float64, or raise InvalidProblem with line, column and entry."""
+    frame, dialect = text_frame(path, reading)
+    return numbers(frame, reading, path, lambda place, odd: place_of(path, dialect, place, odd), dialect.decimal)
+
+
+def text_frame(path: Path, reading: Reading) -> tuple["polars.DataFrame", Dialect]:
+    """Return all columns of a text table as they were read, under distinct names, and how the file is laid out."""
     import polars as pl
 
     dialect = dialect_of(path, reading)
@@ -41,7 +47,7 @@ def read_text(path: Path, reading: Reading) -> "polars.DataFrame":
     frame = without_empty_rows(frame)
     if frame.null_count().sum_horizontal().sum():
         _refuse_ragged(path, dialect)
-    return numbers(frame, reading, path, lambda place, odd: place_of(path, dialect, place, odd), dialect.decimal)
+    return frame, dialect
 
 
 def column_names(path: Path, dialect: Dialect) -> tuple[str, ...]:

@@ -9,19 +9,23 @@ with weights w that are 1 where all features have the same budget.
 
 ADMM alternates between the projection on the spectahedron (one eigendecomposition) and a step row by row, with a price
 for each of the two sides of t. Its scaled multiplier U is within these prices at every moment, so that B = A - varrho U
-may always be used: nothing rests on convergence.
+may always be used: nothing rests on convergence. Hence single precision will do for the eigenvectors, and a step may go
+further than the projection.
 """
 
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
 
 from noap.exact.relaxation.ratios import ratios
 from noap.linalg.types import BoolArray, FloatArray
 
 __all__ = ["Multiplier", "Nearby"]
 
+# A step goes so many times as far as the projection (over-relaxation): half as many of them are needed.
+_FURTHER = 1.6
 # The penalty is doubled or halved where one residual is so many times the other.
 _UNBALANCED = 5.0
 # It stays within these multiples of the largest entry: further away one of the two steps does nothing.
@@ -126,7 +130,7 @@ class Multiplier:
         for _ in range(steps):
             target = self.Z - self.U + self.A / self.penalty
             self.W = _on_spectahedron((target + target.T) / 2)
-            reached = self.W + self.U
+            reached = _FURTHER * self.W + (1.0 - _FURTHER) * self.Z + self.U
             if tau > 0:
                 g[rows] = self.ratios[rows] = ratios(
                     reached, rows, tau / self.penalty, mu / self.penalty, self.ratios[rows], w
@@ -193,12 +197,13 @@ class Multiplier:
 
 
 def _on_spectahedron(M: FloatArray) -> FloatArray:
-    """Return the nearest positive semidefinite matrix of trace 1."""
-    values, vectors = np.linalg.eigh(M)
+    """Return the nearest positive semidefinite matrix of trace 1, to single precision."""
+    values, vectors = eigh(M.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
     # The eigenvalues go to the simplex: shifted by one number, and cut off at 0.
-    excess = (np.cumsum(values[::-1]) - 1.0) / np.arange(1, len(values) + 1)
-    kept = int(np.flatnonzero(values[::-1] > excess)[-1])
-    weights = np.maximum(values - excess[kept], 0.0)
-    used = weights > 0
-    nearest: FloatArray = (vectors[:, used] * weights[used]) @ vectors[:, used].T
+    falling = values[::-1].astype(np.float64)
+    excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(falling) + 1)
+    used = 1 + int(np.flatnonzero(falling > excess)[-1])
+    weights = (falling[:used] - excess[used - 1]).astype(np.float32)
+    leading = vectors[:, : -used - 1 : -1]
+    nearest: FloatArray = ((leading * weights) @ leading.T).astype(np.float64)
     return nearest

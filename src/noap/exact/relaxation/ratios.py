@@ -12,7 +12,8 @@ from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["ratios"]
 
-_STEPS, _NEAR = 12, 1e-4
+# Not to the last digit: the next step begins where this one ends.
+_STEPS, _NEAR = 12, 2e-3
 
 
 def ratios(X: FloatArray, rows: IntArray, tau: float, mu: float, start: FloatArray, weights: FloatArray) -> FloatArray:

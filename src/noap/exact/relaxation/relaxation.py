@@ -24,7 +24,7 @@ MOST_FEATURES = 600
 # Thresholds at most, and the ratio of two of them between which another one is not worth its cost.
 _THRESHOLDS, _NEAR_THRESHOLDS = 24, 1.04
 # Steps of ADMM between two looks at what they lead to, and at most for one inequality: at the root, and below.
-_STEPS, _MOST_AT_ROOT, _MOST_BELOW = 5, 100, 40
+_STEPS, _MOST_AT_ROOT, _MOST_BELOW = 5, 100, 10
 # Inequalities at most: at the root or where all is decided, and below.
 _INEQUALITIES_AT_ROOT, _INEQUALITIES_BELOW = 16, 3
 # After the second, each has to take this part of what is left above the target: otherwise branching is better. Where
