@@ -7,6 +7,7 @@ import numpy as np
 
 import noap
 from noap.report.numbers import plain, up
+from noap.report.words import where
 from noap.runtime.names import counted, listed
 
 if TYPE_CHECKING:
@@ -35,8 +36,8 @@ def near(report: "Report") -> str:
     )
     return (
         '<section id="near" class="wide">\n'
-        f"<h2>Who could stand in: sets that keep {_share(found)} % of the best at noise "
-        f"{plain(report.noise)}</h2>\n"
+        f"<h2>Who could stand in: sets that keep {_share(found)} % of the best at {where(report)}"
+        "</h2>\n"
         f"{rows if len(found) > 1 else ''}"
         f'<p class="caption">{escape(_sentences(found, report.names))}</p>\n'
         "</section>\n"

@@ -5,7 +5,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 import noap
-from noap.report.numbers import down, plain, up
+from noap.report.numbers import down, up
+from noap.report.words import where
 from noap.runtime.names import listed
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def sizes(report: "Report") -> str:
         return ""
     return (
         '<section id="sizes" class="wide">\n'
-        f"<h2>How many features: what each one adds at {_where(report)}</h2>\n"
+        f"<h2>How many features: what each one adds at {where(report)}</h2>\n"
         '<ul class="rows" aria-label="Variance left by the worst attack, by the number of features">\n'
         f"{_rows(path, report.names)}\n</ul>\n"
         f'<p class="caption">{escape(_sentence(path))} The number is the variance that the worst attack leaves; what '
@@ -32,10 +33,6 @@ def sizes(report: "Report") -> str:
         "where it says (or another), others are worth as much.</p>\n"
         "</section>\n"
     )
-
-
-def _where(report: "Report") -> str:
-    return f"noise {plain(report.noise)}" if report.own_noises is None else "the noise given"
 
 
 def _rows(path: noap.KPath, names: tuple[str, ...]) -> str:

@@ -12,7 +12,7 @@ from noap.sweep.barcode import Row
 if TYPE_CHECKING:
     from noap.report.content import Report
 
-__all__ = ["adversary_sentence", "answer", "method_sentence", "noise_sentence"]
+__all__ = ["adversary_sentence", "answer", "method_sentence", "noise_sentence", "where"]
 
 _MOST_NAMES = 5
 
@@ -25,14 +25,14 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     given = report.own_noises is not None
     half = float(path.rhos[-1]) / 2
     robust = [row.feature for row in rows if (row.survives >= 1 if given else row.survives > half)]
-    where = "at the noise given" if given else "beyond half the noise it takes to erase everything"
+    far = "at the noise given" if given else "beyond half the noise it takes to erase everything"
     named = listed([report.names[j] for j in robust], _MOST_NAMES)
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that it needs {where}: {named}."
+        f"Those that it needs {far}: {named}."
         if robust
         else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
-        f"{where}."
+        f"{far}."
     )
     result = report.components[0].result
     if result.value == 0:
@@ -45,9 +45,14 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     short = (result.bound - result.value) / result.bound
     proof = f", proved at most {percent_up(short)} below the best possible" if np.isfinite(result.bound) else ""
     return (
-        f"{first} At {'the noise given' if given else f'noise {plain(report.noise)}'} the best component found keeps "
+        f"{first} At {where(report)} the best component found keeps "
         f"{down(100 * kept, 3)} % of its variance under the worst attack{proof}."
     )
+
+
+def where(report: "Report") -> str:
+    """Return at which noise the components of the table were found, as it stands after "at"."""
+    return f"noise {plain(report.noise)}" if report.own_noises is None else "the noise given"
 
 
 def noise_sentence(report: "Report") -> str:
