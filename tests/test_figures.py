@@ -118,11 +118,20 @@ def test_loadings_have_names_and_the_largest_come_first(model, wine):
         noap.figures.draw_loadings(noap.RobustSparsePCA())
 
 
-def test_scree_shows_variances_and_bounds(model):
+def test_scree_shows_variances_and_bounds(model, wine):
     axes = noap.figures.draw_scree(model).axes[0]
     heights = np.array([bar.get_height() for bar in axes.patches])
-    assert heights[:3] == pytest.approx(model.explained_variance_)
+    deflated = [np.asarray(result.problem.X) @ result.v for result in model.results_]
+    assert heights[:3] == pytest.approx([float(np.mean(scores**2)) for scores in deflated])
     assert heights[3:] == pytest.approx(model.robust_variance_)
+    assert (heights[3:] <= heights[:3]).all()  # no adversary leaves more than there was
+    (adjusted,) = (line for line in axes.lines if line.get_label() == "explained variance (adjusted)")
+    assert adjusted.get_ydata() == pytest.approx(model.explained_variance_)
+    # The adjusted variance would not do as the bar: it can lie below what the adversary leaves.
+    apart = noap.RobustSparsePCA(n_components=3, k=4, noise=0.05, deflation="disjoint", method="ascent").fit(wine)
+    assert (apart.robust_variance_ > apart.explained_variance_).any()
+    heights = np.array([bar.get_height() for bar in noap.figures.draw_scree(apart).axes[0].patches])
+    assert (heights[3:] <= heights[:3]).all()
     tops = [segment[1, 1] for segment in axes.collections[-1].get_segments()]
     assert tops == pytest.approx(model.bound_)
     heuristic = noap.RobustSparsePCA(k=2, method="ascent").fit(np.random.default_rng(0).normal(size=(30, 4)))

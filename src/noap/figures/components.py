@@ -67,6 +67,8 @@ def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | No
 def draw_scree(model: Any, ax: Any = None) -> Figure:
     """Draw how much each component of a fitted estimator holds: its variance, what the adversary leaves, the bound.
 
+    From the second component on, these three are about the data that deflation leaves.
+
     Parameters
     ----------
     model : fitted RobustSparsePCA
@@ -76,15 +78,17 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
     Returns
     -------
     Figure
-        Pale bars are explained variances (adjusted for what components share), dark ones robust variances; a whisker
-        goes up to the proved bound, which from the second component on is for the data that the first ones leave.
+        Pale bars are the variances of the components, dark ones within them what the adversary leaves; a whisker goes
+        up to the proved bound. Diamonds are `explained_variance_`, adjusted for what components share: from the second
+        on it may lie below the bars, for it takes off the scores of those before, and deflation their directions.
     """
     _require_fitted(model)
     numbers = np.arange(1, len(model.components_) + 1)
     panels, figure = axes_of(ax, 1, (1.8 + 0.9 * max(len(numbers), 4), 3.6))
     axes = panels[0]
     robust, bounds = np.asarray(model.robust_variance_), np.asarray(model.bound_)
-    axes.bar(numbers, model.explained_variance_, width=0.8, color=_PLAIN, label="explained variance")
+    plain = [result.plain_variance for result in model.results_]
+    axes.bar(numbers, plain, width=0.8, color=_PLAIN, label="variance")
     axes.bar(numbers, robust, width=0.5, color=_ROBUST, label="left by the adversary")
     proved = np.isfinite(bounds)
     if proved.any():
@@ -92,6 +96,16 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         axes.errorbar(
             numbers[proved], robust[proved], [0 * up, up], fmt="none", ecolor="black", capsize=4, label="proved bound"
         )
+    axes.plot(
+        numbers,
+        model.explained_variance_,
+        linestyle="none",
+        marker="D",
+        markersize=5,
+        markerfacecolor="white",
+        markeredgecolor="black",
+        label="explained variance (adjusted)",
+    )
     axes.set_xticks(numbers)
     axes.set_xlabel("component")
     axes.set_ylabel("variance")
