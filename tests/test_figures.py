@@ -1,12 +1,15 @@
 """Pictures: where they are drawn, what they show, in which unit; and the tables of notebooks."""
 
+import itertools
 import re
 
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from sklearn.datasets import load_wine
+from matplotlib.text import Text
+from sklearn.datasets import load_breast_cancer, load_wine
 
 import noap
 from noap.errors import InvalidProblem
@@ -141,20 +144,75 @@ def test_scree_shows_variances_and_bounds(model, wine):
 def test_a_biplot_has_samples_and_named_arrows(model, wine):
     axes = noap.figures.draw_biplot(model, wine, (2, 0)).axes[0]
     assert np.asarray(axes.collections[0].get_offsets()) == pytest.approx(model.transform(wine)[:, [2, 0]])
-    named = {text.get_text(): np.array(text.xy) for text in axes.texts if text.get_text()}
-    used = model.components_[[2, 0]].any(axis=0)
-    assert set(named) == set(wine.columns[used])
-    tips = np.array([named[name] for name in wine.columns[used]])
-    arrows = model.components_[[2, 0]][:, used].T
-    assert tips * np.linalg.norm(arrows[0]) == pytest.approx(arrows * np.linalg.norm(tips[0]))
-    assert len({text.xyann for text in axes.texts if text.get_text()}) == len(named)
+    named = [name for text in axes.texts for name in text.get_text().split("\n") if name]
+    arrows = model.components_[[2, 0]].T
+    order = np.argsort(-np.linalg.norm(arrows, axis=1), kind="stable")[: np.count_nonzero(arrows.any(axis=1))]
+    assert sorted(named) == sorted(wine.columns[order])
+    tips = np.array([text.xy for text in axes.texts if not text.get_text()])
+    assert tips * np.linalg.norm(arrows[order[0]]) == pytest.approx(arrows[order] * np.linalg.norm(tips[0]))
+    for text in axes.texts:  # a list is led to from the tip of its first name
+        if text.get_text():
+            first = order.tolist().index(wine.columns.tolist().index(text.get_text().split("\n")[0]))
+            assert text.xy == pytest.approx(tips[first])
     few = noap.figures.draw_biplot(model, wine, top=2).axes[0]
-    assert sum(bool(text.get_text()) for text in few.texts) == 2
+    assert sum(len(text.get_text().split("\n")) for text in few.texts if text.get_text()) == 2
     pandas = noap.RobustSparsePCA(n_components=2, k=2).set_output(transform="pandas").fit(wine)
     assert noap.figures.draw_biplot(pandas, wine).axes[0].has_data()
     for wrong in ((0, 3), (1, 1), (0,)):
         with pytest.raises(InvalidProblem, match="components must be two different numbers"):
             noap.figures.draw_biplot(model, wine, wrong)
+
+
+@pytest.mark.parametrize("top", [8, 15])
+@pytest.mark.parametrize("deflation", ["projection", "disjoint"])
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+@pytest.mark.parametrize("given", [False, True])
+def test_names_of_a_biplot_stay_inside_and_apart(load, deflation, top, given):
+    data = load(as_frame=True).data
+    settings = {"n_components": 2, "k": 8, "noise": 0.1, "scale": True, "method": "ascent"}
+    fitted = noap.RobustSparsePCA(deflation=deflation, **settings).fit(data)
+    axes = Figure(figsize=(6.4, 5.0)).subplots() if given else None
+    figure = noap.figures.draw_biplot(fitted, data, ax=axes, top=top)
+    axes = figure.axes[0]
+    FigureCanvasAgg(figure).draw()  # the layout is settled now
+    frame = axes.get_window_extent()
+    lists = [text for text in axes.texts if text.get_text()]
+    boxes = [Text.get_window_extent(text) for text in lists]  # of the words, without the line to the arrow
+    for box in boxes:
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+    for a, b in itertools.combinations(boxes, 2):
+        assert not a.overlaps(b)
+    shown = sum(len(text.get_text().split("\n")) for text in lists)
+    assert shown == min(top, np.count_nonzero(fitted.components_.any(axis=0)))
+    # The cloud keeps its place: names stand beside it.
+    cloud = axes.transData.transform(fitted.transform(data))[:, 0]
+    for text, box in zip(lists, boxes, strict=True):
+        assert box.x1 < cloud.min() if text.get_ha() == "right" else box.x0 > cloud.max()
+    # No line to a list crosses another.
+    ends = [
+        (axes.transData.transform(text.xy), (box.x1 if text.get_ha() == "right" else box.x0, (box.y0 + box.y1) / 2))
+        for text, box in zip(lists, boxes, strict=True)
+    ]
+    for (a, b), (c, d) in itertools.combinations(ends, 2):
+        assert not _cross(a, b, c, d)
+
+
+def _cross(a, b, c, d):
+    def side(p, q, r):
+        return np.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]))
+
+    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+
+
+def test_arrows_that_point_the_same_way_share_a_list(wine):
+    apart = noap.RobustSparsePCA(n_components=2, k=4, noise=0.1, deflation="disjoint", method="ascent").fit(wine)
+    axes = noap.figures.draw_biplot(apart, wine).axes[0]
+    lists = [text.get_text().split("\n") for text in axes.texts if text.get_text()]
+    assert len(lists) <= 4  # along each axis, either way
+    assert sorted(name for one in lists for name in one) == sorted(wine.columns[apart.components_.any(axis=0)])
+    sizes = dict(zip(wine.columns, np.abs(apart.components_).max(axis=0), strict=True))
+    assert all(sizes[a] >= sizes[b] for one in lists for a, b in itertools.pairwise(one))
 
 
 def _cells(html):
