@@ -259,7 +259,14 @@ def test_the_choice_can_be_drawn_and_tabled(wine, by):
     figure = model.choice_.plot()
     axes = figure.axes[0]
     assert f"k = {model.best_k_}, noise = {model.best_noise_:.3g}" in axes.get_title(loc="left")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"{noise:g}" for noise in reversed(noises)]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"{noise:g}" for noise in noises]
+    # The circle lies over all lines, whiskers and marks; the axis says what held-out samples meet.
+    circle = axes.lines[-1]
+    assert (circle.get_xdata(), circle.get_ydata()) == ([model.best_k_], [model.choice_.score])
+    others = [one for one in (*axes.lines, *axes.collections) if one.get_zorder() != circle.get_zorder()]
+    assert len(others) >= len(noises)
+    assert all(circle.get_zorder() > one.get_zorder() for one in others)
+    assert axes.get_ylabel().endswith(", at noise 0.2") == (by == "held-out")
     own = Figure().subplots()
     assert model.choice_.plot(ax=own) is own.figure
     assert model.choice_.to_frame().height == 3 * len(noises)

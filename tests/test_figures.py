@@ -3,11 +3,13 @@
 import itertools
 import re
 
+import matplotlib
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 from matplotlib.text import Text
 from sklearn.datasets import load_breast_cancer, load_wine
 
@@ -53,6 +55,58 @@ def test_the_picture_counts_in_the_unit_of_the_table(path, wine):
     assert sample.axes[2].get_xlabel() == "noise (rho)"
     with pytest.raises(InvalidProblem, match="unit must be 'noise' or 'rho'"):
         path.plot(unit="decibel")
+
+
+def test_a_path_says_what_its_panels_measure(path, wine):
+    variance, barcode, loadings = path.plot().axes
+    assert variance.get_ylabel() == "robust variance"
+    # Proved to 1e-4, the band cannot be seen: no legend for it.
+    labels = variance.get_legend_handles_labels()[1]
+    assert labels == ["found (the proved bound hides behind the line)"]
+    mesh = loadings.collections[0]
+    bar = mesh.colorbar
+    assert bar.ax.get_ylabel() == "loading"
+    together = np.abs(path.vectors[path.selected.sum(axis=1) > 1]).max()
+    low, high = mesh.get_clim()
+    assert -low == high
+    assert together <= high < together + 0.1 + 1e-9 < 1
+    assert bar.extend == "both"  # one feature alone has loading 1
+    assert all(len(one.get_hatch()) > 5 for one in barcode.patches if one.get_hatch())
+    nothing = noap.path(wine, 4, rhos=[0.0, 2.0, 4.0], method="ascent").plot().axes[0]
+    assert nothing.get_legend_handles_labels()[1] == ["found"]
+    wide = noap.path(wine, 5, rhos=[0.0, 12.5]).plot().axes[0]  # between two points the chord leaves room
+    assert wide.get_legend_handles_labels()[1] == ["optimum lies in here", "found"]
+
+
+def test_the_legend_of_a_path_over_k_is_not_crossed(k_path):
+    axes = k_path.plot(share=0.8).axes[0]
+    frame = axes.get_legend().get_frame()
+    assert (frame.get_alpha(), to_rgba(frame.get_facecolor())) == (1.0, (1.0, 1.0, 1.0, 1.0))
+    mark = next(line for line in axes.lines if "proved to keep" in line.get_label())
+    assert axes.get_legend().get_zorder() > mark.get_zorder()
+    assert "optimum lies in here" not in axes.get_legend_handles_labels()[1]
+    assert axes.get_ylabel() == "robust variance"
+
+
+def test_files_have_dots_enough_and_fonts_that_are_text(k_path, tmp_path):
+    before = dict(matplotlib.rcParams)
+    figure = k_path.plot()
+    figure.savefig(tmp_path / "a.png")
+    width, height = (round(150 * inches) for inches in figure.get_size_inches())
+    assert imread(tmp_path / "a.png").shape[:2] == (height, width)
+    figure.savefig(tmp_path / "b.png", dpi=50)
+    assert imread(tmp_path / "b.png").shape[1] == round(50 * figure.get_figwidth())
+    figure.savefig(tmp_path / "c.pdf")
+    written = (tmp_path / "c.pdf").read_bytes()
+    assert b"/Type3" not in written
+    assert b"/TrueType" in written or b"/CIDFontType2" in written
+    with matplotlib.rc_context({"savefig.dpi": 40}):  # whoever has settings keeps them
+        figure.savefig(tmp_path / "d.png")
+    assert imread(tmp_path / "d.png").shape[1] == round(40 * figure.get_figwidth())
+    assert dict(matplotlib.rcParams) == before
+    theirs = Figure()
+    assert k_path.plot(ax=theirs.subplots()) is theirs
+    assert type(theirs) is Figure
 
 
 def test_no_meaning_hangs_on_a_colour_that_comes_again(path):
