@@ -259,7 +259,14 @@ def test_the_choice_can_be_drawn_and_tabled(wine, by):
     figure = model.choice_.plot()
     axes = figure.axes[0]
     assert f"k = {model.best_k_}, noise = {model.best_noise_:.3g}" in axes.get_title(loc="left")
-    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"{noise:g}" for noise in reversed(noises)]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == [f"{noise:g}" for noise in noises]
+    # The circle lies over all lines, whiskers and marks; the axis says what held-out samples meet.
+    circle = axes.lines[-1]
+    assert (circle.get_xdata(), circle.get_ydata()) == ([model.best_k_], [model.choice_.score])
+    others = [one for one in (*axes.lines, *axes.collections) if one.get_zorder() != circle.get_zorder()]
+    assert len(others) >= len(noises)
+    assert all(circle.get_zorder() > one.get_zorder() for one in others)
+    assert axes.get_ylabel().endswith(", at noise 0.2") == (by == "held-out")
     own = Figure().subplots()
     assert model.choice_.plot(ax=own) is own.figure
     assert model.choice_.to_frame().height == 3 * len(noises)
@@ -311,17 +318,28 @@ def test_a_choice_at_the_edge_says_what_to_widen(wine):
     assert said(ks=[4, 13], noises=[0.2], by="permutation")[1] == []
     model, edges = said(ks=[13], noises=[0.2, 0.4], by="held-out")
     assert (model.best_noise_, edges) == (0.2, [])
+    # Neither at the other end: what held-out samples meet was given, not found.
+    model, edges = said(ks=[13], noises=[0.1, 0.2, 0.4], at_noise=0.4, by="held-out")
+    assert (model.best_noise_, model.choice_.at_noise, edges) == (0.4, 0.4, [])
 
 
 def test_ends_of_a_grid():
     scores = np.zeros((3, 3))
 
     def edges(place, noises=(0.0, 0.2, 0.4), faced=None):
-        choice = Choice("held-out", np.array(noises), np.array([1, 2, 3]), scores, scores, place, "")
-        return choice.edges(9, faced)
+        choice = Choice("held-out", np.array(noises), np.array([1, 2, 3]), scores, scores, place, "", at_noise=faced)
+        return choice.edges(9)
 
     assert edges((1, 1)) is None
     assert edges((0, 0)) is None  # neither fewer than one feature nor less than no noise
     assert "noise = 0.4 is the largest of noises; pass larger noises" in edges((2, 0))
     assert "noise = 0.1 is the smallest of noises; pass smaller noises" in edges((0, 1), (0.1, 0.2, 0.3))
     assert edges((0, 1), (0.1, 0.2, 0.3), faced=0.1) is None
+    assert edges((2, 1), faced=0.4) is None
+
+
+def test_the_chosen_pair_shows_its_own_score():
+    scores = np.array([[1.25, 2.5, 2.75]])
+    choice = Choice("held-out", np.array([0.2]), np.array([1, 2, 3]), scores, 0.3 + 0 * scores, (0, 1), "for a reason")
+    assert choice.score == 2.5
+    assert "k = 2, noise = 0.2, score 2.5" in repr(choice)

@@ -126,7 +126,12 @@ def test_several_components_on_a_screen(table):
     assert done.returncode == 0, done.stderr
     for words in ("component 1", "component 2", "deflation (projection)", "proved bound", "(rigorous)", "explained"):
         assert words in " ".join(done.stdout.split())
-    assert len(json.loads((table / "r.json").read_text())["components"]) == 2
+    written = json.loads((table / "r.json").read_text())["components"]
+    assert len(written) == 2
+    (row,) = (line for line in done.stdout.splitlines() if "plain variance" in line)
+    numbers = [float(cell) for cell in row.replace("|", "│").split("│")[2:4]]
+    assert numbers == pytest.approx([one["plain_variance"] for one in written], rel=1e-5)
+    assert all(one["robust_variance"] <= one["plain_variance"] for one in written)
     refused = noap("attack", "data.csv", "r.json", cwd=table)
     assert refused.returncode == 2
     assert "holds several components" in refused.stderr

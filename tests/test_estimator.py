@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -344,3 +345,19 @@ def test_constant_columns_of_a_stream_keep_scale_one():
     assert model.scale_[1] == 1.0
     with pytest.raises(InvalidProblem, match="one sample"):
         RobustSparsePCA().partial_fit(X[:1])
+
+
+def test_loadings_by_name():
+    data = load_wine(as_frame=True).data
+    model = RobustSparsePCA(n_components=2, k=3, noise=0.2, scale=True, method="ascent").fit(data)
+    table = model.loadings_frame()
+    assert table.columns == ["feature", "component 1", "component 2"]
+    for c, row in enumerate(model.components_, start=1):
+        told = {name: loading for name, loading in table.select("feature", f"component {c}").iter_rows() if loading}
+        assert told == {data.columns[j]: row[j] for j in np.flatnonzero(row)}
+    assert np.abs(table["component 1"][:3]).is_sorted(descending=True)
+    nameless = RobustSparsePCA(k=2, method="ascent").fit(data.to_numpy())
+    used = np.flatnonzero(nameless.components_[0])
+    assert sorted(nameless.loadings_frame()["feature"]) == sorted(f"feature {j}" for j in used)
+    with pytest.raises(NotFittedError):
+        RobustSparsePCA().loadings_frame()

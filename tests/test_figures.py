@@ -1,12 +1,17 @@
 """Pictures: where they are drawn, what they show, in which unit; and the tables of notebooks."""
 
+import itertools
 import re
 
+import matplotlib
 import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_rgba
 from matplotlib.figure import Figure
-from sklearn.datasets import load_wine
+from matplotlib.image import imread
+from matplotlib.text import Text
+from sklearn.datasets import load_breast_cancer, load_wine
 
 import noap
 from noap.errors import InvalidProblem
@@ -50,6 +55,58 @@ def test_the_picture_counts_in_the_unit_of_the_table(path, wine):
     assert sample.axes[2].get_xlabel() == "noise (rho)"
     with pytest.raises(InvalidProblem, match="unit must be 'noise' or 'rho'"):
         path.plot(unit="decibel")
+
+
+def test_a_path_says_what_its_panels_measure(path, wine):
+    variance, barcode, loadings = path.plot().axes
+    assert variance.get_ylabel() == "robust variance"
+    # Proved to 1e-4, the band cannot be seen: no legend for it.
+    labels = variance.get_legend_handles_labels()[1]
+    assert labels == ["found (the proved bound hides behind the line)"]
+    mesh = loadings.collections[0]
+    bar = mesh.colorbar
+    assert bar.ax.get_ylabel() == "loading"
+    together = np.abs(path.vectors[path.selected.sum(axis=1) > 1]).max()
+    low, high = mesh.get_clim()
+    assert -low == high
+    assert together <= high < together + 0.1 + 1e-9 < 1
+    assert bar.extend == "both"  # one feature alone has loading 1
+    assert all(len(one.get_hatch()) > 5 for one in barcode.patches if one.get_hatch())
+    nothing = noap.path(wine, 4, rhos=[0.0, 2.0, 4.0], method="ascent").plot().axes[0]
+    assert nothing.get_legend_handles_labels()[1] == ["found"]
+    wide = noap.path(wine, 5, rhos=[0.0, 12.5]).plot().axes[0]  # between two points the chord leaves room
+    assert wide.get_legend_handles_labels()[1] == ["optimum lies in here", "found"]
+
+
+def test_the_legend_of_a_path_over_k_is_not_crossed(k_path):
+    axes = k_path.plot(share=0.8).axes[0]
+    frame = axes.get_legend().get_frame()
+    assert (frame.get_alpha(), to_rgba(frame.get_facecolor())) == (1.0, (1.0, 1.0, 1.0, 1.0))
+    mark = next(line for line in axes.lines if "proved to keep" in line.get_label())
+    assert axes.get_legend().get_zorder() > mark.get_zorder()
+    assert "optimum lies in here" not in axes.get_legend_handles_labels()[1]
+    assert axes.get_ylabel() == "robust variance"
+
+
+def test_files_have_dots_enough_and_fonts_that_are_text(k_path, tmp_path):
+    before = dict(matplotlib.rcParams)
+    figure = k_path.plot()
+    figure.savefig(tmp_path / "a.png")
+    width, height = (round(150 * inches) for inches in figure.get_size_inches())
+    assert imread(tmp_path / "a.png").shape[:2] == (height, width)
+    figure.savefig(tmp_path / "b.png", dpi=50)
+    assert imread(tmp_path / "b.png").shape[1] == round(50 * figure.get_figwidth())
+    figure.savefig(tmp_path / "c.pdf")
+    written = (tmp_path / "c.pdf").read_bytes()
+    assert b"/Type3" not in written
+    assert b"/TrueType" in written or b"/CIDFontType2" in written
+    with matplotlib.rc_context({"savefig.dpi": 40}):  # whoever has settings keeps them
+        figure.savefig(tmp_path / "d.png")
+    assert imread(tmp_path / "d.png").shape[1] == round(40 * figure.get_figwidth())
+    assert dict(matplotlib.rcParams) == before
+    theirs = Figure()
+    assert k_path.plot(ax=theirs.subplots()) is theirs
+    assert type(theirs) is Figure
 
 
 def test_no_meaning_hangs_on_a_colour_that_comes_again(path):
@@ -118,11 +175,20 @@ def test_loadings_have_names_and_the_largest_come_first(model, wine):
         noap.figures.draw_loadings(noap.RobustSparsePCA())
 
 
-def test_scree_shows_variances_and_bounds(model):
+def test_scree_shows_variances_and_bounds(model, wine):
     axes = noap.figures.draw_scree(model).axes[0]
     heights = np.array([bar.get_height() for bar in axes.patches])
-    assert heights[:3] == pytest.approx(model.explained_variance_)
+    deflated = [np.asarray(result.problem.X) @ result.v for result in model.results_]
+    assert heights[:3] == pytest.approx([float(np.mean(scores**2)) for scores in deflated])
     assert heights[3:] == pytest.approx(model.robust_variance_)
+    assert (heights[3:] <= heights[:3]).all()  # no adversary leaves more than there was
+    (adjusted,) = (line for line in axes.lines if line.get_label() == "explained variance (adjusted)")
+    assert adjusted.get_ydata() == pytest.approx(model.explained_variance_)
+    # The adjusted variance would not do as the bar: it can lie below what the adversary leaves.
+    apart = noap.RobustSparsePCA(n_components=3, k=4, noise=0.05, deflation="disjoint", method="ascent").fit(wine)
+    assert (apart.robust_variance_ > apart.explained_variance_).any()
+    heights = np.array([bar.get_height() for bar in noap.figures.draw_scree(apart).axes[0].patches])
+    assert (heights[3:] <= heights[:3]).all()
     tops = [segment[1, 1] for segment in axes.collections[-1].get_segments()]
     assert tops == pytest.approx(model.bound_)
     heuristic = noap.RobustSparsePCA(k=2, method="ascent").fit(np.random.default_rng(0).normal(size=(30, 4)))
@@ -132,20 +198,75 @@ def test_scree_shows_variances_and_bounds(model):
 def test_a_biplot_has_samples_and_named_arrows(model, wine):
     axes = noap.figures.draw_biplot(model, wine, (2, 0)).axes[0]
     assert np.asarray(axes.collections[0].get_offsets()) == pytest.approx(model.transform(wine)[:, [2, 0]])
-    named = {text.get_text(): np.array(text.xy) for text in axes.texts if text.get_text()}
-    used = model.components_[[2, 0]].any(axis=0)
-    assert set(named) == set(wine.columns[used])
-    tips = np.array([named[name] for name in wine.columns[used]])
-    arrows = model.components_[[2, 0]][:, used].T
-    assert tips * np.linalg.norm(arrows[0]) == pytest.approx(arrows * np.linalg.norm(tips[0]))
-    assert len({text.xyann for text in axes.texts if text.get_text()}) == len(named)
+    named = [name for text in axes.texts for name in text.get_text().split("\n") if name]
+    arrows = model.components_[[2, 0]].T
+    order = np.argsort(-np.linalg.norm(arrows, axis=1), kind="stable")[: np.count_nonzero(arrows.any(axis=1))]
+    assert sorted(named) == sorted(wine.columns[order])
+    tips = np.array([text.xy for text in axes.texts if not text.get_text()])
+    assert tips * np.linalg.norm(arrows[order[0]]) == pytest.approx(arrows[order] * np.linalg.norm(tips[0]))
+    for text in axes.texts:  # a list is led to from the tip of its first name
+        if text.get_text():
+            first = order.tolist().index(wine.columns.tolist().index(text.get_text().split("\n")[0]))
+            assert text.xy == pytest.approx(tips[first])
     few = noap.figures.draw_biplot(model, wine, top=2).axes[0]
-    assert sum(bool(text.get_text()) for text in few.texts) == 2
+    assert sum(len(text.get_text().split("\n")) for text in few.texts if text.get_text()) == 2
     pandas = noap.RobustSparsePCA(n_components=2, k=2).set_output(transform="pandas").fit(wine)
     assert noap.figures.draw_biplot(pandas, wine).axes[0].has_data()
     for wrong in ((0, 3), (1, 1), (0,)):
         with pytest.raises(InvalidProblem, match="components must be two different numbers"):
             noap.figures.draw_biplot(model, wine, wrong)
+
+
+@pytest.mark.parametrize("top", [8, 15])
+@pytest.mark.parametrize("deflation", ["projection", "disjoint"])
+@pytest.mark.parametrize("load", [load_wine, load_breast_cancer])
+@pytest.mark.parametrize("given", [False, True])
+def test_names_of_a_biplot_stay_inside_and_apart(load, deflation, top, given):
+    data = load(as_frame=True).data
+    settings = {"n_components": 2, "k": 8, "noise": 0.1, "scale": True, "method": "ascent"}
+    fitted = noap.RobustSparsePCA(deflation=deflation, **settings).fit(data)
+    axes = Figure(figsize=(6.4, 5.0)).subplots() if given else None
+    figure = noap.figures.draw_biplot(fitted, data, ax=axes, top=top)
+    axes = figure.axes[0]
+    FigureCanvasAgg(figure).draw()  # the layout is settled now
+    frame = axes.get_window_extent()
+    lists = [text for text in axes.texts if text.get_text()]
+    boxes = [Text.get_window_extent(text) for text in lists]  # of the words, without the line to the arrow
+    for box in boxes:
+        assert frame.x0 <= box.x0 < box.x1 <= frame.x1
+        assert frame.y0 <= box.y0 < box.y1 <= frame.y1
+    for a, b in itertools.combinations(boxes, 2):
+        assert not a.overlaps(b)
+    shown = sum(len(text.get_text().split("\n")) for text in lists)
+    assert shown == min(top, np.count_nonzero(fitted.components_.any(axis=0)))
+    # The cloud keeps its place: names stand beside it.
+    cloud = axes.transData.transform(fitted.transform(data))[:, 0]
+    for text, box in zip(lists, boxes, strict=True):
+        assert box.x1 < cloud.min() if text.get_ha() == "right" else box.x0 > cloud.max()
+    # No line to a list crosses another.
+    ends = [
+        (axes.transData.transform(text.xy), (box.x1 if text.get_ha() == "right" else box.x0, (box.y0 + box.y1) / 2))
+        for text, box in zip(lists, boxes, strict=True)
+    ]
+    for (a, b), (c, d) in itertools.combinations(ends, 2):
+        assert not _cross(a, b, c, d)
+
+
+def _cross(a, b, c, d):
+    def side(p, q, r):
+        return np.sign((q[0] - p[0]) * (r[1] - p[1]) - (q[1] - p[1]) * (r[0] - p[0]))
+
+    return side(a, b, c) * side(a, b, d) < 0 and side(c, d, a) * side(c, d, b) < 0
+
+
+def test_arrows_that_point_the_same_way_share_a_list(wine):
+    apart = noap.RobustSparsePCA(n_components=2, k=4, noise=0.1, deflation="disjoint", method="ascent").fit(wine)
+    axes = noap.figures.draw_biplot(apart, wine).axes[0]
+    lists = [text.get_text().split("\n") for text in axes.texts if text.get_text()]
+    assert len(lists) <= 4  # along each axis, either way
+    assert sorted(name for one in lists for name in one) == sorted(wine.columns[apart.components_.any(axis=0)])
+    sizes = dict(zip(wine.columns, np.abs(apart.components_).max(axis=0), strict=True))
+    assert all(sizes[a] >= sizes[b] for one in lists for a, b in itertools.pairwise(one))
 
 
 def _cells(html):

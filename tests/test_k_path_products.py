@@ -1,15 +1,20 @@
 """What a path over k is used for: the choice of k, the table, the picture, the command line."""
 
+import io
+import itertools
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import polars as pl
 import pytest
+from rich.console import Console
 
 import noap
 from k_path_cases import data, standardised_wine
+from noap.cli.k_path import _print as print_k_path
 from noap.errors import InvalidProblem, NoapWarning
 from noap.sweep import KPath
 
@@ -57,6 +62,16 @@ def test_the_elbow_is_where_the_curve_stands_highest_above_its_chord():
     assert by_hand([1.0, 2.0, 4.0, 8.0]).elbow() == 4  # each pays more than the last
     assert by_hand([3.0, 5.0, 7.0, 8.0]).elbow() == 1  # three are as high; the fewest
     assert by_hand([5.0]).elbow() == by_hand([5.0]).choose() == 1
+
+
+def test_a_curve_that_hardly_bends_has_no_elbow():
+    steps = [0.640, 0.638, 0.627, 0.605, 0.614]
+    straight = by_hand(np.cumsum(steps).tolist())
+    assert straight.elbow() == 5
+    assert not [label for label in straight.plot().axes[0].get_legend_handles_labels()[1] if "elbow" in label]
+    # The rule is 5 % of the last value above the line from 0: at k = 2 of 4 that is 0.55 of it.
+    assert by_hand([0.26, 0.549, 0.77, 1.0]).elbow() == 4
+    assert by_hand([0.26, 0.551, 0.77, 1.0]).elbow() == 2
 
 
 def test_a_path_is_a_sequence_of_results(wine, wine_path):
@@ -110,6 +125,19 @@ def test_plot_draws_values_bars_and_the_choice(wine_path, tmp_path):
 def command(*arguments):
     line = [sys.executable, "-c", "from noap.cli import main; main()", "k-path", *map(str, arguments)]
     return subprocess.run(line, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_table_fits_a_terminal(wine_path, wine, width):
+    console = Console(file=io.StringIO(), width=width, highlight=False)
+    print_k_path(wine_path, tuple(wine.columns), 0.9, wine_path.choose(0.9), console)
+    table = console.file.getvalue().split("is proved to keep")[0].splitlines()
+    assert max(map(len, table)) <= width
+    starts = [number for number, line in enumerate(table) if re.match(r"\W*\d+\W+\d\.\d", line)]
+    assert len(starts) == len(wine_path)
+    assert max(b - a for a, b in itertools.pairwise(starts)) <= 3  # lines of one row
+    for column in ("robust", "gap", "adds", "keeps", "features that come and go"):
+        assert column in "\n".join(table)
 
 
 def test_the_command_line(wine, tmp_path):

@@ -2,6 +2,7 @@
 
 import io
 import math
+import re
 
 import numpy as np
 import pytest
@@ -128,3 +129,30 @@ def test_every_limit_has_a_sentence_that_reads():
         console = Console(file=io.StringIO(), width=200)
         print_result(Result(PROBLEM, "test", V, limit=limit), ("a", "b", "c", "d"), console)
         assert limit.sentence in console.file.getvalue()
+
+
+def test_a_result_names_its_features_and_prints_as_a_table():
+    named = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5), feature_names=("a", "b", "long name", "d"))
+    result = noap.solve(named)
+    assert result.features == tuple(named.feature_names[j] for j in result.support)
+    nameless = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), method="ascent")
+    assert nameless.features == tuple(f"feature {j}" for j in nameless.support)
+    *rows, said = str(result).splitlines()
+    assert said == f"exact, {result.claim}"
+    told = dict(re.split(r"\s{2,}", row) for row in rows)
+    assert {name: told[name] for name in result.features} == {
+        name: f"{result.v[j]:+.4f}" for name, j in zip(result.features, result.support, strict=True)
+    }
+    assert told["robust variance"] == f"{result.value:.6g}"
+    assert told["proved bound"] == f"{result.bound:.6g}"
+    assert float(told["gap"]) >= result.gap
+    assert {len(row) for row in rows} == {len(rows[0])}  # the numbers stand under each other
+    assert "none" in str(nameless)
+    assert repr(result).startswith("Result(method='exact'")
+
+
+def test_the_plain_variance_is_that_of_the_data_without_the_adversary():
+    result = noap.solve(PROBLEM, method="ascent")
+    assert result.plain_variance == pytest.approx(float(np.mean((X @ result.v) ** 2)))
+    S = noap.Problem.from_covariance(X.T @ X / len(X), n_samples=len(X), k=2, adversary=PROBLEM.adversary)
+    assert noap.solve(S, method="ascent").plain_variance == pytest.approx(result.plain_variance)

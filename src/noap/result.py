@@ -80,6 +80,8 @@ class Result:
         Unit vector; its entry of largest magnitude is positive.
     support : array of int
         Sorted positions of the non-zero entries of v.
+    features : tuple of str
+        Their names, in the same order.
     value : float
         The objective at v: its robust variance, less what its features cost if the problem has costs.
     bound : float
@@ -170,6 +172,26 @@ class Result:
         return self.problem.robust_variance(self.v)
 
     @property
+    def plain_variance(self) -> float:
+        """The variance of v on the data of the problem, before the adversary and before costs."""
+        if self.problem.X is None:
+            return float(self.v @ self.problem.covariance @ self.v)
+        return NoAdversary().value(self.problem.samples("the plain variance"), self.v)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features that v uses, in the order of `support`; "feature 3" where the data have none.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> noap.solve(noap.Problem(X, k=2, adversary=noap.NoAdversary()), method="ascent").features
+        ('feature 0', 'feature 1')
+        """
+        return tuple(self._named(j) for j in self.support)
+
+    @property
     def cost(self) -> float:
         """What the features of v cost; 0 in a problem without costs."""
         return self.problem.cost(self.v)
@@ -220,18 +242,34 @@ class Result:
         # Pictures lie layers above; the name is resolved when someone asks for one.
         return importlib.import_module("noap.figures").draw_loadings(self, ax=ax, top=top)
 
+    def __str__(self) -> str:
+        """Return a short table: the loadings by name, the numbers and what is proved."""
+        rows = self._rows()
+        wide, deep = (max(len(row[column]) for row in rows) for column in (0, 1))
+        lines = [f"{name:<{wide}}  {number:>{deep}}".rstrip() for name, number in rows]
+        return "\n".join([*lines, f"{self.method}, {self.claim}"])
+
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the loadings, the numbers and what is proved."""
-        names = self.problem.feature_names or tuple(f"feature {j}" for j in range(self.problem.n_features))
+        return html_table(f"{self.method}, {self.claim}", self._rows())
+
+    def _rows(self) -> list[tuple[str, str]]:
         order = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
-        rows: list[tuple[object, ...]] = [(names[j], f"{self.v[j]:+.4f}") for j in order[:_MOST_ROWS]]
+        rows = [(self._named(j), f"{self.v[j]:+.4f}") for j in order[:_MOST_ROWS]]
         if len(order) > _MOST_ROWS:
             rows.append((f"and {len(order) - _MOST_ROWS} more features", ""))
         rows.append(("robust variance", f"{self.robust_variance:.6g}"))
         if self.problem.costs is not None:
             rows.append(("less its costs", f"{self.value:.6g}"))
+        if math.isinf(self.bound):
+            return [*rows, ("proved bound", "none")]
         rows.append(("proved bound", f"{self.bound:.6g}"))
-        return html_table(f"{self.method}, {self.claim}", rows)
+        rows.append(("gap", _up(self.gap)))
+        return rows
+
+    def _named(self, j: int) -> str:
+        names = self.problem.feature_names
+        return f"feature {j}" if names is None else names[j]
 
     def attack(self) -> FloatArray:
         """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho."""

@@ -66,13 +66,12 @@ def _named(entries: Data, problem: Problem) -> Any:
 
 def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], console: Console) -> None:
     """Print the loadings side by side, the variances, and what is proved about each component."""
+    from noap.estimators.projecting import in_order_of_use
+
     results = model.results_
     # A direction that is worth nothing is no answer.
     components = model.components_ * (model.robust_variance_ > 0)[:, None]
-    used = np.flatnonzero(components.any(axis=0))
-    # In the order in which the components use them: those of the first by size, then what the second adds, and so on.
-    first = np.argmax(components[:, used] != 0, axis=0)
-    sizes = np.abs(components[first, used])
+    used = in_order_of_use(components)
     grid = Table(
         title=f"{counted(len(results), 'component')}, {len(used)} of {len(names)} features", title_justify="left"
     )
@@ -82,7 +81,7 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
         grid.add_column(title, justify="right")
     for c in range(len(results)):
         grid.add_column(f"component {c + 1}", justify="right")
-    for j in used[np.lexsort((-sizes, first))]:
+    for j in used:
         loadings = (f"{row[j]:+.4f}" if row[j] else "" for row in components)
         grid.add_row(escape(names[j]), *(f"{column[j]:.4g}" for column in beside.values()), *loadings)
     grid.add_section()
@@ -92,10 +91,13 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     if model.costs_ is not None:
         grid.add_row("less its costs", *empty, *(f"{result.value:.6g}" for result in results))
     grid.add_row("proved bound", *empty, *bounds)
-    grid.add_row("explained", *empty, *(f"{share:.1%}" for share in model.explained_variance_ratio_))
+    grid.add_row("plain variance", *empty, *(f"{result.plain_variance:.6g}" for result in results))
+    grid.add_row("explained (adjusted)", *empty, *(f"{share:.1%}" for share in model.explained_variance_ratio_))
     console.print(grid)
     console.print(
-        f"Each component after the first is that of the data which deflation ({model.deflation}) leaves.",
+        f"Each component after the first is that of the data which deflation ({model.deflation}) leaves, and so are "
+        "its variances and its bound; explained is the adjusted variance as a share of the total, with what components "
+        "share counted once.",
         soft_wrap=True,
     )
     for c, result in enumerate(results, start=1):

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.box import HEAVY_HEAD, SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Grid
@@ -47,6 +48,8 @@ __all__ = ["k_path"]
 _LARGEST = 10
 # More names than this do not fit a line; --out and --json hold all of them.
 _MOST_NAMES = 6
+# Columns of a terminal from which on every number of the table has its place.
+_WIDE = 100
 # Values that agree to this share are one number.
 _ROUNDING = 1e-12
 
@@ -175,10 +178,17 @@ def _place(folder: Path, k: int) -> Path:
 
 
 def _print(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, console: Console) -> None:
-    grid = Grid(title=f"k = {path.ks[0]} to {path.ks[-1]} of {len(names)} features", title_justify="left")
+    # A narrow terminal has no room for lines between the columns, nor for a bound beside value and gap.
+    narrow = console.width < _WIDE
+    grid = Grid(
+        title=f"k = {path.ks[0]} to {path.ks[-1]} of {len(names)} features",
+        title_justify="left",
+        box=SIMPLE_HEAD if narrow else HEAVY_HEAD,
+        pad_edge=not narrow,
+    )
     value = "robust variance" if path.problem.costs is None else "less costs"
-    for column in ("k", value, "proved bound", "gap", "adds", "keeps"):
-        grid.add_column(column, justify="right")
+    for column in ("k", value.replace(" ", "\n"), *(() if narrow else ("proved\nbound",)), "gap", "adds", "keeps"):
+        grid.add_column(column, justify="right", no_wrap=True)
     grid.add_column("features that come and go")
     before: set[int] = set()
     for i, result in enumerate(path):
@@ -191,7 +201,7 @@ def _print(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, 
         grid.add_row(
             str(path.ks[i]),
             f"{result.value:.6g}",
-            f"{result.bound:.6g}",
+            *(() if narrow else (f"{result.bound:.6g}",)),
             f"{result.gap:.1e}",
             _step(path.increments[i], result.value),
             _percent(path.shares[i]),
@@ -245,7 +255,7 @@ def _document(path: noap.KPath, names: tuple[str, ...], share: float, chosen: in
             "scale": scale,
             "share": share,
             "chosen_k": chosen,
-            "elbow": path.elbow(),
+            "elbow": elbow if (elbow := path.elbow()) < path.ks[-1] else None,  # the end of the curve is no bend
             "levels": [_level(path, i, names) for i in range(len(path))],
         },
         indent=2,

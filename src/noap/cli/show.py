@@ -37,7 +37,7 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
     if problem.costs is not None:
         console.print(f"less its costs   {result.value:.6g}")
     if result.value > 0:
-        console.print(f"plain variance   {_plain_variance(result):.6g}")
+        console.print(f"plain variance   {result.plain_variance:.6g}")
     if math.isfinite(result.bound):
         console.print(f"proved bound     {result.bound:.6g}")
     if result.restricted_bound is not None:
@@ -77,7 +77,7 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
         "loadings": result.v[support].tolist(),
         "robust_variance": result.robust_variance,
         "objective": result.value,
-        "plain_variance": _plain_variance(result) if result.value > 0 else None,
+        "plain_variance": result.plain_variance if result.value > 0 else None,
         "bound": _finite(result.bound),
         "bound_proof": result.bound_proof,
         "restricted_bound": _finite(result.restricted_bound),
@@ -120,11 +120,3 @@ def _nothing(result: Result) -> str:
 
 def _finite(number: float | None) -> float | None:
     return number if number is not None and math.isfinite(number) else None
-
-
-def _plain_variance(result: Result) -> float:
-    from noap.adversaries import NoAdversary
-
-    if result.problem.X is None:
-        return float(result.v @ result.problem.covariance @ result.v)
-    return NoAdversary().value(result.problem.samples("the plain variance"), result.v)

@@ -36,6 +36,8 @@ class Choice:
         Why, in one sentence.
     columns : dict of arrays of shape (r, m)
         What else is known of every pair.
+    at_noise : float or None
+        For "held-out": the noise that held-out samples faced, which was given and not chosen.
     """
 
     by: str
@@ -46,9 +48,10 @@ class Choice:
     place: tuple[int, int]
     reason: str
     columns: dict[str, FloatArray] = field(default_factory=dict)
+    at_noise: float | None = None
 
     def __repr__(self) -> str:
-        return f"Choice(k = {self.k}, noise = {self.noise:g}, by {self.by}: {self.reason})"
+        return f"Choice(k = {self.k}, noise = {self.noise:g}, score {self.score:.4g}, by {self.by}: {self.reason})"
 
     @property
     def noise(self) -> float:
@@ -60,25 +63,31 @@ class Choice:
         """The number of features chosen."""
         return int(self.ks[self.place[1]])
 
-    def edges(self, features: int, faced: float | None = None) -> str | None:
+    @property
+    def score(self) -> float:
+        """The score of the pair chosen."""
+        return float(self.scores[self.place])
+
+    def edges(self, features: int) -> str | None:
         """Return which ends of the grid were chosen and what to widen, in one sentence; None if neither is an end.
+
+        The noise that held-out samples face is no end: that the best noise to fit at is the one to be met is no sign
+        that another would do better.
 
         Parameters
         ----------
         features : int
             How many there are: no k lies beyond.
-        faced : float, optional
-            The noise that held-out samples face. That the best noise to fit at is the one to be met is no sign that
-            smaller ones would do better.
         """
         ends, remedies = [], []
         if len(self.ks) > 1 and self.place[1] == len(self.ks) - 1 and self.k < features:
             ends.append(f"k = {self.k} is the largest of ks")
             remedies.append("larger ks")
-        if len(self.noises) > 1 and self.place[0] == len(self.noises) - 1:
+        met = self.at_noise is not None and self.noise == self.at_noise
+        if len(self.noises) > 1 and self.place[0] == len(self.noises) - 1 and not met:
             ends.append(f"noise = {self.noise:.4g} is the largest of noises")
             remedies.append("larger noises")
-        elif len(self.noises) > 1 and self.place[0] == 0 and self.noise > 0 and self.noise != faced:
+        elif len(self.noises) > 1 and self.place[0] == 0 and self.noise > 0 and not met:
             ends.append(f"noise = {self.noise:.4g} is the smallest of noises")
             remedies.append("smaller noises")
         if not ends:

@@ -71,7 +71,7 @@ def choose_by_held_out(
         f"the fewest features within one standard error of the best robust variance at noise {at_noise:g} on held-out "
         f"samples, {np.nanmax(means):.4g}"
     )
-    return Choice("held-out", np.array(noises), np.array(ks), means, errors, place, reason), not cut
+    return Choice("held-out", np.array(noises), np.array(ks), means, errors, place, reason, at_noise=at_noise), not cut
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What a fitted set of components does with samples: scores, what is left of them, their density."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -10,9 +10,24 @@ from noap.errors import InvalidProblem
 from noap.estimators.inputs import checked_samples, fill, missing_counts, names_in
 from noap.estimators.span_model import SpanModel
 from noap.estimators.strength import Frame, Strength, kind_of, strength_of, widened
-from noap.linalg.types import Data, FloatArray
+from noap.linalg.types import Data, FloatArray, IntArray
 
-__all__ = ["ProjectionMixin"]
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["ProjectionMixin", "in_order_of_use"]
+
+
+def in_order_of_use(components: FloatArray) -> IntArray:
+    """Return the features that components use: those of the first by size, then what the second adds, and so on.
+
+    >>> in_order_of_use(np.array([[0.6, 0.0, 0.8, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0]]))
+    array([2, 0, 3])
+    """
+    used = np.flatnonzero(components.any(axis=0))
+    first = np.argmax(components[:, used] != 0, axis=0)
+    order: IntArray = used[np.lexsort((-np.abs(components[first, used]), first))]
+    return order
 
 
 class ProjectionMixin:
@@ -46,6 +61,23 @@ class ProjectionMixin:
             raise InvalidProblem(f"X has {scores.shape[1]} scores per sample, expected {len(self.components_)}.")
         samples: FloatArray = (scores @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_
         return samples
+
+    def loadings_frame(self) -> "polars.DataFrame":
+        """Return the loadings as a table with one row for each feature that a component uses.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns feature (its name, or "feature 3"), component 1, component 2, ...: 0 where a component does not use
+            it. The features of the first component come first, the largest on top, then what the second adds.
+        """
+        import polars
+
+        check_is_fitted(self, "components_")
+        names, used = names_in(self), in_order_of_use(self.components_)
+        shown = [f"feature {j}" if names is None else names[j] for j in used]
+        columns = {f"component {c}": row[used] for c, row in enumerate(self.components_, start=1)}
+        return polars.DataFrame({"feature": polars.Series(shown, dtype=polars.String)} | columns)
 
     def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the variance that the adversary leaves of every component on the samples X, shape (n, d).

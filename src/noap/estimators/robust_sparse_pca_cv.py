@@ -52,12 +52,14 @@ _FITTED = (
 
 # scikit-learn ships no types, so its classes are Any to mypy.
 class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Robust sparse components whose k and noise are chosen by the data.
+    """Robust sparse components whose k is chosen by the data, and their noise where a rule can.
 
     Three rules, each an answer to another question:
 
-    - "held-out": which pair keeps most on new samples? Every pair is fitted on part of the samples and measured on the
-      rest, at one noise. Chosen is the smallest k within one standard error of the best.
+    - "held-out": how many features keep most on new samples, at a noise that you name? Every pair is fitted on part of
+      the samples and measured on the rest, at `at_noise`. Chosen is the smallest k within one standard error of the
+      best. The noise is yours: what is fitted for the noise that is met does best at it, so the noise chosen is
+      `at_noise` or near it, whichever that is. Take it from what you know: :mod:`noap.noise`, replicates.
     - "permutation": which pair stands out most from chance? Every column is shuffled by itself, which leaves features
       and breaks what ties them together (Witten, Tibshirani and Hastie 2009). Compared is the share of the robust
       variance that shuffled data do not have; chosen is the smallest k within one standard deviation of the largest
@@ -84,7 +86,7 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     search_method : str
         The method that tries the pairs, "ascent" by default: it takes milliseconds. "k-path" takes the exact one.
     at_noise : float, optional
-        For "held-out": the noise that held-out samples face, the smallest of `noises` by default.
+        For "held-out": the noise that held-out samples face, the smallest of `noises` by default. Not chosen: k is.
     cv : int, splitter or iterable
         For "held-out", as in scikit-learn; an int is that many folds of shuffled samples, for data often come sorted.
     share : float
@@ -174,7 +176,7 @@ scale_, results_
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        elif edges := self.choice_.edges(data.shape[1], self._faced(self.choice_)):
+        elif edges := self.choice_.edges(data.shape[1]):
             warnings.warn(edges, NoapWarning, stacklevel=2)
         self.best_estimator_ = base.set_params(**self.best_params_, rho=None).fit(X)
         for name in _FITTED:
@@ -188,6 +190,10 @@ scale_, results_
     def inverse_transform(self, X: Any) -> FloatArray:
         """Return the samples that have these scores, as `best_estimator_` does."""
         return self._best().inverse_transform(X)
+
+    def loadings_frame(self) -> Any:
+        """Return the loadings by name as a polars table, as `best_estimator_` does."""
+        return self._best().loadings_frame()
 
     def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the robust variances on the samples X, as `best_estimator_` does."""
@@ -253,7 +259,7 @@ scale_, results_
         ks = self._ks(d)
         if self.by == "held-out":
             noises = self._noises(base, data, ks, own)
-            at = self._at(noises[0])
+            at = noises[0] if self.at_noise is None else as_strength("at_noise", self.at_noise)
             searcher = clone(base).set_params(method=self.search_method, k_share=None, verbose=0, n_jobs=None)
             if base.costs is not None:
                 searcher.set_params(costs=costs_of(base.costs, Frame(n, names_in(self), np.ones(d))))
@@ -304,13 +310,6 @@ scale_, results_
         rows, steps = np.array(noises), np.array(ks)
         choice = Choice("permutation", rows, steps, null.shares, null.errors, place, reason, columns)
         return choice, null.complete
-
-    def _at(self, smallest: float) -> float:
-        return smallest if self.at_noise is None else as_strength("at_noise", self.at_noise)
-
-    def _faced(self, choice: Choice) -> float | None:
-        """Return the noise that held-out samples faced, None for the other rules."""
-        return self._at(float(choice.noises[0])) if self.by == "held-out" else None
 
     def _folds(self) -> Any:
         if isinstance(self.cv, bool) or not isinstance(self.cv, (int, np.integer)):

@@ -56,13 +56,18 @@ def draw_choice(choice: "Choice", ax: Any = None) -> Figure:
             capsize=2,
             label=f"{noise:.3g}",
         )
-    axes.legend(title="noise", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
-    axes.plot([choice.k], [choice.scores[choice.place]], marker="o", markersize=13, fillstyle="none", color=ROBUST)
+    axes.legend(title="fitted at noise", frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    # On top of all lines and whiskers, with its own mark within.
+    row = choice.place[0]
+    chosen = {"linestyle": "none", "color": ROBUST, "zorder": 10}
+    axes.plot([choice.k], [choice.score], marker=_MARKS[row % len(_MARKS)], markersize=5, **chosen)
+    axes.plot([choice.k], [choice.score], marker="o", markersize=13, markeredgewidth=2, fillstyle="none", **chosen)
     axes.set_title(
         f"Chosen: k = {choice.k}, noise = {choice.noise:.3g} (circle)", loc="left", fontsize="medium", color=ROBUST
     )
     axes.set_xlabel("features that a component may use, k")
-    axes.set_ylabel(_SCORES[choice.by])
+    met = "" if choice.at_noise is None else f", at noise {choice.at_noise:.3g}"
+    axes.set_ylabel(f"{_SCORES[choice.by]}{met}")
     axes.xaxis.get_major_locator().set_params(integer=True)
     tidy([axes])
     return figure

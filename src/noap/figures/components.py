@@ -1,6 +1,5 @@
 """Pictures of components: their loadings, how much each holds, and the samples along two of them."""
 
-import itertools
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
+from noap.figures.bundles import size_for, write_names
 from noap.figures.style import PLAIN as _PLAIN
 from noap.figures.style import ROBUST as _ROBUST
 from noap.figures.style import axes_of, named_of, tidy, titled, top_of
@@ -18,6 +18,8 @@ __all__ = ["draw_biplot", "draw_loadings", "draw_scree"]
 
 # More bars or arrows than these cannot be read; the largest are kept and the picture says so.
 _MOST_BARS, _MOST_ARROWS = 40, 20
+# The font of a biplot's names, in points.
+_NAMES = 8.0
 
 
 def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | None = None) -> Figure:
@@ -67,6 +69,8 @@ def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | No
 def draw_scree(model: Any, ax: Any = None) -> Figure:
     """Draw how much each component of a fitted estimator holds: its variance, what the adversary leaves, the bound.
 
+    From the second component on, these three are about the data that deflation leaves.
+
     Parameters
     ----------
     model : fitted RobustSparsePCA
@@ -76,15 +80,17 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
     Returns
     -------
     Figure
-        Pale bars are explained variances (adjusted for what components share), dark ones robust variances; a whisker
-        goes up to the proved bound, which from the second component on is for the data that the first ones leave.
+        Pale bars are the variances of the components, dark ones within them what the adversary leaves; a whisker goes
+        up to the proved bound. Diamonds are `explained_variance_`, adjusted for what components share: from the second
+        on it may lie below the bars, for it takes off the scores of those before, and deflation their directions.
     """
     _require_fitted(model)
     numbers = np.arange(1, len(model.components_) + 1)
     panels, figure = axes_of(ax, 1, (1.8 + 0.9 * max(len(numbers), 4), 3.6))
     axes = panels[0]
     robust, bounds = np.asarray(model.robust_variance_), np.asarray(model.bound_)
-    axes.bar(numbers, model.explained_variance_, width=0.8, color=_PLAIN, label="explained variance")
+    plain = [result.plain_variance for result in model.results_]
+    axes.bar(numbers, plain, width=0.8, color=_PLAIN, label="variance")
     axes.bar(numbers, robust, width=0.5, color=_ROBUST, label="left by the adversary")
     proved = np.isfinite(bounds)
     if proved.any():
@@ -92,6 +98,16 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         axes.errorbar(
             numbers[proved], robust[proved], [0 * up, up], fmt="none", ecolor="black", capsize=4, label="proved bound"
         )
+    axes.plot(
+        numbers,
+        model.explained_variance_,
+        linestyle="none",
+        marker="D",
+        markersize=5,
+        markerfacecolor="white",
+        markeredgecolor="black",
+        label="explained variance (adjusted)",
+    )
     axes.set_xticks(numbers)
     axes.set_xlabel("component")
     axes.set_ylabel("variance")
@@ -121,6 +137,7 @@ def draw_biplot(
     -------
     Figure
         Arrows are loadings, stretched by one factor to the size of the cloud: directions and ratios can be read.
+        Arrows that point the same way share one list of names, that of the longest on top.
     """
     _require_fitted(model)
     count = len(model.components_)
@@ -134,44 +151,24 @@ def draw_biplot(
     lengths = np.linalg.norm(arrows, axis=1)
     order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
     shown = order[: top_of(top, _MOST_ARROWS)]
-    panels, figure = axes_of(ax, 1, (6.4, 5.6))
-    axes = panels[0]
-    axes.scatter(scores[:, 0], scores[:, 1], s=9, color=_PLAIN, linewidths=0)
     stretch = 0.9 * float(np.abs(scores).max(initial=0.0)) / float(lengths.max(initial=0.0) or 1.0)
     tips = stretch * arrows[shown]
+    told = [names[j] for j in shown]
+    # A figure of our own grows with the names.
+    wide, tall = size_for(tips, told, _NAMES)
+    panels, figure = axes_of(ax, 1, (4.8 + 1.3 * wide / 72, max(5.6, 0.8 + 1.3 * tall / 72)))
+    axes = panels[0]
+    axes.scatter(scores[:, 0], scores[:, 1], s=9, color=_PLAIN, linewidths=0)
     arrow = {"arrowstyle": "->", "color": _ROBUST, "shrinkA": 0, "shrinkB": 0}
     for tip in tips:
         axes.annotate("", tip, (0.0, 0.0), arrowprops=arrow)
-    for name, tip, place in zip([names[j] for j in shown], tips, _apart(tips), strict=True):
-        axes.annotate(
-            name,
-            tip,
-            place,
-            fontsize="small",
-            color=_ROBUST,
-            ha="left" if tip[0] >= 0 else "right",
-            va="center",
-            arrowprops={"arrowstyle": "-", "color": _ROBUST, "linewidth": 0.4},
-        )
-    axes.margins(0.15)
+    write_names(axes, tips, told, scores, _ROBUST, _NAMES)
     axes.set_xlabel(f"component {first + 1}")
     axes.set_ylabel(f"component {second + 1}")
     hidden = f", {len(order) - len(shown)} shorter arrows not shown" if len(order) > len(shown) else ""
     titled(axes, f"Samples and features along two components{hidden}")
     tidy(panels)
     return figure
-
-
-def _apart(tips: FloatArray) -> FloatArray:
-    """Return where to write beside the tips, so that no two names of one side lie upon each other."""
-    places = 1.08 * tips
-    reach = float(np.abs(tips).max(initial=0.0))
-    for side in (tips[:, 0] >= 0, tips[:, 0] < 0):
-        chosen = np.flatnonzero(side)
-        chosen = chosen[np.argsort(tips[chosen, 1], kind="stable")]
-        for before, after in itertools.pairwise(chosen.tolist()):
-            places[after, 1] = max(places[after, 1], places[before, 1] + 0.09 * reach)
-    return places
 
 
 def _loadings_of(source: Any, component: int) -> tuple[FloatArray, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from noap import sweep as _path
 from noap.errors import NoapWarning
 from noap.figures.style import PLAIN_PCA as _VANILLA
 from noap.figures.style import ROBUST as _ROBUST
-from noap.figures.style import axes_of, tidy, titled
+from noap.figures.style import axes_of, can_be_seen, tidy, titled
 from noap.linalg.types import FloatArray
 from noap.result import Result
 
@@ -71,7 +71,7 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
     path : KPath
     share : float, optional
         Mark the k that is proved to keep this share, the elbow by default. The largest k is marked only where it is
-        not proved to keep the share itself.
+        not proved to keep the share itself, and a curve without a bend (:meth:`noap.KPath.elbow`) not at all.
     ax : Axes or sequence of two Axes, optional
         Where to draw: one for the variance alone, two for both panels; a figure of its own by default.
 
@@ -88,9 +88,8 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
     reason = "elbow" if share is None else f"proved to keep {kept:g} %"
     panels, figure = axes_of(ax, 2, (8.0, 5.6), [1.6, 1])
     variance, ks = panels[0], path.ks
-    variance.fill_between(
-        ks, path.values, path.bounds, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
-    )
+    seen = "optimum lies in here" if can_be_seen(path.values, path.bounds) else "_nolegend_"
+    variance.fill_between(ks, path.values, path.bounds, color=_ROBUST, alpha=0.25, linewidth=0, label=seen)
     variance.plot(ks, path.values, color=_ROBUST, marker="o", markersize=4, label="found")
     titled(variance, f"Variance left by the adversary{'' if path.problem.costs is None else ', less costs'}")
     if len(panels) == 2:
@@ -100,7 +99,9 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
         if marked < ks[-1] or (share is not None and path.shares[-1] < share):
             axes.axvline(marked, color=_VANILLA, linestyle="--", label=f"k = {marked}: {reason}", zorder=0)
         axes.set_ylim(bottom=0)
-    variance.legend(frameon=False, loc="lower right")
+    # The curve rises, so there is room below; the mark may pass there, and words hide it.
+    variance.legend(loc="lower right", framealpha=1.0, edgecolor="none")
+    variance.set_ylabel("robust variance")
     panels[-1].set_xlabel("features that a component may use, k")
     panels[-1].xaxis.get_major_locator().set_params(integer=True)
     tidy(panels)
@@ -114,4 +115,5 @@ def _draw_steps(axes: Any, path: "_path.KPath") -> None:
     # Values that are not optimal may lie further apart than the optima do.
     whiskers = [np.maximum(path.increments - least, 0.0), np.maximum(most - path.increments, 0.0)]
     axes.bar(path.ks, path.increments, color=_ROBUST, width=0.7, yerr=whiskers, ecolor="0.3", capsize=2)
+    axes.set_ylabel("added")
     titled(axes, "What each step adds")

@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from noap import sweep as _path
 from noap.errors import InvalidProblem
 from noap.figures.style import ROBUST as _ROBUST
-from noap.figures.style import axes_of, named_of, tidy, titled, top_of
+from noap.figures.style import axes_of, can_be_seen, named_of, tidy, titled, top_of
+from noap.linalg.types import FloatArray, IntArray
 from noap.sweep.barcode import Row
 from noap.sweep.barcode import barcode as barcode_of
 
@@ -16,6 +17,8 @@ __all__ = ["draw_path"]
 
 # The colour of bars, mixed with white.
 _PALE = "#A6CFE6"
+# Dense, for a stretch may be as narrow as a few points.
+_HATCH = "///////"
 # More bars than this cannot be read; those that are needed longest are kept and the picture says so.
 _MOST_BARS = 40
 # Factors beyond this leave no room for those around 1 on an even axis.
@@ -88,7 +91,7 @@ def _draw_barcode(
                 facecolor={"needed": _ROBUST, "shared": "none", "open": _PALE}[bar.standing],
                 edgecolor=_ROBUST,
                 linewidth=0.6,
-                hatch="////" if bar.shared else None,
+                hatch=_HATCH if bar.shared else None,
             )
     axes.set_yticks(range(len(rows)), [names[row.feature] for row in rows])
     axes.invert_yaxis()
@@ -105,11 +108,14 @@ def _draw_loadings(axes: Any, path: "_path.Path", rows: tuple[Row, ...], scale: 
     loadings = np.where(path.selected[:, shown], path.vectors[:, shown], np.nan).T
     edges = np.concatenate([path.rhos[:1], (path.rhos[1:] + path.rhos[:-1]) / 2, path.rhos[-1:]]) / scale
     if len(rows):
+        most = _largest(loadings, path.selected[:, shown].sum(axis=1))
         mesh = axes.pcolormesh(
-            edges, np.arange(len(shown) + 1) - 0.5, loadings, cmap="RdBu_r", vmin=-1, vmax=1, rasterized=True
+            edges, np.arange(len(shown) + 1) - 0.5, loadings, cmap="RdBu_r", vmin=-most, vmax=most, rasterized=True
         )
-        # Beside the panel, in no panel's room: the axes of all three stay aligned.
-        bar = axes.figure.colorbar(mesh, cax=axes.inset_axes((1.015, 0.0, 0.02, 1.0)), ticks=[-1, 0, 1])
+        # Beside the panel, in no panel's room: the axes of all three stay aligned. A triangle says that more is there.
+        beyond = "neither" if np.nanmax(np.abs(loadings), initial=0.0) <= most else "both"
+        place = axes.inset_axes((1.015, 0.0, 0.02, 1.0))
+        bar = axes.figure.colorbar(mesh, cax=place, ticks=[-most, 0, most], extend=beyond, label="loading")
         bar.outline.set_visible(False)
         bar.ax.tick_params(labelsize="small")
     axes.set_yticks(range(len(shown)), [names[j] for j in shown])
@@ -117,16 +123,28 @@ def _draw_loadings(axes: Any, path: "_path.Path", rows: tuple[Row, ...], scale: 
     titled(axes, "Loadings")
 
 
+def _largest(loadings: FloatArray, sizes: IntArray) -> float:
+    """Return the end of the colour scale: the largest loading, rounded up to a tenth.
+
+    A feature that stands alone has loading 1, which says nothing and would take the colours of all others.
+    """
+    together = np.abs(loadings[:, sizes > 1])
+    known = together[~np.isnan(together)]
+    return float(np.ceil(10 * known.max() - 1e-9) / 10) if known.size else 1.0
+
+
 def _draw_band(axes: Any, path: "_path.Path", scale: float) -> None:
     """Draw the robust variance; what is not yet proved between value and bound is shaded."""
     fine = np.unique(np.concatenate([path.rhos, np.linspace(path.rhos[0], path.rhos[-1], 400)]))
     lower, upper = path.band(fine)
     proved = np.isfinite(upper)
-    axes.fill_between(
-        fine / scale, lower, upper, where=proved, color=_ROBUST, alpha=0.25, linewidth=0, label="optimum lies in here"
-    )
-    axes.plot(fine / scale, lower, color=_ROBUST, label="found")
+    seen = can_be_seen(lower, upper)
+    label = "optimum lies in here" if seen else "_nolegend_"
+    axes.fill_between(fine / scale, lower, upper, where=proved, color=_ROBUST, alpha=0.25, linewidth=0, label=label)
+    close = " (the proved bound hides behind the line)" if proved.all() and not seen else ""
+    axes.plot(fine / scale, lower, color=_ROBUST, label=f"found{close}")
     axes.set_ylim(bottom=0)
+    axes.set_ylabel("robust variance")
     note = "" if proved.any() else ": nothing is proved"
     less = "" if path.family.base.costs is None else ", less costs"
     titled(axes, f"Variance left by the adversary{less}{note}")

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["KPath"]
 
-# Heights above the chord that are smaller than this share of the last value are rounding.
-_FLAT = 1e-9
+# Heights above the chord, as shares of the last value: those that differ by less are equal to rounding, and no bend is
+# worth a name that stands no higher than this.
+_FLAT, _BEND = 1e-9, 0.05
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,8 +178,8 @@ class KPath(ResultSeries):
         """Return the k at which the curve of values bends most.
 
         It is the k at which the value stands highest above the straight line from (0 features, 0) to the last point,
-        the smallest one if several do; the largest k where the values stand nowhere above that line, for then every
-        feature pays as much as those before.
+        the smallest one if several do. A curve that stands nowhere above that line by more than 5 % of the last value
+        has no bend: every feature pays about as much as those before, and the answer is the largest k.
 
         Examples
         --------
@@ -192,7 +193,7 @@ class KPath(ResultSeries):
             return int(self.ks[0])
         heights = self.values / last - self.ks / self.ks[-1]
         highest = float(heights.max())
-        if highest <= _FLAT:
+        if highest <= _BEND:
             return int(self.ks[-1])
         return int(self.ks[np.flatnonzero(heights >= highest - _FLAT)[0]])
 
