@@ -162,6 +162,24 @@ def test_a_path_over_k_takes_both_files(files, wine, noise):
     assert "less costs" in run("k-path", files / "wine.csv", "-k", 2, "--noise-file", files / "both.tsv")
 
 
+def test_other_sets_take_both_files(files, wine, noise):
+    both = ["--noise-file", files / "noise.csv", "--cost-file", files / "costs.csv", "--json"]
+    found = json.loads(run("near-optimal", files / "wine.csv", "-k", 3, "--within", 0.1, *both))
+    expected = noap.near_optimal(problem_of(wine, noise, costs=COSTS), 0.1)
+    assert [entry["value"] for entry in found["supports"]] == pytest.approx(list(expected.values))
+    names = [sorted(wine.columns[j] for j in support) for support in expected.supports]
+    assert [sorted(entry["features"]) for entry in found["supports"]] == names
+    assert found["noise"]["ash"] == 0 and found["costs"]["alcohol"] == 0.1
+
+
+def test_resamples_take_both_files(files, wine, noise):
+    both = ["--noise-file", files / "noise.csv", "--cost-file", files / "costs.csv", "--json"]
+    found = json.loads(run("stability", files / "wine.csv", "-k", 3, "--n-boot", 5, *both))
+    expected = noap.stability(problem_of(wine, noise, costs=COSTS), 5, random_state=0)
+    assert found["features"] == expected.to_frame().to_dicts()
+    assert found["noise"]["magnesium"] == "inf"
+
+
 def test_streams_take_both_files(files, wine, noise):
     own = ("--noise-file", files / "both.tsv")
     found = json.loads(run("solve", files / "wine.csv", "--stream", "-k", 3, *own, "--json"))

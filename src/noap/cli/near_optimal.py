@@ -12,12 +12,13 @@ from rich.table import Table as Grid
 
 import noap
 from noap._version import __version__
-from noap.cli.budget import AdversaryName, adversary_of, noise_unit
+from noap.cli.budget import AdversaryName
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     Anyone,
     Center,
     Columns,
+    CostFile,
     DataFile,
     Decimal,
     Delimiter,
@@ -27,11 +28,14 @@ from noap.cli.options import (
     Index,
     Json,
     Log,
+    NoiseFile,
+    NoiseUnits,
     Scale,
     Seed,
     Sheet,
 )
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
+from noap.cli.single_features import read_single_features, strength_as_json
 from noap.runtime.names import counted, listed
 
 __all__ = ["near_optimal"]
@@ -50,6 +54,9 @@ def near_optimal(
     adversary: Anyone = AdversaryName.feature,
     noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     center: Center = True,
     scale: Scale = True,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; the list so far comes back.")] = None,
@@ -81,11 +88,13 @@ def near_optimal(
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     refuse_to_overwrite(out, force)
     log_progress(log)
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
-    n = int(table.X.shape[0])
-    problem = noap.Problem(table.standardised(center, scale), k=k, adversary=adversary_of(adversary, noise, rho, n))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
+    single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
+    budget = single.adversary(adversary, noise, rho, int(table.X.shape[0]), lambda: table.scales(center, scale))
+    problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=single.costs)
     near = noap.near_optimal(problem, within, limit, time_limit=time_limit, random_state=seed, progress=log or not json)
-    document = _document(near, table.names, noise_unit(adversary, n), center=center, scale=scale)
+    document = _document(near, table.names, center=center, scale=scale)
     if out is not None:
         _write(out, near, document)
     if json:
@@ -153,7 +162,7 @@ def _write(out: Path, near: noap.NearOptimal, document: str) -> None:
         write_file(out, "--out", frame.write_parquet)
 
 
-def _document(near: noap.NearOptimal, names: tuple[str, ...], unit: float, *, center: bool, scale: bool) -> str:
+def _document(near: noap.NearOptimal, names: tuple[str, ...], *, center: bool, scale: bool) -> str:
     problem = near.problem
     return json_module.dumps(
         {
@@ -162,8 +171,7 @@ def _document(near: noap.NearOptimal, names: tuple[str, ...], unit: float, *, ce
             "n_features": problem.n_features,
             "k": problem.k,
             "adversary": type(problem.adversary).__name__,
-            "rho": problem.adversary.rho,
-            "noise": problem.adversary.rho / unit,
+            **strength_as_json(problem, names),
             "center": center,
             "scale": scale,
             "within": near.within,
@@ -174,7 +182,8 @@ def _document(near: noap.NearOptimal, names: tuple[str, ...], unit: float, *, ce
             "counts": {names[j]: int(near.counts[j]) for j in np.flatnonzero(near.counts)},
             "supports": [
                 {
-                    "robust_variance": value,
+                    "value": value,
+                    "robust_variance": problem.robust_variance(v),
                     "features": [names[j] for j in support],
                     "loadings": v[support].tolist(),
                 }

@@ -11,12 +11,13 @@ from rich.table import Table as Grid
 
 import noap
 from noap._version import __version__
-from noap.cli.budget import AdversaryName, adversary_of, noise_unit
+from noap.cli.budget import AdversaryName
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     Anyone,
     Center,
     Columns,
+    CostFile,
     DataFile,
     Decimal,
     Delimiter,
@@ -28,11 +29,14 @@ from noap.cli.options import (
     Json,
     Log,
     Method,
+    NoiseFile,
+    NoiseUnits,
     Scale,
     Seed,
     Sheet,
 )
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
+from noap.cli.single_features import read_single_features, strength_as_json
 from noap.data.validation import as_share
 from noap.runtime.names import counted, listed
 
@@ -50,6 +54,9 @@ def stability(
     adversary: Anyone = AdversaryName.feature,
     noise: Annotated[float | None, typer.Option(help="Budget in natural units; 0.1 if neither is given.")] = None,
     rho: Annotated[float | None, typer.Option(help="Budget as in the paper, instead of --noise.")] = None,
+    noise_file: NoiseFile = None,
+    cost_file: CostFile = None,
+    noise_units: NoiseUnits = None,
     method: Method = "ascent",
     center: Center = True,
     scale: Scale = True,
@@ -88,9 +95,11 @@ def stability(
     refuse_to_overwrite(plot, force, "--plot")
     log_progress(log)
     as_share("--share", share)
-    table = read_table(file, reading_of(delimiter, decimal, header, columns, drop, index, sheet))
-    n = int(table.X.shape[0])
-    problem = noap.Problem(table.standardised(center, scale), k=k, adversary=adversary_of(adversary, noise, rho, n))
+    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    table = read_table(file, reading)
+    single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
+    budget = single.adversary(adversary, noise, rho, int(table.X.shape[0]), lambda: table.scales(center, scale))
+    problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=single.costs)
     found = noap.stability(
         problem,
         n_boot,
@@ -103,7 +112,7 @@ def stability(
         gap=gap,
         time_limit=time_limit,
     )
-    document = _document(found, noise_unit(adversary, n), share, center=center, scale=scale)
+    document = _document(found, table.names, share, center=center, scale=scale)
     if out is not None:
         _write(out, found, document)
     if plot is not None:
@@ -156,7 +165,7 @@ def _write(out: Path, found: noap.Stability, document: str) -> None:
         write_file(out, "--out", frame.write_csv if out.suffix.lower() == ".csv" else frame.write_parquet)
 
 
-def _document(found: noap.Stability, unit: float, share: float, *, center: bool, scale: bool) -> str:
+def _document(found: noap.Stability, names: tuple[str, ...], share: float, *, center: bool, scale: bool) -> str:
     problem = found.result.problem
     return json_module.dumps(
         {
@@ -165,8 +174,7 @@ def _document(found: noap.Stability, unit: float, share: float, *, center: bool,
             "n_features": problem.n_features,
             "k": problem.k,
             "adversary": type(problem.adversary).__name__,
-            "rho": problem.adversary.rho,
-            "noise": problem.adversary.rho / unit,
+            **strength_as_json(problem, names),
             "center": center,
             "scale": scale,
             "method": found.result.method,
