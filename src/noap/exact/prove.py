@@ -23,6 +23,12 @@ GRAM_SERVES = ENERGY_LESS_L1
 SAMPLES_SERVES = (SampleWise,)
 SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
 
+# With samples of more features than this, the search for many features comes first: X'X is not formed for it. Measured:
+# below, the search on X'X is done in seconds, and its matrix takes 32 MB.
+MANY_FEATURES = 2000
+# Beyond this X'X, of half a gigabyte and several copies, is not formed at all.
+MOST_GRAM_FEATURES = 8192
+
 _ALL_THAT_DOUBLES_PROVE = (
     "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
 )
@@ -58,11 +64,16 @@ def require_provable(problem: Problem) -> None:
 
 def level_path(problem: Problem) -> "LevelPath | None":
     """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
-    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero:
+    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero or has_many_features(problem):
         return None
     from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
 
     return GramLevelPath(problem)
+
+
+def has_many_features(problem: Problem) -> bool:
+    """Whether the search for many features comes first."""
+    return problem.X is not None and problem.n_features > MANY_FEATURES
 
 
 def prove(
@@ -116,6 +127,16 @@ def _search_for(problem: Problem) -> _SearchEntry:
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
+        if has_many_features(problem):
+            from noap.exact.many.kernels.graph import elimination, neighbourhood
+            from noap.exact.many.kernels.pairs import pairs_above
+            from noap.exact.many.search import solve_many
+            from noap.heuristics.kernels.neighbours import keep_largest
+
+            # Its kernels are compiled by a problem that leaves something for each of them to do.
+            return _SearchEntry(
+                solve_many, (examine, pairs_above, elimination, neighbourhood, keep_largest), FeatureWise(0.5)
+            )
         return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports

@@ -1,0 +1,190 @@
+"""The exact search for many features, from X alone: no d x d array anywhere.
+
+Levels 1, 2, ..., k in turn. What is proved of fewer features says which features, and which two of them, may lie in one
+support; what is left is a sparse graph, and small problems on it ("Many features" of docs/exact.md).
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from noap.exact.feature_wise.instance import Incumbent
+from noap.exact.feature_wise.meter import Meter
+from noap.exact.many.compatible import Compatible
+from noap.exact.many.forest import LevelTrees
+from noap.exact.many.level import Level
+from noap.exact.many.levels_found import found_levels
+from noap.exact.many.pairs import MOST_PAIRS, Pairs, density, scan
+from noap.exact.many.record import many_proof
+from noap.exact.many.small import SmallProblems
+from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.linalg.outward import scaled_up
+from noap.linalg.types import FloatArray
+from noap.linalg.vectors import unit
+from noap.problem import Problem
+from noap.result import Limit
+from noap.runtime.controls import Controls, Stopped
+from noap.runtime.limits import Limits
+
+__all__ = ["solve_many"]
+
+# Roots' worth of work that a place of a level gets in the first round; so many times more in every later one.
+_ROOTS, _MORE = 256.0, 4.0
+# Lower levels are proved to a gap of at least this: closer they would cost more than their floors are worth.
+_FINEST = 1e-6
+
+
+def solve_many(
+    problem: Problem,
+    controls: Controls,
+    v: FloatArray,
+    limits: Limits,
+    report: Callable[..., None] | None = None,
+) -> SearchOutcome:
+    """Prove the optimum to the gap of the controls, or as far as the limits allow.
+
+    As `solve_gram` does, for problems with samples X whose inner products are too many to be held.
+    """
+    return _ManySearch(problem, controls, v, limits, report).run()
+
+
+class _ManySearch:
+    def __init__(
+        self,
+        problem: Problem,
+        controls: Controls,
+        v: FloatArray,
+        limits: Limits,
+        report: Callable[..., None] | None,
+    ) -> None:
+        self.problem, self.controls, self.limits, self.report, self.v = problem, controls, limits, report, v
+        self.meter = Meter(controls, limits, lambda features_left: None)
+        self.small = SmallProblems(problem)
+        self.k = self.small.k
+        self.below: FloatArray = self.small.largest_worths()
+        self.best: dict[int, Incumbent] = {}
+        self.proved: list[LevelTrees] = []
+        self.pairs: Pairs | None = None
+        self.trace: list[TracePoint] = []
+        self.doing = ""
+
+    def run(self) -> SearchOutcome:
+        """Prove as much as the limits allow."""
+        support = np.flatnonzero(self.v)
+        self.best[self.k] = self.small.measured(support, self.v[support])
+        self._note()
+        try:
+            self.doing = "looking for good vectors"
+            self.best = found_levels(self.small, self.v, self.controls.rng, self.controls.check)
+            self._note()
+            self._prove()
+        except Stopped:
+            pass
+        except KeyboardInterrupt:
+            self.controls.limit = Limit.INTERRUPTED
+        self._note()
+        best = self.best[self.k]
+        found = np.zeros(self.problem.n_features)
+        found[best.instance.features] = best.v
+        proof = many_proof(self.proved, self.small.columns.exponent) if self.limits.keep_proof else None
+        return SearchOutcome(
+            unit(found), self._bound(), self.meter.nodes, self.controls.limit, tuple(self.trace), proof
+        )
+
+    def _prove(self) -> None:
+        open_ones, allowed = list(range(2, self.k + 1)), _ROOTS
+        hopeful = True  # whether more work may prove more
+        while hopeful and not self.meter.stopped():
+            left, hopeful = [], False
+            for k in open_ones:
+                if self.below[self.k] <= self._goal():
+                    return
+                level = Level(self.small, k, self.below, self.best[k], self._gap(k), self.meter)
+                if self.below[k] <= level.target:
+                    continue
+                trees = self._proved(level, allowed, open_ones)
+                self.best[k] = level.best
+                if trees is not None:
+                    hopeful = self._take(trees) or hopeful
+                if self.meter.stopped():
+                    return
+                if trees is None or not level.closed:
+                    left.append(k)
+                    hopeful = hopeful or not level.closed
+            open_ones, allowed = left, allowed * _MORE
+
+    def _goal(self) -> float:
+        return self.best[self.k].target(self.controls.gap)
+
+    def _gap(self, k: int) -> float:
+        return self.controls.gap if k == self.k else max(self.controls.gap, _FINEST)
+
+    def _proved(self, level: Level, allowed: float, levels: list[int]) -> LevelTrees | None:
+        """Return the proof of a level, None if it fails: too many pairs fit together, or the time is up."""
+        pairs = self._pairs(level, levels)
+        if pairs is None:
+            return None
+
+        def tell() -> None:
+            self.doing = f"{level.k} features at a time, {level.done} of {level.places} places closed"
+            self._tell(level.features_left)
+
+        return level.prove(pairs, allowed, tell)
+
+    def _pairs(self, level: Level, levels: list[int]) -> Pairs | None:
+        """Return all pairs that fit together in the level: from the last pass, or from a new one."""
+        test = level.test()
+        if self.pairs is None or not self.pairs.covers(test):
+            tests = [test, *self._expected(level.k, [k for k in levels if k > level.k])]
+            counts = density(self.small.columns, tests, np.random.default_rng(0))
+            if counts[0] > MOST_PAIRS:
+                return None
+            # One pass for all levels that leave few pairs. What a level is thought to prove it may not prove.
+            wanted = [one for one, count in zip(tests, counts, strict=True) if count <= MOST_PAIRS / 4]
+            pairs = scan(self.small.columns, wanted or [test], self.controls.check, self._scanned)
+            if pairs is None or not pairs.covers(test):
+                pairs = scan(self.small.columns, [test], self.controls.check, self._scanned)
+            if pairs is None:
+                return None
+            self.pairs = pairs
+        return self.pairs
+
+    def _expected(self, k: int, levels: list[int]) -> list[Compatible]:
+        """Return what higher levels will demand if all of them are proved."""
+        below = np.array([self.below[0], *(self.best[q].target(self._gap(q)) for q in range(1, self.k + 1))])
+        below[:k] = self.below[:k]
+        # A little less than that: what is proved in the end differs from it by rounding.
+        below = np.minimum(below * (1.0 + 1e-9), self.below)
+        return [Compatible.at(q, self.best[q].target(self._gap(q)), below, self.small.rho) for q in levels]
+
+    def _scanned(self, done: int, total: int) -> None:
+        self.doing = f"{done} of {total} pairs scanned"
+        self._tell(0)
+
+    def _take(self, trees: LevelTrees) -> bool:
+        """Take what a level proved, and what follows for those above it; returns whether anything is new."""
+        k, bound = trees.k, trees.bound
+        if not bound < self.below[k]:
+            return False
+        self.proved.append(trees)
+        self.below[k] = bound
+        for q in range(k + 1, self.k + 1):
+            # Leave out the weakest q - k features of a support: what stays is worth at least k/q of it.
+            self.below[q] = min(self.below[q], bound * q / k * (1.0 + 1e-14))
+        self._note()
+        return True
+
+    def _bound(self) -> float:
+        return scaled_up(float(self.below[self.k]) * (1 + 1e-14), 2 * self.small.columns.exponent)
+
+    def _note(self) -> None:
+        self.trace.append(self._point())
+        self._tell(0)
+
+    def _point(self) -> TracePoint:
+        value = self.best[self.k].worth * self.small.columns.unit
+        return TracePoint(self.controls.seconds, value, self._bound(), self.meter.nodes)
+
+    def _tell(self, features_left: int) -> None:
+        if self.report is not None:
+            self.report(self._point(), features_left, self.doing)
