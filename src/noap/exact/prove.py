@@ -133,10 +133,8 @@ def _search_for(problem: Problem) -> _SearchEntry:
             from noap.exact.many.search import solve_many
             from noap.heuristics.kernels.neighbours import keep_largest
 
-            # Its kernels are compiled by a problem that leaves something for each of them to do.
-            return _SearchEntry(
-                solve_many, (examine, pairs_above, elimination, neighbourhood, keep_largest), FeatureWise(0.5)
-            )
+            kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest)
+            return _SearchEntry(solve_many, kernels, FeatureWise(0.5))
         return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports

@@ -6,15 +6,19 @@ the same neighbourhood.
 """
 
 import math
+import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from noap.linalg.blocked import ScaledColumns
 from noap.linalg.types import FloatArray, IntArray
+from noap.problem import Problem
 from noap.runtime.controls import never
 
-__all__ = ["pooled_features"]
+__all__ = ["Pool", "pool_of", "pooled_features"]
 
 # Products of entries that the pass may take: some ten seconds of one core. With more features than that allows, the
 # longest ones are looked at.
@@ -23,9 +27,41 @@ _WORK = 4e11
 _NEIGHBOURHOODS, _MOST = 48, 1200
 
 
-def pooled_features(
-    columns: ScaledColumns, rho: float, k: int, check: Callable[[], None] = never
-) -> IntArray:
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The columns of a problem, the budget in their units, and the features of the pool in rising order."""
+
+    columns: ScaledColumns
+    rho: float
+    k: int
+    features: IntArray
+
+    @cached_property
+    def gram(self) -> FloatArray:
+        """Their inner products."""
+        return self.columns.gram(self.features)
+
+    def widened(self, features: IntArray) -> "Pool":
+        """Return the pool with more features."""
+        return Pool(self.columns, self.rho, self.k, np.union1d(self.features, features))
+
+
+# One pass serves all that is asked about a problem.
+_KNOWN: "weakref.WeakKeyDictionary[Problem, Pool]" = weakref.WeakKeyDictionary()
+
+
+def pool_of(problem: Problem, check: Callable[[], None] = never) -> Pool:
+    """Return the pool of a problem with samples; what was made for it once is kept as long as the problem is."""
+    pool = _KNOWN.get(problem)
+    if pool is None:
+        columns = ScaledColumns(problem.X, problem.column_norms)
+        rho = math.ldexp(problem.adversary.rho / math.sqrt(problem.n_samples), -columns.exponent)
+        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check))
+        _KNOWN[problem] = pool
+    return pool
+
+
+def pooled_features(columns: ScaledColumns, rho: float, k: int, check: Callable[[], None] = never) -> IntArray:
     """Return the positions of the pool, for supports of up to k features; rho in the units of the columns.
 
     `check` is called between blocks; what it raises passes through.

@@ -84,10 +84,10 @@ class ScaledColumns:
         return product / self.n
 
     def loadings(self, features: IntArray, weights: FloatArray) -> FloatArray:
-        """Return the inner products of all columns with those of a few, combined: A[:, features] @ weights."""
+        """Return the d x b inner products of all columns with b combinations, in the columns of weights, of a few."""
         combined = self.taken(features) @ weights
-        pulled: FloatArray = (self.X.T @ combined) * (self._share / self.n)
-        return np.asarray(pulled)
+        pulled: FloatArray = (self.X.T @ combined.astype(self.X.dtype)) * (self._share / self.n)
+        return pulled
 
     def products(self, features: IntArray, width: int = WIDTH) -> "Iterator[tuple[int, int, FloatArray]]":
         """Yield (i, j, G) that cover all pairs: G holds the products of features[i:] with features[j:], i <= j.

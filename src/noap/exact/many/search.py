@@ -18,6 +18,7 @@ from noap.exact.many.pairs import MOST_PAIRS, Pairs, density, scan
 from noap.exact.many.record import many_proof
 from noap.exact.many.small import SmallProblems
 from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.heuristics.pool import pool_of
 from noap.linalg.outward import scaled_up
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
@@ -59,7 +60,8 @@ class _ManySearch:
     ) -> None:
         self.problem, self.controls, self.limits, self.report, self.v = problem, controls, limits, report, v
         self.meter = Meter(controls, limits, lambda features_left: None)
-        self.small = SmallProblems(problem)
+        self.pool = pool_of(problem)
+        self.small = SmallProblems(problem, self.pool.columns)
         self.k = self.small.k
         self.below: FloatArray = self.small.largest_worths()
         self.best: dict[int, Incumbent] = {}
@@ -75,7 +77,7 @@ class _ManySearch:
         self._note()
         try:
             self.doing = "looking for good vectors"
-            self.best = found_levels(self.small, self.v, self.controls.rng, self.controls.check)
+            self.best |= found_levels(self.small, self.pool, self.v, self.controls.rng, self.controls.check)
             self._note()
             self._prove()
         except Stopped:

@@ -26,8 +26,8 @@ class SmallProblems:
     scale : float, the largest squared norm
     """
 
-    def __init__(self, problem: Problem) -> None:
-        self.columns = ScaledColumns(problem.X, problem.column_norms)
+    def __init__(self, problem: Problem, columns: ScaledColumns) -> None:
+        self.columns = columns
         self.k = problem.k
         self.scale = float(self.columns.squares.max())
         # As for an instance of all features (exact/feature_wise/instance.py): one step looks at 2k of them at most.
