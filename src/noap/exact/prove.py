@@ -8,6 +8,7 @@ import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
 from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
@@ -22,12 +23,6 @@ __all__ = ["SERVES", "LevelPath", "level_path", "prove", "proved_result", "requi
 GRAM_SERVES = ENERGY_LESS_L1
 SAMPLES_SERVES = (SampleWise,)
 SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
-
-# With samples of more features than this, the search for many features comes first: X'X is not formed for it. Measured:
-# below, the search on X'X is done in seconds, and its matrix takes 32 MB.
-MANY_FEATURES = 2000
-# Beyond this X'X, of half a gigabyte and several copies, is not formed at all.
-MOST_GRAM_FEATURES = 8192
 
 _ALL_THAT_DOUBLES_PROVE = (
     "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
@@ -130,11 +125,11 @@ def _search_for(problem: Problem) -> _SearchEntry:
         if has_many_features(problem):
             from noap.exact.many.kernels.graph import elimination, neighbourhood
             from noap.exact.many.kernels.pairs import pairs_above
-            from noap.exact.many.search import solve_many
+            from noap.exact.many.wide import solve_wide
             from noap.heuristics.kernels.neighbours import keep_largest
 
             kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest)
-            return _SearchEntry(solve_many, kernels, FeatureWise(0.5))
+            return _SearchEntry(solve_wide, kernels, FeatureWise(0.5))
         return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports

@@ -22,6 +22,7 @@ from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.oracle import works_on_gram
 from noap.heuristics.pool import pool_of
 from noap.heuristics.screened import screened_climber
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.runtime.compilation import compile_once
@@ -29,8 +30,6 @@ from noap.runtime.controls import never
 
 __all__ = ["Funnel", "ascent", "compile_ascent", "search"]
 
-# With samples of more features than this, X'X is not formed. Measured: at 2,000 features ascent on X'X takes 2 s.
-POOLED_FEATURES = 2000
 # Of the best vectors on a part of many samples so many climb on all of them, and so many of those exchange features.
 _FEW, _FEWEST = 8, 2
 
@@ -86,7 +85,7 @@ def ascent(
 
 def is_pooled(problem: Problem) -> bool:
     """Whether ascent works on a pool of features: X'X would suffice, but is large."""
-    return works_on_gram(problem.adversary) and problem.X is not None and problem.n_features > POOLED_FEATURES
+    return works_on_gram(problem.adversary) and problem.X is not None and problem.n_features > MANY_FEATURES
 
 
 def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[MeasuredVectors]:

@@ -68,9 +68,7 @@ def _distinct(vectors: MeasuredVectors) -> MeasuredVectors:
     return vectors[np.sort(first)]
 
 
-def _seeds(
-    climber: GramClimber, pool: Pool, starts: "list[tuple[IntArray, FloatArray]]", k: int
-) -> MeasuredVectors:
+def _seeds(climber: GramClimber, pool: Pool, starts: "list[tuple[IntArray, FloatArray]]", k: int) -> MeasuredVectors:
     rows = np.zeros((len(starts), len(pool.features)))
     for row, (places, weights) in zip(rows, starts, strict=True):
         row[np.searchsorted(pool.features, places)] = weights

@@ -14,7 +14,10 @@ import numpy as np
 from noap.linalg.products import columns
 from noap.linalg.types import Data, FloatArray, IntArray
 
-__all__ = ["WIDTH", "ScaledColumns", "single_error"]
+__all__ = ["MANY_FEATURES", "WIDTH", "ScaledColumns", "single_error"]
+
+MANY_FEATURES = 2000
+"""With samples of more features than this X'X is not formed where less will do: it takes 32 MB there."""
 
 # Columns of a block. Its product with another takes 16 MB in single precision.
 WIDTH = 2048

@@ -58,7 +58,7 @@ class ImplicitColumns:
 
     def toarray(self) -> FloatArray:
         """Return the entries."""
-        dense = self.sparse.toarray().astype(np.float64, copy=False)
+        dense: FloatArray = self.sparse.toarray().astype(np.float64, copy=False)
         dense -= self.mean
         dense /= self.scale
         return dense

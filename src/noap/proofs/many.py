@@ -90,6 +90,12 @@ class ManyProof:
     def _forest(self) -> GramProof:
         return GramProof(**{field.name: getattr(self, field.name) for field in fields(GramProof)})
 
+    @classmethod
+    def trivial(cls) -> "ManyProof":
+        """Return the proof without levels: the worths of single features alone."""
+        empty = {name: np.empty(0, dtype=dtype) for name, dtype in _TYPES.items()}
+        return cls(**(empty | {"starts": np.zeros(1, dtype=np.uint32)}))
+
     def slices(self) -> "list[TreeSlice]":
         """Return where the records of each tree lie; the last may end where there are none, in a broken proof."""
         ends = np.append(0, np.cumsum(self.sizes, dtype=np.int64))

@@ -93,7 +93,7 @@ class _Levels:
 
         What is proved in the end is no higher, so that no level demands less.
         """
-        proved, expected = self.known.copy(), []
+        proved, expected = self.known.copy(), list[Demands | None]()
         for size, bound in zip(self.proof.ks.tolist(), self.proof.bounds.tolist(), strict=True):
             claims = self._claims(bound)
             if claims[0] >= proved[size]:

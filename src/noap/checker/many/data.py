@@ -48,7 +48,8 @@ class ManyData:
     def of(cls, problem: Problem, allowance: Allowance) -> "ManyData":
         """Look through X, some columns at a time. Raises OutOfAllowance if that takes too much."""
         n, d = problem.n_samples, problem.n_features
-        X = problem.X.tocsc() if hasattr(problem.X, "tocsc") else problem.X
+        samples: Any = problem.X
+        X = samples.tocsc() if hasattr(samples, "tocsc") else samples
         allowance.need(4.0 * n * min(d, _WIDTH))
         allowance.keep(2.0 * d)
         parts = [np.arange(start, min(start + _WIDTH, d)) for start in range(0, d, _WIDTH)]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap.linalg.outward import UNIT, down
-from noap.linalg.types import FloatArray
+from noap.linalg.types import BoolArray, FloatArray
 
 __all__ = ["Demands"]
 
@@ -42,12 +42,26 @@ class Demands:
         floor = down(down(r_lo + low) ** 2)
         due = down(T - float(proved[k - 2])) if k >= 2 else down(T)
         # Places without a feature carry nothing: there are at most so many of them.
-        empty = max((e for e in range(1, k + 1) if T < proved[k - e]), default=0)
+        empty = max((e for e in range(1, k + 1) if proved[k - e] > T), default=0)
         return cls(r_lo, floor, due, k - empty)
 
     def loosens(self, other: "Demands") -> bool:
         """Whether all that meets the other demands meets these."""
         return self.floor <= other.floor and self.due <= other.due and self.size <= other.size
+
+    def long_enough(self, squares: FloatArray) -> BoolArray:
+        """Return which features may be in the support, by at least the squared norms of all of them.
+
+        It has size - 1 others. One of these is no longer than the column of that rank among all, and no product is
+        larger than that of the norms.
+        """
+        rank = max(self.size - 1, 1)
+        if rank > len(squares):
+            return np.zeros(len(squares), dtype=np.bool_)
+        other = np.full(len(squares), np.sort(squares)[::-1][rank - 1])
+        parallel = np.sqrt(squares * other + 1e-290) * (1.0 + 8.0 * UNIT)
+        fits: BoolArray = self.least_products(squares, other) <= parallel
+        return fits & (squares > self.floor)
 
     def least_products(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return at most the least |a_i'a_j| of two columns in one support, whose squared norms are at most these."""

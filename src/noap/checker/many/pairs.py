@@ -50,9 +50,11 @@ class FittingPairs:
 
 def fitting_pairs(data: ManyData, levels: Sequence[Demands]) -> FittingPairs:
     """Return every pair that meets the demands of one of the levels. Raises TooMany, or OutOfAllowance."""
-    longest = np.argsort(-data.squares, kind="stable")
-    lowest = min((demands.floor for demands in levels), default=np.inf)
-    features = longest[data.squares[longest] > lowest]
+    long_enough = np.zeros(len(data.squares), dtype=np.bool_)
+    for demands in levels:
+        long_enough |= demands.long_enough(data.squares)
+    features = np.flatnonzero(long_enough)
+    features = features[np.argsort(-data.squares[features], kind="stable")]
     squares, error = data.squares[features], data.product_error
     found: list[tuple[IntArray, IntArray, FloatArray]] = []
     count = 0

@@ -53,8 +53,15 @@ class Compatible:
         return self.floor <= other.floor and self.due <= other.due
 
     def long_enough(self, squares: FloatArray) -> BoolArray:
-        """Return which columns may be in the support at all, by their squared norms."""
-        return squares > self.floor**2
+        """Return which columns may be in the support at all, by the squared norms of all of them.
+
+        Beside such a feature there are size - 1 others, one of which is no longer than the column of that rank.
+        """
+        rank = min(max(self.size - 1, 1), len(squares))
+        other = float(-np.partition(-squares, rank - 1)[rank - 1])
+        parallel = np.sqrt(squares * other) * (1 + 1e-9)
+        fits: BoolArray = self.least_products(squares, np.full(len(squares), other)) <= parallel
+        return fits & (squares > self.floor**2)
 
     def least_products(self, first: FloatArray, second: FloatArray) -> FloatArray:
         r"""Return the least :math:`|a_i^\top a_j|` for which two columns of these squared norms may fit together.

@@ -21,7 +21,7 @@ class Tree:
 
 @dataclass
 class LevelTrees:
-    """A level: how many features, what their optimum is at most (in units of the columns), and the trees in their order."""
+    """A level: how many features, what their optimum is at most, in units of the columns, and its trees in order."""
 
     k: int
     bound: float

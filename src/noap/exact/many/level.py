@@ -1,8 +1,8 @@
 """One number of features of a large problem: every place where a support may lie, one after the other."""
 
 import heapq
-import itertools
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -18,10 +18,21 @@ from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Level"]
 
-# Roots' worth of work that a place gets before the next one has its turn.
-_FIRST = 64.0
+# Roots' worth of work that a place gets at first, and so many times more whenever it is looked at again.
+_FIRST, _MORE = 64.0, 4.0
 # A place with more features is none for a small problem: its inner products would take 130 MB.
 _MOST_FEATURES = 4000
+
+
+@dataclass(order=True)
+class _Open:
+    """A place that is not closed yet: the worst first. Its bound is proved by the tree of its number."""
+
+    minus_bound: float
+    number: int
+    place: Clique = field(compare=False)
+    roots: float = field(compare=False)
+    price: float = field(compare=False)
 
 
 class Level:
@@ -40,13 +51,12 @@ class Level:
     def __init__(
         self, small: SmallProblems, k: int, below: FloatArray, best: Incumbent, gap: float, meter: Meter
     ) -> None:
-        self.small, self.k, self.below, self.best, self.gap, self.meter = small, k, below, best, gap, meter
+        self.small, self.k, self.below, self.best, self.gap, self.meter = small, k, below[:k].copy(), best, gap, meter
         self.places = self.done = self.features_left = 0
         self.work = 0.0
         self._proved = 0.0  # the largest bound of a closed place
-        self._trees: list[Tree] = []
-        self._open: list[tuple[float, int, Subtree]] = []
-        self._count = itertools.count()
+        self._trees: list[Tree] | None = None
+        self._open: list[_Open] = []
 
     @property
     def target(self) -> float:
@@ -55,53 +65,71 @@ class Level:
 
     @property
     def closed(self) -> bool:
-        """Whether every place that was looked at is closed."""
-        return not self._open
+        """Whether every place is closed."""
+        return self._trees is not None and not self._open
+
+    @property
+    def begun(self) -> bool:
+        """Whether every place was looked at."""
+        return self._trees is not None
 
     def test(self) -> Compatible:
         """Return what a support worth more than the target demands of its features."""
         return Compatible.at(self.k, self.target, self.below, self.small.rho)
 
-    def prove(self, pairs: Pairs, allowed: float, tell: Callable[[], None]) -> LevelTrees | None:
-        """Return the proof of a bound, as good as `allowed` roots' worth of work for each place makes it.
-
-        None if a limit comes before every place was looked at, or one is too large.
-        """
+    def begin(self, pairs: Pairs, tell: Callable[[], None]) -> bool:
+        """Look at every place once; returns whether all of them could be: no limit was reached, none was too large."""
         test = self.test()
         if test.size < 2:
-            return None
+            return False
         self.features_left, places = cliques(pairs, test)
         tell()
+        trees: list[Tree] = []
         for place in places:
+            trees.append(Tree(int(place.features[0]), place.whole, None))
             if len(place.features) < test.size:
-                self._trees.append(Tree(int(place.features[0]), place.whole, None))
                 continue
             if len(place.features) > _MOST_FEATURES or self.meter.stopped():
-                return None
-            self._begin(place, min(allowed, _FIRST))
+                return False
+            self.places += 1
+            tree, trees[-1] = self._tried(place, _FIRST)
+            if tree.done:
+                self._close(tree)
+            else:
+                self._open.append(_Open(-tree.bound, len(trees) - 1, place, _FIRST, tree.root_price))
             tell()
-        budget = self.work + allowed * sum(tree.root_price for _, _, tree in self._open)
+        heapq.heapify(self._open)
+        self._trees = trees
+        return True
+
+    def go_on(self, allowed: float, tell: Callable[[], None]) -> None:
+        """Spend `allowed` roots' worth of work for each open place on the worst of them: only those count."""
+        assert self._trees is not None
+        budget = self.work + allowed * sum(one.price for one in self._open)
         while self._open and self.work < budget and not self.meter.stopped():
-            # Only the worst of them counts for the bound.
-            _, number, tree = self._open[0]
-            before = tree.work
-            hopeful = tree.advance_to(tree.work + _FIRST * tree.root_price)
-            self.work += tree.work - before
-            self._learn(tree)
+            one = self._open[0]
+            tree, noted = self._tried(one.place, _MORE * one.roots)
             if tree.done:
                 heapq.heappop(self._open)
-                self._close(tree, number)
-            elif hopeful:
-                heapq.heapreplace(self._open, (-tree.bound, number, tree))
+                self._close(tree)
+                self._trees[one.number] = noted
+            elif -tree.bound > one.minus_bound:
+                heapq.heapreplace(
+                    self._open, _Open(-tree.bound, one.number, one.place, _MORE * one.roots, tree.root_price)
+                )
+                self._trees[one.number] = noted
             else:
-                break
+                one.roots *= _MORE
             tell()
-        for _, number, tree in self._open:
-            self._note(tree, number)
-        bound = max([self.target, self._proved, *(tree.bound for _, _, tree in self._open)])
+
+    def trees(self) -> LevelTrees:
+        """Return the proof of the bound, as good as it is."""
+        assert self._trees is not None
+        bound = max([self.target, self._proved, *(-one.minus_bound for one in self._open)])
         return LevelTrees(self.k, bound, list(self._trees))
 
-    def _begin(self, place: Clique, allowed: float) -> None:
+    def _tried(self, place: Clique, roots: float) -> tuple[Subtree, Tree]:
+        """Return what so much work proves about a place."""
         features = place.features
         k = min(self.k, len(features))
         instance = self.small.instance(features, k, self.below)
@@ -110,34 +138,20 @@ class Level:
             self.best = local
         local.value = max(local.value, self.best.value)
         tree = Subtree(instance, local, self.gap, self.meter, rooted=not place.whole)
-        number = len(self._trees)
-        self._trees.append(Tree(int(features[0]), place.whole, None))
-        self.places += 1
-        tree.advance_to(allowed * tree.root_price)
+        tree.advance_to(roots * tree.root_price)
         self.work += tree.work
-        self._learn(tree)
-        if tree.done:
-            self._close(tree, number)
-        else:
-            heapq.heappush(self._open, (-tree.bound, number, tree))
-
-    def _learn(self, tree: Subtree) -> None:
-        """Take a better vector than the best so far."""
         if tree.incumbent.value > self.best.value:
             self.best = tree.incumbent
+        proof = tree.proof() if self.meter.limits.keep_proof else None
+        return tree, Tree(int(features[0]), place.whole, proof)
 
-    def _close(self, tree: Subtree, number: int) -> None:
+    def _close(self, tree: Subtree) -> None:
         self.done += 1
         self._proved = max(self._proved, tree.bound)
-        self._note(tree, number)
-
-    def _note(self, tree: Subtree, number: int) -> None:
-        proof = tree.proof() if self.meter.limits.keep_proof else None
-        self._trees[number] = Tree(self._trees[number].root, self._trees[number].whole, proof)
 
 
 def _start(A: FloatArray, k: int, rooted: bool) -> FloatArray:
-    """Return a vector to respond to: the features that go best with the first one, or the best single feature's."""
+    """Return a vector to respond to: the features that go best with the first one, or with the longest."""
     first = 0 if rooted else int(np.argmax(np.diag(A)))
     near: IntArray = np.argsort(-np.abs(A[first]), kind="stable")[:k]
     v: FloatArray = np.zeros(len(A))

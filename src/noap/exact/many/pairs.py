@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -124,7 +125,7 @@ def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.
     return counts
 
 
-def _grown(array: "np.ndarray[tuple[int], np.dtype[np.generic]]", room: int) -> "np.ndarray":  # type: ignore[type-arg]
+def _grown(array: Any, room: int) -> Any:
     larger = np.empty(room, array.dtype)
     larger[: len(array)] = array
     return larger

@@ -41,12 +41,14 @@ def solve_many(
     v: FloatArray,
     limits: Limits,
     report: Callable[..., None] | None = None,
+    rounds: int | None = None,
 ) -> SearchOutcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow.
 
-    As `solve_gram` does, for problems with samples X whose inner products are too many to be held.
+    As `solve_gram` does, for problems with samples X whose inner products are too many to be held. With `rounds`, all
+    levels get so many turns at most.
     """
-    return _ManySearch(problem, controls, v, limits, report).run()
+    return _ManySearch(problem, controls, v, limits, report).run(rounds)
 
 
 class _ManySearch:
@@ -67,10 +69,11 @@ class _ManySearch:
         self.best: dict[int, Incumbent] = {}
         self.proved: list[LevelTrees] = []
         self.pairs: Pairs | None = None
+        self.levels: dict[int, Level] = {}
         self.trace: list[TracePoint] = []
         self.doing = ""
 
-    def run(self) -> SearchOutcome:
+    def run(self, rounds: int | None = None) -> SearchOutcome:
         """Prove as much as the limits allow."""
         support = np.flatnonzero(self.v)
         self.best[self.k] = self.small.measured(support, self.v[support])
@@ -79,7 +82,7 @@ class _ManySearch:
             self.doing = "looking for good vectors"
             self.best |= found_levels(self.small, self.pool, self.v, self.controls.rng, self.controls.check)
             self._note()
-            self._prove()
+            self._prove(rounds)
         except Stopped:
             pass
         except KeyboardInterrupt:
@@ -93,45 +96,54 @@ class _ManySearch:
             unit(found), self._bound(), self.meter.nodes, self.controls.limit, tuple(self.trace), proof
         )
 
-    def _prove(self) -> None:
-        open_ones, allowed = list(range(2, self.k + 1)), _ROOTS
+    def _prove(self, rounds: int | None) -> None:
+        open_ones, allowed, number = list(range(2, self.k + 1)), _ROOTS, 0
         hopeful = True  # whether more work may prove more
-        while hopeful and not self.meter.stopped():
+        while hopeful and number != rounds and not self.meter.stopped():
+            number += 1
             left, hopeful = [], False
             for k in open_ones:
                 if self.below[self.k] <= self._goal():
                     return
-                level = Level(self.small, k, self.below, self.best[k], self._gap(k), self.meter)
+                level = self._level(k)
                 if self.below[k] <= level.target:
                     continue
-                trees = self._proved(level, allowed, open_ones)
-                self.best[k] = level.best
-                if trees is not None:
-                    hopeful = self._take(trees) or hopeful
+                news = self._advance(level, allowed, open_ones)
                 if self.meter.stopped():
                     return
-                if trees is None or not level.closed:
+                hopeful = hopeful or news or (level.begun and not level.closed)
+                if not level.closed:
                     left.append(k)
-                    hopeful = hopeful or not level.closed
             open_ones, allowed = left, allowed * _MORE
+
+    def _level(self, k: int) -> Level:
+        """Return the level as it was left, or a new one if more is known of the levels below it by now."""
+        level = self.levels.get(k)
+        if level is None or not level.begun or not (level.below == self.below[:k]).all():
+            level = Level(self.small, k, self.below, self.best[k], self._gap(k), self.meter)
+            self.levels[k] = level
+        return level
+
+    def _advance(self, level: Level, allowed: float, levels: list[int]) -> bool:
+        """Prove as much of a level as the work allows; returns whether anything is new."""
+
+        def tell() -> None:
+            self.doing = f"{level.k} features at a time, {level.done} of {level.places} places closed"
+            self._tell(level.features_left)
+
+        if not level.begun:
+            pairs = self._pairs(level, levels)
+            if pairs is None or not level.begin(pairs, tell):
+                return False
+        level.go_on(allowed, tell)
+        self.best[level.k] = level.best
+        return self._take(level.trees())
 
     def _goal(self) -> float:
         return self.best[self.k].target(self.controls.gap)
 
     def _gap(self, k: int) -> float:
         return self.controls.gap if k == self.k else max(self.controls.gap, _FINEST)
-
-    def _proved(self, level: Level, allowed: float, levels: list[int]) -> LevelTrees | None:
-        """Return the proof of a level, None if it fails: too many pairs fit together, or the time is up."""
-        pairs = self._pairs(level, levels)
-        if pairs is None:
-            return None
-
-        def tell() -> None:
-            self.doing = f"{level.k} features at a time, {level.done} of {level.places} places closed"
-            self._tell(level.features_left)
-
-        return level.prove(pairs, allowed, tell)
 
     def _pairs(self, level: Level, levels: list[int]) -> Pairs | None:
         """Return all pairs that fit together in the level: from the last pass, or from a new one."""

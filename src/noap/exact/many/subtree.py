@@ -1,7 +1,5 @@
 """One place where a support may lie: a small problem, of which one feature may be known to be in the support."""
 
-from collections.abc import Iterator
-
 from noap.exact.feature_wise.attempt import Attempt, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.meter import Meter
@@ -21,7 +19,6 @@ class Subtree(Attempt):
     def __init__(self, instance: GramInstance, incumbent: Incumbent, gap: float, meter: Meter, rooted: bool) -> None:
         super().__init__(instance, incumbent, gap, meter)
         self.rooted = rooted
-        self._turns: Iterator[None] | None = None
 
     def refutation(self, gap: float, manner: Manner) -> Refutation:
         """Return a refutation of the gap that has not begun."""
@@ -30,14 +27,11 @@ class Subtree(Attempt):
             made.stack = [Node.root(self.instance.norms).include(0, self.instance.rho)]
         return made
 
-    def advance_to(self, work: float) -> bool:
-        """Go on until so much work is done; returns whether more of it may prove more."""
-        if self._turns is None:
-            self._turns = self.turns()
-        for _ in self._turns:
+    def advance_to(self, work: float) -> None:
+        """Go on until so much work is done, or nothing more can be proved."""
+        for _ in self.turns():
             if self.work >= work or self.meter.stopped():
-                return not self.done
-        return False
+                return
 
     def proof(self) -> GramProof:
         """Return what proves the bound."""
