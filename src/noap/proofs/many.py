@@ -85,6 +85,10 @@ class ManyProof:
             return "its trees are malformed"
         if int(self.sizes.sum(dtype=np.int64)) != len(self.kind):
             return "its trees are malformed"
+        if len(self.feature) != len(self.kind):
+            return "its trees are malformed"
+        if int(self.feature[self.kind == EACH].sum(dtype=np.int64)) != len(self.each):
+            return "its trees list more features than there are, or fewer"
         return self._forest().malformed(n, d) if len(self.kind) else None
 
     def _forest(self) -> GramProof:
