@@ -12,7 +12,7 @@ from noap.linalg.implicit import ImplicitColumns
 __all__ = ["centred"]
 
 
-def centred(X: Any, *, scale: bool = False) -> ImplicitColumns:
+def centred(X: Any, *, scale: bool = False, names: tuple[str, ...] | None = None) -> ImplicitColumns:
     r"""Return a sparse X less its column means, without filling it: for problems with many features.
 
     Entries are those of the dense :math:`(X - \mu)/\sigma`, made when they are needed: a `Problem` of it has the values
@@ -23,6 +23,8 @@ def centred(X: Any, *, scale: bool = False) -> ImplicitColumns:
     X : SciPy sparse matrix of shape (n, d)
     scale : bool
         Divide by the standard deviations (ddof = 0). A constant column becomes 0, with one warning.
+    names : tuple of str, optional
+        Column names for the warning.
 
     Examples
     --------
@@ -51,6 +53,7 @@ def centred(X: Any, *, scale: bool = False) -> ImplicitColumns:
         constant = spread <= 1e-12 * np.maximum(np.abs(mean), spread.max(initial=0.0))
         scales = np.where(constant, np.inf, spread)
         if constant.any():
-            shown = ", ".join(map(str, np.flatnonzero(constant)[:5])) + (", ..." if constant.sum() > 5 else "")
+            labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
+            shown = ", ".join(labels[:5]) + (", ..." if len(labels) > 5 else "")
             warnings.warn(f"Constant columns become 0: {shown}.", NoapWarning, stacklevel=2)
     return ImplicitColumns(sparse, mean, scales)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["ImplicitColumns"]
 
@@ -66,6 +66,21 @@ class ImplicitColumns:
     def tocsc(self) -> "ImplicitColumns":
         """Return the same, with columns that are found quickly."""
         return ImplicitColumns(self.sparse.tocsc(), self.mean, self.scale)
+
+    def with_columns(self, features: IntArray, entries: FloatArray) -> "ImplicitColumns":
+        """Return the same with other entries, of shape (n, m), in the columns of these m features."""
+        from scipy.sparse import csr_array
+
+        n, d = self.shape
+        kept = np.ones(d, dtype=np.bool_)
+        kept[features] = False
+        left = csr_array(self.sparse.multiply(kept))
+        left.eliminate_zeros()
+        rows, columns = np.repeat(np.arange(n), len(features)), np.tile(features, n)
+        filled = csr_array((entries.ravel(), (rows, columns)), shape=(n, d))
+        mean, scale = self.mean.copy(), self.scale.copy()
+        mean[features], scale[features] = 0.0, 1.0
+        return ImplicitColumns(csr_array(left + filled), mean, scale)
 
     @property
     def T(self) -> "_Transposed":  # noqa: N802 - as NumPy calls it

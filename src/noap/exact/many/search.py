@@ -26,6 +26,7 @@ from noap.problem import Problem
 from noap.result import Limit
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.limits import Limits
+from noap.runtime.threads import one_thread
 
 __all__ = ["solve_many"]
 
@@ -131,11 +132,12 @@ class _ManySearch:
             self.doing = f"{level.k} features at a time, {level.done} of {level.places} places closed"
             self._tell(level.features_left)
 
-        if not level.begun:
-            pairs = self._pairs(level, levels)
-            if pairs is None or not level.begin(pairs, tell):
+        pairs = None if level.begun else self._pairs(level, levels)
+        # Thousands of small products: a second thread would only make the first one wait.
+        with one_thread(rows=1):
+            if not level.begun and (pairs is None or not level.begin(pairs, tell)):
                 return False
-        level.go_on(allowed, tell)
+            level.go_on(allowed, tell)
         self.best[level.k] = level.best
         return self._take(level.trees())
 
