@@ -197,10 +197,26 @@ def test_an_interrupt_leaves_what_is_proved(after, forced, monkeypatch):
 def test_too_many_pairs_leave_a_bound(forced, monkeypatch):
     monkeypatch.setattr(search_module, "MOST_PAIRS", 3)
     monkeypatch.setattr(search_module, "density", lambda columns, tests, rng: [0.0] * len(tests))
-    monkeypatch.setattr(search_module, "scan", lambda *arguments: scan(*arguments, most=3))
     result = noap.solve(noise_problem())
     assert result.limit is None
     assert result.status is Status.FEASIBLE
+    assert noap.verify(result.problem, result.certificate).ok
+
+
+def test_a_memory_limit_leaves_a_bound(forced):
+    result = noap.solve(noise_problem(), memory_limit=0.001)
+    assert result.limit is Limit.MEMORY
+    assert result.status is Status.FEASIBLE
+    assert noap.verify(result.problem, result.certificate).ok
+
+
+def test_a_limit_within_the_pass_leaves_a_bound(forced, monkeypatch):
+    def expired(columns, tests, check, tell, most):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(search_module, "scan", expired)
+    result = noap.solve(noise_problem())
+    assert result.limit is Limit.INTERRUPTED
     assert noap.verify(result.problem, result.certificate).ok
 
 

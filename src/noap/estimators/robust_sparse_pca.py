@@ -181,8 +181,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         """Find the components of the samples X, shape (n, d); y is ignored.
 
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
-        covariance, or, with more than 2,000 features, of the samples; without centring X is used as it is. The sample-wise adversary takes a sparse X without centring
-        only.
+        covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
+        centring X is used as it is. The sample-wise adversary takes a sparse X without centring only.
         """
         require_search_goes_on()
         data = self._filled(self._checked(X, reset=True))

@@ -16,8 +16,8 @@ __all__ = ["MOST_PAIRS", "Pairs", "density", "scan"]
 MOST_PAIRS = 20_000_000
 """Pairs that are kept at most: 400 MB with the copies that are made of them."""
 
-# Squared norms, and the least product, are known to a few ulps.
-_ROUNDING = 1e-12
+# Squared norms, and the least product, are known to a few ulps, and one more for every sample.
+_ROUNDING, _PER_SAMPLE = 1e-12, 2.3e-16
 # Features whose products with all others say how many pairs will stay, and how many others are looked at.
 _SAMPLE, _SAMPLED = 256, 8192
 
@@ -73,12 +73,13 @@ def scan(
     `check` is called between blocks, and what it raises passes through; `tell` hears how many pairs are scanned, and of
     how many.
     """
-    squares = columns.squares * (1.0 + _ROUNDING)
+    rounding = _ROUNDING + _PER_SAMPLE * columns.n
+    squares = columns.squares * (1.0 + rounding)
     long_enough = np.logical_or.reduce([test.long_enough(squares) for test in tests])
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-squares[features], kind="stable")]
     squares = squares[features]
-    error = single_error(columns.n) + _ROUNDING
+    error = single_error(columns.n) + rounding
     room = min(most, 1 << 16)
     rows, cols, products = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
     count, done, total = 0, 0, len(features) * (len(features) - 1) // 2

@@ -19,6 +19,7 @@ from noap.exact.many.record import many_proof
 from noap.exact.many.small import SmallProblems
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.heuristics.pool import pool_of
+from noap.linalg.blocked import ScaledColumns
 from noap.linalg.outward import scaled_up
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
@@ -34,6 +35,8 @@ __all__ = ["solve_many"]
 _ROOTS, _MORE = 256.0, 4.0
 # Lower levels are proved to a gap of at least this: closer they would cost more than their floors are worth.
 _FINEST = 1e-6
+# What a pair takes, with the graph that is made of it.
+_BYTES_OF_A_PAIR = 40
 
 
 def solve_many(
@@ -63,8 +66,7 @@ class _ManySearch:
     ) -> None:
         self.problem, self.controls, self.limits, self.report, self.v = problem, controls, limits, report, v
         self.meter = Meter(controls, limits, lambda features_left: None)
-        self.pool = pool_of(problem)
-        self.small = SmallProblems(problem, self.pool.columns)
+        self.small = SmallProblems(problem, ScaledColumns(problem.X, problem.column_norms))
         self.k = self.small.k
         self.below: FloatArray = self.small.largest_worths()
         self.best: dict[int, Incumbent] = {}
@@ -81,7 +83,8 @@ class _ManySearch:
         self._note()
         try:
             self.doing = "looking for good vectors"
-            self.best |= found_levels(self.small, self.pool, self.v, self.controls.rng, self.controls.check)
+            pool = pool_of(self.problem, self.controls.check)
+            self.best |= found_levels(self.small, pool, self.v, self.controls.rng, self.controls.check)
             self._note()
             self._prove(rounds)
         except Stopped:
@@ -152,15 +155,20 @@ class _ManySearch:
         test = level.test()
         if self.pairs is None or not self.pairs.covers(test):
             tests = [test, *self._expected(level.k, [k for k in levels if k > level.k])]
+            most, limit = MOST_PAIRS, self.limits.bytes
+            if limit is not None:
+                most = min(most, int(limit / _BYTES_OF_A_PAIR))
             counts = density(self.small.columns, tests, np.random.default_rng(0))
-            if counts[0] > MOST_PAIRS:
-                return None
             # One pass for all levels that leave few pairs. What a level is thought to prove it may not prove.
-            wanted = [one for one, count in zip(tests, counts, strict=True) if count <= MOST_PAIRS / 4]
-            pairs = scan(self.small.columns, wanted or [test], self.controls.check, self._scanned)
-            if pairs is None or not pairs.covers(test):
-                pairs = scan(self.small.columns, [test], self.controls.check, self._scanned)
+            wanted = [one for one, count in zip(tests, counts, strict=True) if count <= most / 4]
+            pairs = None
+            if test in wanted:
+                pairs = scan(self.small.columns, wanted, self.controls.check, self._scanned, most)
+            if pairs is None and counts[0] <= most:
+                pairs = scan(self.small.columns, [test], self.controls.check, self._scanned, most)
             if pairs is None:
+                if most < MOST_PAIRS:
+                    self.controls.limit = Limit.MEMORY
                 return None
             self.pairs = pairs
         return self.pairs
