@@ -17,6 +17,7 @@ from noap.checker.many.data import ManyData
 from noap.checker.many.demands import Demands
 from noap.checker.many.graph import SupportGraph
 from noap.checker.many.pairs import fitting_pairs
+from noap.exact.many import compatible as compatible_module
 from noap.exact.many import search as search_module
 from noap.exact.many.compatible import Compatible
 from noap.exact.many.graph import cliques
@@ -100,6 +101,18 @@ def test_single_precision_and_sparse_samples(forced):
     for data in (X, csr_array(X), csr_array(X.astype(np.float64)), noap.centred(csr_array(X))):
         for rho in (0.0, 0.4):
             assert checked(noap.Problem(data, k=3, adversary=adversary(rho))).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize("room", [1e-3, 0.02, 0.1])
+@pytest.mark.parametrize("whole", [0, 4, 50])
+def test_the_checker_may_see_fewer_pairs_than_the_search(room, whole, monkeypatch):
+    """The search errs on the side of more pairs; its components may fall apart for the checker."""
+    force_many(monkeypatch, whole)
+    monkeypatch.setattr(compatible_module, "_ROOM", room)
+    for seed in range(6):
+        X = module_data(12, 20, 4, seed)
+        for noise in (0.0, 0.3):
+            checked(noap.Problem(X, k=3, adversary=adversary(noise * 12**0.5)))
 
 
 def test_an_idle_sample_wise_adversary_is_none(forced):

@@ -43,7 +43,8 @@ class ManyProof:
     whole : array of uint8, shape (R,)
         1 if it takes out the whole component of the feature, 0 for the feature alone.
     sizes : array of uint32, shape (R,)
-        How many nodes the tree has; 0 where nothing is left to prove.
+        How many nodes the tree has; 0 where nothing is left to prove or, for a component, where the last one before it
+        that has nodes, for a component too and of the same level, proves it as well.
     kind, test, ..., weights
         All trees one after the other, as in a GramProof.
     """

@@ -115,12 +115,16 @@ class _Levels:
         """Return what is proved of the level: the first of its claims, or a wider one."""
         k, shown = int(self.proof.ks[number]), float(claims[0])
         graph = SupportGraph(pairs, demands)
-        for at, where in trees:
+        component: TreeSlice | None = None
+        for at, own in trees:
             self.allowance.check()
             whole = bool(self.proof.whole[at])
+            # One without nodes stands for the component before: what was one for the search may be several here.
+            where = own if self.proof.sizes[at] else component if whole else None
+            component = where if whole else component
             features = graph.around(int(self.proof.roots[at]), whole)
             if len(features) >= demands.size:
-                if self.proof.sizes[at] == 0:
+                if where is None:
                     raise _Refused(f"level {number}, of {k} features: tree {at} is missing")
                 T, reason = self._tree(self.proof.tree(where), features, k, whole, proved, claims)
                 if reason is not None:

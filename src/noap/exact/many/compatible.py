@@ -50,7 +50,7 @@ class Compatible:
 
     def covers(self, other: "Compatible") -> bool:
         """Whether all that fits together by the other does so by this one."""
-        return self.floor <= other.floor and self.due <= other.due
+        return self.floor <= other.floor and self.due <= other.due and self.size <= other.size
 
     def long_enough(self, squares: FloatArray) -> BoolArray:
         """Return which columns may be in the support at all, by the squared norms of all of them.

@@ -11,7 +11,7 @@ __all__ = ["LevelTrees", "Tree"]
 class Tree:
     """A feature that is taken out of the graph, alone or with its component, and what proves that it may be.
 
-    There is no proof where no support is left around the feature.
+    There is no proof where no support is left around the feature; for a component, where the one before serves again.
     """
 
     root: int

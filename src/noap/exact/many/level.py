@@ -92,11 +92,15 @@ class Level:
             if len(place.features) > _MOST_FEATURES or self.meter.stopped():
                 return False
             self.places += 1
-            tree, trees[-1] = self._tried(place, _FIRST)
+            number = len(trees) - 1
+            tree, trees[number] = self._tried(place, _FIRST)
             if tree.done:
                 self._close(tree)
             else:
-                self._open.append(_Open(-tree.bound, len(trees) - 1, place, _FIRST, tree.root_price))
+                self._open.append(_Open(-tree.bound, number, place, _FIRST, tree.root_price))
+            if place.whole:
+                # The checker knows products better, and may see several components in this one: each has the same tree.
+                trees += [Tree(int(feature), True, None) for feature in place.features[1:]]
             tell()
         heapq.heapify(self._open)
         self._trees = trees
