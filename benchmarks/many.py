@@ -16,9 +16,10 @@ from noap.measuring.processes import in_fresh_process
 from noap.measuring.tables import frame_of, markdown, write_table
 
 _LIMIT = 600.0
-_GROWTH = [(100, d) for d in (2_500, 5_000, 10_000, 20_000, 50_000, 100_000)] + [
-    (1_000, d) for d in (2_500, 5_000, 10_000, 20_000)
-]
+_GROWTH = (
+    (100, 2_500), (100, 5_000), (100, 10_000), (1_000, 2_500), (1_000, 5_000), (1_000, 10_000), (100, 20_000),
+    (100, 50_000), (1_000, 20_000), (100, 100_000),
+)  # fmt: skip
 _REAL = [
     (name, scaled, k, noise)
     for name, scaled in (("dorothea", False), ("arcene", False), ("arcene", True), ("prostate", False),

@@ -15,11 +15,11 @@ from noap.runtime.limits import Limits
 
 __all__ = ["MOST_GRAM_FEATURES", "solve_wide"]
 
-MOST_GRAM_FEATURES = 4096
-"""Beyond this X'X, of 130 MB and several copies, is not formed."""
+MOST_GRAM_FEATURES = 6000
+"""Beyond this X'X is not formed: with it the search takes a gigabyte here."""
 
 # The share of the time after which the search on X'X has its turn, where it may.
-_SHARE = 0.5
+_SHARE = 0.75
 
 
 def solve_wide(
