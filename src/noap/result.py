@@ -19,12 +19,14 @@ from noap.adversaries import (
     serves,
 )
 from noap.errors import InvalidProblem, NoapError
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate, Claim, Proof
 from noap.proofs.feature_wise import GramProof
+from noap.proofs.many import ManyProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
@@ -346,5 +348,8 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
     by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle
-    proof = GramProof.trivial(0.0) if by_gram else SampleProof.trivial()
+    # A proof on X'X would have the checker form it.
+    many = problem.X is not None and problem.is_plain and problem.n_features > MANY_FEATURES
+    by_columns = ManyProof.trivial() if many else GramProof.trivial(0.0)
+    proof = by_columns if by_gram else SampleProof.trivial()
     return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

@@ -14,6 +14,7 @@ from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
+from noap.proofs.many import ManyProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
@@ -41,6 +42,8 @@ def bound_above(
         return _from_plain(problem, proof, claimed, relative, absolute, allowance)
     if isinstance(proof, SampleProof):
         return _from_samples(problem, proof, claimed, relative, absolute, allowance)
+    if isinstance(proof, ManyProof):
+        return _from_many(problem, proof, claimed, relative, absolute, allowance)
     return _from_gram(problem, proof, claimed, relative, absolute, allowance)
 
 
@@ -92,6 +95,24 @@ def _from_gram(
     if reason:
         return math.inf, reason
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
+
+
+def _from_many(
+    problem: Problem, proof: ManyProof, claimed: float, relative: float, absolute: float, allowance: Allowance
+) -> tuple[float, str | None]:
+    idle = moves_samples(problem.adversary) and problem.adversary.is_idle
+    if problem.X is None or not problem.is_plain or not (moves_features(problem.adversary) or idle):
+        return math.inf, "a proof for many features says nothing about this problem"
+    # Only here are the kernels loaded.
+    from noap.checker.many.check import check_many
+    from noap.checker.many.data import ManyData
+
+    data = ManyData.of(problem, allowance)
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
+        return math.inf, _BEYOND
+    raised = 1.0 + relative * np.array(_WIDER)
+    T, reason = check_many(data, problem.k, proof, claimed, raised, absolute * data.scale, allowance)
+    return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
 
 
 def _from_samples(

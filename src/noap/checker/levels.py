@@ -13,7 +13,7 @@ from noap.linalg.types import FloatArray
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.relaxation import RelaxationProof
 
-__all__ = ["NO_LEVELS", "check_level", "check_levels"]
+__all__ = ["NO_LEVELS", "check_level", "check_levels", "learn"]
 
 NO_LEVELS: FloatArray = np.empty(0)
 """Nothing is known of fewer features."""
@@ -74,7 +74,7 @@ def check_levels(
             T, reason = check_level(data, size, proved[:size], tree, bound, raised, lift, allowance)
         if reason is not None:
             return math.inf, f"level {number}, of {size} features: {reason}"
-        _learn(proved, worths, size, T)
+        learn(proved, worths, size, T)
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
     fulfilled = claims[claims >= proved[k]]
     if len(fulfilled) == 0:
@@ -94,7 +94,7 @@ def _largest_worths(data: GramData, k: int) -> FloatArray:
     return worths
 
 
-def _learn(proved: FloatArray, worths: FloatArray, size: int, T: float) -> None:
+def learn(proved: FloatArray, worths: FloatArray, size: int, T: float) -> None:
     """Take a proved bound on the optimum of so many features, and what follows for more and for fewer."""
     proved[size] = min(proved[size], T)
     for q in range(1, len(proved)):

@@ -10,6 +10,7 @@ import numpy as np
 
 from noap.adversaries.base import Adversary
 from noap.data.validation import as_samples
+from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.products import column_norms
 from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.problem import Problem
@@ -23,7 +24,10 @@ _NOTHING = 1e-12
 
 @dataclass(frozen=True)
 class Samples:
-    """Data known sample by sample: Z of shape (n, d), centred and scaled; dense, or a CSR array that is not centred."""
+    """Data known sample by sample: Z of shape (n, d), centred and scaled.
+
+    Dense, or centred when it is looked at, or a CSR array that is not centred.
+    """
 
     Z: Data
     names: tuple[str, ...] | None = None
@@ -62,6 +66,8 @@ class Samples:
         """Return the total variance."""
         if isinstance(self.Z, np.ndarray):
             return float(np.einsum("ij,ij->", self.Z, self.Z)) / len(self.Z)
+        if isinstance(self.Z, ImplicitColumns):
+            return float(np.square(column_norms(self.Z)).sum()) / self.n_samples
         return float(np.square(self.Z.data, dtype=np.float64).sum()) / self.n_samples
 
 
@@ -109,16 +115,20 @@ def _without(Z: Data, gone: BoolArray) -> Data:
         return np.where(gone, 0.0, Z)
     if not gone.any():
         return Z
+    if isinstance(Z, ImplicitColumns):
+        return ImplicitColumns(Z.sparse, Z.mean, np.where(gone, np.inf, Z.scale))
     left = Z.multiply(~gone).tocsr()
     left.eliminate_zeros()
     return left
 
 
 def _sparse_projection(Z: Data, Q: FloatArray) -> Data:
-    """Return Z - ZQQ' as a CSR array: only the columns that the components use change, and these fill up."""
+    """Return Z - ZQQ', sparse as Z is: only the columns that the components use change, and these fill up."""
     from scipy.sparse import csr_array
 
     used = np.flatnonzero(Q.any(axis=1))
+    if isinstance(Z, ImplicitColumns):
+        return Z.with_columns(used, Z[:, used].toarray() - (Z @ Q) @ Q[used].T)
     change = csr_array(-(Z @ Q) @ Q[used].T)
     place = csr_array((np.ones(len(used)), (np.arange(len(used)), used)), shape=(len(used), Z.shape[1]))
     return csr_array(Z) + change @ place

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.outward import definite_shift, least_shift
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
@@ -149,7 +150,9 @@ def as_samples(X: Any) -> Samples:
     if X is None:
         raise InvalidProblem("X must be an n x d array, got None.")
     names = names_of(X)
-    if _is_sparse(X):
+    if isinstance(X, ImplicitColumns):
+        data = X
+    elif _is_sparse(X):
         data = _checked_dtype(X).tocsr(copy=False)
     else:
         data = _checked_dtype(_dense(X, names))

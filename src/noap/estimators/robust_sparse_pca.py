@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 
 from noap.adversaries.base import Adversary
 from noap.data.deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
+from noap.data.implicit import centred
 from noap.data.moments import Moments
 from noap.data.standardising import centre_and_scale, scale_sparse
 from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
@@ -22,6 +23,7 @@ from noap.estimators.searches import end_search, require_search_goes_on
 from noap.estimators.span_model import SpanModel
 from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
 from noap.estimators.warning import warn_of
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import Data, FloatArray
 from noap.metrics import gap as relative_gap
 
@@ -201,8 +203,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         """Find the components of the samples X, shape (n, d); y is ignored.
 
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
-        covariance; without centring X is used as it is. The sample-wise adversary takes a sparse X without centring
-        only.
+        covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
+        centring X is used as it is. The sample-wise adversary takes a sparse X without centring only.
         """
         require_search_goes_on()
         data = self._filled(self._checked(X, reset=True))
@@ -219,6 +221,10 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
                 f"X is sparse, and adversary={self.adversary!r} moves samples one by one, which centring fills; pass "
                 "X.toarray(), or center=False."
             )
+        if data.shape[1] > MANY_FEATURES:
+            implicit = centred(data, scale=self.scale, names=names)
+            scale = np.where(np.isinf(implicit.scale), 1.0, implicit.scale)
+            return self._solve(Samples(implicit, names), implicit.mean, scale)
         moments = Moments.of(data)
         S, mean, scale = moments.standardised(center=True, scale=self.scale, names=names)
         return self._solve(Covariance(S, moments.n, names), mean, scale)

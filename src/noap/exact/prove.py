@@ -18,6 +18,7 @@ from noap.adversaries import (
 )
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.exact.reduced import entry_wise_result, spectral_outcome
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
@@ -72,11 +73,16 @@ def require_provable(problem: Problem) -> None:
 
 def level_path(problem: Problem) -> "LevelPath | None":
     """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
-    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero:
+    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero or has_many_features(problem):
         return None
     from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
 
     return GramLevelPath(problem)
+
+
+def has_many_features(problem: Problem) -> bool:
+    """Whether the search for many features comes first."""
+    return problem.X is not None and problem.is_plain and problem.n_features > MANY_FEATURES
 
 
 def prove(
@@ -139,6 +145,14 @@ def _search_for(problem: Problem) -> _SearchEntry:
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
+        if has_many_features(problem):
+            from noap.exact.many.kernels.graph import elimination, neighbourhood
+            from noap.exact.many.kernels.pairs import pairs_above
+            from noap.exact.many.wide import solve_wide
+            from noap.heuristics.kernels.neighbours import keep_largest
+
+            kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest)
+            return _SearchEntry(solve_wide, kernels, FeatureWise(0.5))
         return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports

@@ -22,7 +22,9 @@ from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
 from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.oracle import works_on_gram
+from noap.heuristics.pool import pool_of
 from noap.heuristics.screened import screened_climber
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.runtime.compilation import compile_once
@@ -62,6 +64,15 @@ def ascent(
     on the samples; what it raises passes through. Of very many samples a part is looked at first, and the first vectors
     are the better ones for that part; then all samples judge.
     """
+    if is_pooled(problem):
+        from noap.heuristics.pooled import pooled_ascent  # which is built on this file
+
+        for places, weights in pooled_ascent(pool_of(problem, check), problem.k, rng, funnel or Funnel(), check=check):
+            if len(places):
+                found = np.zeros(problem.n_features)
+                found[places] = weights
+                yield found
+        return
     climber, kept = screened_climber(problem, check)
     for best in _stages(climber, min(problem.k, len(kept)), rng, funnel or Funnel()):
         v = best.batch.first(len(kept))
@@ -72,6 +83,12 @@ def ascent(
             whole[kept] = v
             v = whole
         yield v
+
+
+def is_pooled(problem: Problem) -> bool:
+    """Whether ascent works on a pool of features: X'X would suffice, but is large."""
+    large = problem.X is not None and problem.n_features > MANY_FEATURES
+    return large and problem.is_plain and works_on_gram(problem.adversary)
 
 
 def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[MeasuredVectors]:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.types import Data
 
 __all__ = ["MOST_COPIED", "changes", "fingerprint", "frozen"]
@@ -33,6 +34,8 @@ def frozen(X: Data) -> Data:
     """
     if isinstance(X, np.ndarray):
         return _held(X, X.nbytes <= MOST_COPIED)
+    if isinstance(X, ImplicitColumns):
+        return ImplicitColumns(frozen(X.sparse), _held(X.mean, True), _held(X.scale, True))
     if not X.has_canonical_format:
         # SciPy sorts indices and adds up duplicates in place when it needs to, which a frozen matrix does not allow.
         X = X.copy()
@@ -58,6 +61,8 @@ def fingerprint(X: Data) -> bytes:
     """
     if isinstance(X, np.ndarray):
         return _sums(X)
+    if isinstance(X, ImplicitColumns):
+        return fingerprint(X.sparse) + _sums(X.mean) + _sums(X.scale)
     return b"".join(_sums(one) for one in (X.data, X.indices, X.indptr))
 
 

@@ -17,6 +17,7 @@ from noap.proofs.feature_wise import GramProof
 from noap.proofs.fingerprint import digest_of, fingerprint, source_of
 from noap.proofs.known import NAMES, budgets_of, name_of
 from noap.proofs.levels import LevelProof, LevelsProof
+from noap.proofs.many import ManyProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
@@ -24,14 +25,15 @@ from noap.runtime.notebook import html_table
 
 __all__ = ["Certificate", "Claim", "Proof"]
 
-Proof: TypeAlias = GramProof | LevelsProof | RelaxationProof | SampleProof
+Proof: TypeAlias = GramProof | LevelsProof | ManyProof | RelaxationProof | SampleProof
 _TEXTS = {
     "adversary": re.compile("|".join(NAMES)),
     "source": re.compile("samples|covariance"),
     "sha256": re.compile("[0-9a-f]{64}"),
 }
-_PROOFS: dict[str, type[GramProof | RelaxationProof | SampleProof]] = {
+_PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] = {
     "gram": GramProof,
+    "many": ManyProof,
     "relaxation": RelaxationProof,
     "samples": SampleProof,
 }
@@ -51,6 +53,9 @@ _TYPES = {
         "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
         "columns": "u4", "values": "f4 f8",
     },
+}  # fmt: skip
+_TYPES["many"] = {
+    "ks": "u4", "bounds": "f8", "counts": "u4", "roots": "u4", "whole": "u1", "sizes": "u4", **_TYPES["gram"],
 }  # fmt: skip
 
 
@@ -129,7 +134,7 @@ class Certificate:
     claim : Claim
     places, weights : arrays
         The vector's non-zero entries.
-    proof : GramProof, LevelsProof, RelaxationProof or SampleProof
+    proof : GramProof, LevelsProof, ManyProof, RelaxationProof or SampleProof
         The tree, or one for every level.
 
     Examples

@@ -25,11 +25,12 @@ class SearchLine(Part):
         super().__init__(wanted)
         self._label = f"{label}, " if label else ""
 
-    def report(self, point: TracePoint, features_left: int) -> None:
-        """Show time, nodes, value, bound, gap and how many features are still in play."""
+    def report(self, point: TracePoint, features_left: int, doing: str = "") -> None:
+        """Show time, nodes, value, bound, gap, how many features are still in play, and what is being done."""
         if self.line is None or not self.line.due():
             return
         left = f", {features_left} features left" if features_left else ""
+        left += f", {doing}" if doing else ""
         self.say(
             f"{self._label}{point.seconds:.1f} s, {point.nodes} nodes, value {point.value:.6g}, "
             f"bound {point.bound:.6g}, gap {gap(point.value, point.bound):.2%}{left}"

@@ -12,6 +12,7 @@ from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_serve
 from noap.adversaries.base import Adversary, GramAdversary
 from noap.errors import InvalidProblem
 from noap.linalg import products
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
@@ -19,9 +20,6 @@ __all__ = ["SERVES", "Family"]
 
 # The adversaries whose optima are a convex curve in rho that ends at rho_max.
 SERVES = (FeatureWise, SampleWise)
-
-# Up to here X'X is formed (half a gigabyte), as it is by the heuristics.
-_GRAM_FEATURES = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +99,7 @@ class Family:
         _ = self.base.column_norms
         if not self.base.adversary.gram_suffices:
             _ = self.base.row_top_k_norms
-        elif self.base.n_features <= _GRAM_FEATURES:
+        elif self.base.n_features <= MANY_FEATURES:
             _ = self.base.covariance
 
     @cached_property

@@ -34,6 +34,9 @@ def check_gram(
     lift: float,
     claims: FloatArray,
     allowance: Allowance,
+    *,
+    free: IntArray | None = None,
+    included: int | None = None,
 ) -> tuple[float, str | None]:
     """Return the first of the claims that the proof shows no pair to exceed and None, or inf and the reason why not.
 
@@ -46,11 +49,15 @@ def check_gram(
         A node is proved at its level times one of these, plus this, and at no more than the claim that belongs to it.
     claims : array of shape (W,), increasing
         The claim, and wider ones for leaves that rounding keeps open. In the units of `data`.
+    free : array of int, optional
+        The features that a support may have, increasing; all of them by default.
+    included : int, optional
+        One of these that every support has.
     """
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
-    walk = _Walk(data, k, below, proof, raised, lift, claims, allowance)
+    walk = _Walk(data, k, below, proof, raised, lift, claims, allowance, free, included)
     try:
         with compiling((schur_test, tighten), "the checker"):
             walk.run()
@@ -72,6 +79,8 @@ class _Walk:
         lift: float,
         claims: FloatArray,
         allowance: Allowance,
+        free: IntArray | None = None,
+        included: int | None = None,
     ) -> None:
         self.data, self.proof, self.allowance = data, proof, allowance
         self.lift = lift
@@ -80,14 +89,18 @@ class _Walk:
         self.proved = self.claims[0]
         # Numbers of the proof are multiplied by these; where that overflows infinity is as good as any other number.
         self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
-        self.free = np.flatnonzero(data.norms > data.terms.entry)
+        allowed = np.arange(len(data.norms)) if free is None else free
+        self.free, self.included = allowed[data.norms[allowed] > data.terms.entry[allowed]], included
         self.k = min(k, len(self.free))
         self.prover = GramProver(data, self.k, below[: self.k].copy(), proof, allowance)
         self.each = 0
 
     def run(self) -> None:
         # None stands for a node without pairs: nothing is left to prove below it.
-        stack: list[GramNode | None] = [GramNode.root(self.free, self.data.norms[self.free])]
+        root: GramNode | None = GramNode.root(self.free, self.data.norms[self.free])
+        if root is not None and self.included is not None:
+            root = root.including(self.included, self.data.terms.entry.item(self.included), self.k)
+        stack = [root]
         held = 0
         for place in range(len(self.proof)):
             self.allowance.check()

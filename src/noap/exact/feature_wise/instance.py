@@ -22,7 +22,7 @@ from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
 from noap.result import rounding_allowance
 
-__all__ = ["GramInstance", "Incumbent"]
+__all__ = ["GramInstance", "Incumbent", "terms_of"]
 
 # Below this share of the largest budget a feature weighs too little in the l1 norm for the relaxation to say much.
 _LEAST_SHARE = 0.02

@@ -1,0 +1,92 @@
+r"""Which features, and which two of them, can lie in one support that is worth more than T.
+
+With bounds on the optima of fewer features, any e features of such a support of k together carry more than
+:math:`due_e = T - below_{k-e}` ("Many features" of docs/exact.md). For e = 1 that is a floor for every one of them,
+and for e = 1 and 2 a least inner product of every two.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.linalg.types import BoolArray, FloatArray
+
+__all__ = ["Compatible"]
+
+# What is due is lowered by this share of T. The checker raises both numbers of a difference by its margins, and what
+# it lets pass must be among what passes here.
+_ROOM = 3e-7
+
+
+@dataclass(frozen=True)
+class Compatible:
+    """What a support of k features that is worth more than T demands of its features.
+
+    Attributes
+    ----------
+    rho : float
+    floor : float
+        Every feature has s_j of at least this; rho where nothing more is known.
+    due : float
+        Any two carry at least this together.
+    size : int
+        A support that is worth more has at least so many features.
+    """
+
+    rho: float
+    floor: float
+    due: float
+    size: int
+
+    @classmethod
+    def at(cls, k: int, T: float, below: FloatArray, rho: float) -> "Compatible":
+        """Return it for k features, with bounds on the optima of 0, 1, ..., k - 1 of them."""
+        due = [T - float(below[k - e]) for e in range(1, k + 1)]
+        room = _ROOM * T
+        floor = rho + math.sqrt(max(due[0] - room, 0.0))
+        # Places of a support without a feature carry nothing: as many as are owed less than that.
+        return cls(rho, floor, due[min(k, 2) - 1] - room, k - sum(one < 0 for one in due))
+
+    def covers(self, other: "Compatible") -> bool:
+        """Whether all that fits together by the other does so by this one."""
+        return self.floor <= other.floor and self.due <= other.due and self.size <= other.size
+
+    def long_enough(self, squares: FloatArray) -> BoolArray:
+        """Return which columns may be in the support at all, by the squared norms of all of them.
+
+        Beside such a feature there are size - 1 others, one of which is no longer than the column of that rank.
+        """
+        rank = min(max(self.size - 1, 1), len(squares))
+        other = float(-np.partition(-squares, rank - 1)[rank - 1])
+        parallel = np.sqrt(squares * other) * (1 + 1e-9)
+        fits: BoolArray = self.least_products(squares, np.full(len(squares), other)) <= parallel
+        return fits & (squares > self.floor**2)
+
+    def least_products(self, first: FloatArray, second: FloatArray) -> FloatArray:
+        r"""Return the least :math:`|a_i^\top a_j|` for which two columns of these squared norms may fit together.
+
+        It falls as the norms grow; infinite where a column is too short.
+        """
+        squared = self.floor**2
+        rooms = np.maximum(first - squared, 0.0) * np.maximum(second - squared, 0.0)
+        by_floor = np.where((first > squared) & (second > squared), squared - np.sqrt(rooms), np.inf)
+        slopes, offsets = zip(*(self._chord(squares) for squares in (first, second)), strict=True)
+        wanted = self.due - offsets[0] - offsets[1]
+        short = [np.maximum(wanted - slope * one, 0.0) for slope, one in zip(slopes, (first, second), strict=True)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            by_due = np.sqrt(short[0] * short[1] / (slopes[0] * slopes[1]))
+        nothing = (slopes[0] <= 0) | (slopes[1] <= 0)
+        by_due = np.where(nothing, np.where((short[0] > 0) & (short[1] > 0), np.inf, 0.0), by_due)
+        least: FloatArray = np.maximum(by_floor, by_due)
+        return least
+
+    def _chord(self, squares: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return slope and offset of the line above f(s), as a function of s^2, from the floor to the norm."""
+        high = np.maximum(np.sqrt(squares), self.floor)
+        low_worth, high_worth = (self.floor - self.rho) ** 2, (high - self.rho) ** 2
+        width = high**2 - self.floor**2
+        thin = width <= 1e-9 * high**2
+        # Any slope will do where the offset is the larger of what both ends need.
+        slopes = np.where(thin, 1.0, (high_worth - low_worth) / np.where(thin, 1.0, width))
+        return slopes, np.maximum(low_worth - slopes * self.floor**2, high_worth - slopes * high**2)

@@ -1,0 +1,1 @@
+"""Compiled arithmetic of the search for many features."""
