@@ -171,8 +171,8 @@ def test_the_optimum_is_zero():
 
 
 def noise_problem():
-    X = np.random.default_rng(0).standard_normal((30, 60))
-    return noap.Problem(X, k=6, adversary=noap.NoAdversary())
+    X = np.random.default_rng(0).standard_normal((60, 150))
+    return noap.Problem(X, k=9, adversary=noap.NoAdversary())
 
 
 def test_a_time_limit_leaves_a_bound(forced):
