@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csc_array, csr_array, csr_matrix
 
 import noap
-from noap.data.standardising import standardise
+from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators import robust_sparse_pca
 from noap.linalg.implicit import ImplicitColumns
@@ -27,7 +27,7 @@ def test_entries_are_those_of_the_dense_matrix(scale, kind):
     dense = dense / made.scale if scale else dense
     assert np.array_equal(made.toarray(), dense)
     assert np.array_equal(made.mean, X.mean(axis=0))
-    assert np.allclose(dense, standardise(X, center=True, scale=scale)[0], rtol=1e-15, atol=0)
+    assert np.allclose(dense, centre_and_scale(X, center=True, scale=scale)[0], rtol=1e-15, atol=0)
     assert np.array_equal(made[3:9:2].toarray(), dense[3:9:2])
     assert np.array_equal(made[:, [4, 1]].toarray(), dense[:, [4, 1]])
     assert np.array_equal(made.tocsc()[:, [0, 7]].toarray(), dense[:, [0, 7]])
