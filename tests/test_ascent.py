@@ -202,7 +202,7 @@ def test_time_limit_and_interrupt_return_the_best_so_far(monkeypatch):
 
 
 def test_large_d_without_a_gram_matrix(monkeypatch):
-    monkeypatch.setattr("noap.heuristics.screened.GRAM_FEATURES", 10)
+    monkeypatch.setattr("noap.heuristics.screened.MANY_FEATURES", 10)
     X = np.random.default_rng(6).standard_normal((30, 40))
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(1.0))
     value = noap.solve(problem, method="ascent").value

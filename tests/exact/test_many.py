@@ -176,7 +176,7 @@ def noise_problem():
 
 
 def test_a_time_limit_leaves_a_bound(forced):
-    result = noap.solve(noise_problem(), time_limit=0.5)
+    result = noap.solve(noise_problem(), time_limit=1e-3)
     assert result.limit is Limit.TIME
     assert result.status is Status.FEASIBLE
     assert noap.verify(result.problem, result.certificate).ok
@@ -371,3 +371,22 @@ def test_the_checkers_pass_finds_what_brute_force_finds():
     kept = {tuple(sorted(pair, reverse=True)) for pair in pairs.features[np.c_[pairs.rows, pairs.columns]].tolist()}
     assert wanted
     assert wanted <= kept
+
+
+def test_paths_and_the_estimator_form_no_square_matrix(monkeypatch):
+    covariance = type(noise_problem()).__dict__["covariance"]
+
+    def refuse(self):
+        assert self.n_features <= 2000, "a d x d matrix was formed"
+        return covariance.func(self)
+
+    X = module_data(30, 2100, 6, 1)
+    problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(0.2 * 30**0.5))
+    monkeypatch.setattr(type(problem), "covariance", property(refuse))
+    levels = noap.k_path(problem)
+    assert (levels.bounds <= levels.values * (1 + 1e-4)).all()
+    budgets = noap.path(X, 2, rhos=[0.5, 1.0])
+    assert (budgets.bounds <= budgets.values * (1 + 1e-4)).all()
+    model = noap.RobustSparsePCA(n_components=2, k=3, noise=0.2).fit(X)
+    assert model.robust_variance_[0] == pytest.approx(levels.values[-1], rel=1e-4)
+    assert all(result.status is Status.OPTIMAL for result in model.results_)

@@ -6,9 +6,10 @@ import numpy as np
 
 from noap.heuristics.climber import Climber
 from noap.heuristics.gram_climber import GramClimber
-from noap.heuristics.oracle import GRAM_FEATURES, in_units_of_samples, works_on_gram
+from noap.heuristics.oracle import in_units_of_samples, works_on_gram
 from noap.heuristics.sample_climber import SampleClimber
 from noap.heuristics.sample_oracle import SampleOracle
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never
@@ -34,7 +35,7 @@ def screened_climber(problem: Problem, check: Callable[[], None] = never) -> tup
     if len(kept) < d:
         adversary = adversary.restricted_to(kept)
         costs = None if costs is None else costs[kept]
-    if works_on_gram(adversary) and (problem.X is None or len(kept) <= GRAM_FEATURES):
+    if works_on_gram(adversary) and (problem.X is None or len(kept) <= MANY_FEATURES):
         return GramClimber(problem.gram_block(kept), adversary, k, costs), kept
     X = problem.samples("a problem of this size")
     rows = _kept_rows(problem)

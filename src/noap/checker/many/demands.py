@@ -52,8 +52,8 @@ class Demands:
     def long_enough(self, squares: FloatArray) -> BoolArray:
         """Return which features may be in the support, by at least the squared norms of all of them.
 
-        It has size - 1 others. One of these is no longer than the column of that rank among all, and no product is
-        larger than that of the norms.
+        It has size - 1 others. One of these is no longer than the column of that rank among all; no product is larger
+        than that of the norms, and no feature carries more than f of its norm.
         """
         rank = max(self.size - 1, 1)
         if rank > len(squares):
@@ -61,7 +61,8 @@ class Demands:
         other = np.full(len(squares), np.sort(squares)[::-1][rank - 1])
         parallel = np.sqrt(squares * other + 1e-290) * (1.0 + 8.0 * UNIT)
         fits: BoolArray = self.least_products(squares, other) <= parallel
-        return fits & (squares > self.floor)
+        carried = (self._worth(squares) + self._worth(other)) * (1.0 + 4.0 * UNIT)
+        return fits & (squares > self.floor) & (carried >= self.due)
 
     def least_products(self, first: FloatArray, second: FloatArray) -> FloatArray:
         """Return at most the least |a_i'a_j| of two columns in one support, whose squared norms are at most these."""

@@ -61,7 +61,9 @@ class Compatible:
         other = float(-np.partition(-squares, rank - 1)[rank - 1])
         parallel = np.sqrt(squares * other) * (1 + 1e-9)
         fits: BoolArray = self.least_products(squares, np.full(len(squares), other)) <= parallel
-        return fits & (squares > self.floor**2)
+        worths = np.maximum(np.sqrt(np.append(squares, other)) * (1 + 1e-9) - self.rho, 0.0) ** 2
+        enough: BoolArray = worths[:-1] + worths[-1] >= self.due
+        return fits & enough & (squares > self.floor**2)
 
     def least_products(self, first: FloatArray, second: FloatArray) -> FloatArray:
         r"""Return the least :math:`|a_i^\top a_j|` for which two columns of these squared norms may fit together.
