@@ -169,7 +169,8 @@ def test_other_sets_take_both_files(files, wine, noise):
     assert [entry["value"] for entry in found["supports"]] == pytest.approx(list(expected.values))
     names = [sorted(wine.columns[j] for j in support) for support in expected.supports]
     assert [sorted(entry["features"]) for entry in found["supports"]] == names
-    assert found["noise"]["ash"] == 0 and found["costs"]["alcohol"] == 0.1
+    assert found["noise"]["ash"] == 0
+    assert found["costs"]["alcohol"] == 0.1
 
 
 def test_resamples_take_both_files(files, wine, noise):
