@@ -13,6 +13,7 @@ from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.dispatcher import LiftedCode
 
 from noap.errors import NoapWarning
 from noap.runtime.parts import PartCompiler
@@ -106,11 +107,15 @@ class _Stopwatch(event.Listener):
         self._depth, self._began, self._passed = 0, 0.0, passed
 
     def on_start(self, event: Any) -> None:
+        if isinstance(event.data["dispatcher"], LiftedCode):
+            return  # the lines of a kernel that are Python's: quick, and made again in every process
         if self._depth == 0:
             self._began = time.perf_counter()
         self._depth += 1
 
     def on_end(self, event: Any) -> None:
+        if isinstance(event.data["dispatcher"], LiftedCode):
+            return
         self._depth -= 1
         if self._depth == 0:
             self._passed(time.perf_counter() - self._began)
