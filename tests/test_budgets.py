@@ -83,7 +83,7 @@ def test_ascent_finds_the_optimum(seed, with_costs, monkeypatch):
     ]
     for problem in problems:
         assert ascended(problem).value == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    monkeypatch.setattr(screened, "GRAM_FEATURES", 0)  # on the samples
+    monkeypatch.setattr(screened, "MANY_FEATURES", 0)  # on the samples
     climber, _ = screened.screened_climber(problems[0])
     assert isinstance(climber, SampleClimber)
     assert ascended(problems[0]).value == pytest.approx(expected, rel=1e-9, abs=1e-12)

@@ -43,7 +43,7 @@ def test_every_command_takes_them(folder):
     (path,) = document("path", "de.csv", "-k", 2, "--noise", "0,0.2", *WORDS, cwd=folder)["paths"]
     assert path["n_features"] == 4
     assert document("k-path", "de.csv", "-k", 2, *WORDS, cwd=folder)["n_features"] == 4
-    report = document("report", "de.csv", "-k", 2, "--points", 3, "--components", 1, *WORDS, cwd=folder)
+    report = document("report", "de.csv", "-k", 2, "--points", 3, "-c", 1, *WORDS, cwd=folder)
     assert set(report["components"][0]["features"]) <= set(NAMES)
     done = noap("solve", "de.csv", "-k", 2, *WORDS, "--out", "r.json", "--certificate", "c.noap", cwd=folder)
     assert done.returncode == 0, done.stderr

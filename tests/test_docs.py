@@ -5,7 +5,12 @@ import io
 import re
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+
+import noap
+from test_cli_files import noap as command_line
 
 ROOT = Path(__file__).parent.parent
 SNIPPETS = [
@@ -78,6 +83,21 @@ def test_snippet(snippet, tmp_path, monkeypatch):
         expected = re.split(r"\.\.\.|: ", words)[0].strip()
         if re.match(r"[\[\d(A-Z]", expected):
             assert any(line.startswith(expected) for line in shown), (words, shown)
+
+
+def test_the_check_in_python_accepts_what_the_command_line_proves(tmp_path, monkeypatch):
+    text = (ROOT / "docs" / "getting-started.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```py\n(.*?)```", text, re.DOTALL)
+    assert len(block.splitlines()) == 5
+    monkeypatch.chdir(tmp_path)
+    noise = np.random.default_rng(0).standard_normal((40, 5))  # sixteen digits, the last of which must be read too
+    pd.DataFrame(noise, columns=list("abcde")).to_csv("wine.csv", index=False)
+    done = command_line("solve", "wine.csv", "-k", 2, "--noise", 0.3, "--certificate", "proof.noap", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(block, "block", "exec"), {"pd": pd, "noap": noap})
+    assert printed.getvalue() == "True\n"
 
 
 def test_advice_on_choosing_comes_with_a_time_limit():

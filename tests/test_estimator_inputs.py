@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from scipy import sparse
 from sklearn.base import clone
@@ -232,3 +233,11 @@ def test_results_know_the_names_of_features(wine):
     assert stream.results_[0].problem.feature_names == names
     frame = pd.DataFrame(np.cov(wine.to_numpy().T, ddof=0), columns=wine.columns)
     assert RobustSparsePCA(k=3).fit_covariance(frame, 178).results_[0].problem.feature_names == names
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize("estimator", [RobustSparsePCA(k=1), noap.RobustSparsePCACV()])
+def test_a_column_of_text_is_named(frame, estimator):
+    data = frame({"a": [1.0, 2.5, 0.3], "species": ["cat", "dog", "cat"], "b": [0.1, 0.2, 0.9]})
+    with pytest.raises(InvalidProblem, match="column 'species' does not; encode it as numbers or drop it"):
+        estimator.fit(data)

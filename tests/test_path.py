@@ -251,6 +251,31 @@ def test_names_are_kept_and_the_table_holds_the_path(cancer):
     assert table["loading mean radius"].to_numpy()[:2] == pytest.approx(path.vectors[:2, 0])
     assert noap.path(cancer.to_numpy(), 3, rhos=[0.0]).to_frame()["features"].to_list()[0][0].isdigit()
     assert "3 of them optimal" in repr(path)
+    assert table["noise"].to_numpy() == pytest.approx(path.rhos / np.sqrt(len(cancer)))
+
+
+def test_the_survivors_are_a_table(cancer):
+    path = noap.path(cancer.iloc[:, :8], 3, points=5)
+    table = path.features_frame()
+    unit = np.sqrt(len(cancer))
+    assert set(table["feature"]) == {cancer.columns[j] for j in np.flatnonzero(path.selected.any(axis=0))}
+    assert table["survives_rho"].drop_nulls().is_sorted(descending=True)
+    told = {row["feature"]: row for row in table.iter_rows(named=True)}
+    for j, name in enumerate(cancer.columns[:8]):
+        if name not in told:
+            continue
+        row = told[name]
+        assert row["k"] == 3
+        if np.isnan(path.survives[j]):
+            assert row["survives_noise"] is row["survives_rho"] is None
+        else:
+            assert row["survives_rho"] == path.survives[j]
+            assert row["survives_noise"] == path.survives[j] / unit
+        for word, mask in (("needed", path.needed), ("shared", path.shared), ("unsettled", path.unsettled)):
+            inside = [any(a <= rho <= b for a, b in row[f"{word}_rho"]) for rho in path.rhos]
+            assert inside == mask[:, j].tolist()
+            flat = np.ravel(row[f"{word}_rho"])
+            assert np.ravel(row[f"{word}_noise"]) == pytest.approx(flat / unit)
 
 
 def test_a_problem_stands_for_its_data(cancer):

@@ -114,7 +114,8 @@ def test_tables_and_pictures_say_that_it_is_a_factor(data):
     assert "factor from 0 to 2" in repr(path)
     frame = path.to_frame()
     assert frame["factor"].to_list() == [0.0, 1.0, 2.0]
-    assert "rho" not in frame.columns
+    assert not {"rho", "noise"} & set(frame.columns)
+    assert [name for name in path.features_frame().columns if name.startswith("survives")] == ["survives_factor"]
     assert "<th>factor</th>" in path._repr_html_()
     assert ">noise<" not in path._repr_html_()
     for unit in ("noise", "rho"):

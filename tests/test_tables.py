@@ -6,15 +6,18 @@ import warnings
 import zipfile
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import noap
+import noap.report
 from noap.cli.data import read_table
 from noap.data.files.reading import Reading
 from noap.data.streams import summarise
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import IdentifierWarning, InvalidProblem, NoapWarning
 
 ROWS = [[1.5, 20.0, -0.25], [2.5, 1e-3, 4.0], [3.0, 7.0, 1250.5]]
 NAMES = ("a", "b c", "d")
@@ -142,6 +145,52 @@ def test_row_numbers_and_labels_are_no_features(tmp_path):
     path = written(tmp_path, text)
     assert read_table(path, Reading(index="id")).names == ("a", "b")
     assert read_table(path, Reading(columns=("id,a",))).names == ("id", "a")  # asked for by name
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_identifier_is_noticed_whatever_its_name(tmp_path, place):
+    def text(ids):
+        rows = [[f"{i * i % 7}.5", f"{i % 3}"] for i in range(8)]
+        for row, number in zip(rows, ids, strict=True):
+            row.insert(place, str(number))
+        names = ["a", "b"]
+        names.insert(place, "patient no")
+        return "\n".join(",".join(row) for row in [names, *rows]) + "\n"
+
+    path = written(tmp_path, text(range(842000, 842016, 2)))
+    with pytest.warns(IdentifierWarning, match="'patient no' looks like an identifier.*--index 'patient no'") as caught:
+        assert "patient no" in read_table(path).names
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read_table(path, Reading(index="patient no")).names == ("a", "b")
+        assert read_table(path, Reading(drop=("patient no",))).names == ("a", "b")
+        assert len(read_table(path, Reading(columns=("patient no,a",))).names) == 2  # asked for by name
+        # Not whole, not rising, or one that repeats: a measurement.
+        for ids in ([0.5 * i for i in range(8)], [3, 1, 2, 4, 5, 6, 7, 8], [1, 2, 3, 4, 4, 5, 6, 7]):
+            read_table(written(tmp_path, text(ids)))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_an_identifier_is_noticed_in_frames(frame):
+    rng = np.random.default_rng(0)
+    data = {"a": rng.standard_normal(12), "who": np.arange(842000, 842012), "b": rng.standard_normal(12)}
+    for use in (
+        noap.standardise,
+        lambda X: noap.RobustSparsePCA(k=1, method="ascent", scale=True).fit(X),
+        lambda X: noap.report.build_report(X, k=1, n_components=1, points=3),
+    ):
+        with pytest.warns(IdentifierWarning, match="as an identifier does, in 'who'") as caught:
+            use(frame(data))
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+    with pytest.warns(IdentifierWarning):
+        noap.Problem(frame(data), k=1, adversary=noap.NoAdversary())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        noap.standardise(frame(data).to_numpy())  # no names, no identifier
+        kept = {name: column for name, column in data.items() if name != "who"}
+        noap.standardise(frame(kept))
 
 
 def test_columns_are_chosen_by_name(tmp_path):

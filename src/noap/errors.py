@@ -3,6 +3,7 @@
 __all__ = [
     "BackendNotAvailable",
     "CertificateRejected",
+    "IdentifierWarning",
     "InvalidProblem",
     "NoapError",
     "NoapWarning",
@@ -33,6 +34,13 @@ class StoreError(NoapError):
 
 class NoapWarning(UserWarning):
     """Something the user should know that does not stop the work."""
+
+
+class IdentifierWarning(NoapWarning):
+    """A column of whole numbers that rise from row to row is used as a feature: it may be an identifier.
+
+    If it is a feature: `warnings.simplefilter("ignore", noap.errors.IdentifierWarning)`.
+    """
 
 
 class UncentredWarning(NoapWarning):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import screening
 from noap.data.centring import warn_if_uncentred
+from noap.data.identifiers import warn_of_identifiers
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as_names, as_samples, as_sparsity
 from noap.errors import InvalidProblem
@@ -82,6 +83,7 @@ class Problem:
         given, own_names = as_samples(X)
         if not isinstance(X, Samples):  # those come from within, where somebody has decided
             warn_if_uncentred(given)
+            warn_of_identifiers(X, given)
         data = frozen(given)
         n, d = int(data.shape[0]), int(data.shape[1])
         self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs)

@@ -5,15 +5,17 @@ import itertools
 import math
 import os
 import threading
+import time
 import tracemalloc
 
 import numpy as np
 import pytest
+from numba.core import event
 from sample_cases import with_proof
 from tampering import edited, sentence
 
 import noap
-from noap.checker import allowance
+from noap.checker import allowance, bounds
 from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels import semidefinite as semidefinite_kernels
@@ -322,3 +324,27 @@ def test_the_checker_computes_nothing_with_the_solvers_code(adversary, monkeypat
         if hasattr(type(adversary), name):
             monkeypatch.setattr(type(adversary), name, forbidden)
     assert noap.verify(problem, certificate).ok
+
+
+def test_compiling_the_checker_is_no_part_of_the_check(monkeypatch):
+    problem = noap.Problem(np.random.default_rng(0).standard_normal((20, 6)), k=2, adversary=noap.FeatureWise(0.5))
+    proof = noap.solve(problem).certificate
+    real, proved, passed = time.perf_counter, bounds.bound_above, [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: real() + passed[0])
+
+    def compiled_first(*arguments):
+        with event.trigger_event("numba:compile", data={"dispatcher": None}):
+            passed[0] += 1000.0  # a slow machine
+        return proved(*arguments)
+
+    monkeypatch.setattr(bounds, "bound_above", compiled_first)
+    report = noap.verify(problem, proof, time_limit=600)
+    assert report.ok, report.message
+    assert report.seconds < 600
+
+    def slow(*arguments):
+        passed[0] += 1000.0
+        return proved(*arguments)
+
+    monkeypatch.setattr(bounds, "bound_above", slow)
+    assert "could not be proved within 600 seconds" in noap.verify(problem, proof, time_limit=600).message

@@ -32,6 +32,8 @@ class Allowance:
     ----------
     clock : array of shape (4,)
         What the kernels need to look at the time.
+    compiling : float
+        Seconds that went into compiling the checker, which are no part of the check.
 
     Examples
     --------
@@ -49,7 +51,13 @@ class Allowance:
         # Without a limit nobody looks.
         moment, stride = (math.inf, math.inf) if seconds is None else (now() + seconds, _STRIDE)
         self.clock = np.array([moment, 0.0, stride, 0.0])
+        self.compiling = 0.0
         self._kept = 0.0
+
+    def compiled(self, seconds: float) -> None:
+        """Note that so many seconds went into compiling: the check may end so much later."""
+        self.compiling += seconds
+        self.clock[MOMENT] += seconds
 
     def check(self) -> None:
         """Raise OutOfAllowance if the time is up."""

@@ -186,8 +186,8 @@ def _print(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, 
         box=SIMPLE_HEAD if narrow else HEAVY_HEAD,
         pad_edge=not narrow,
     )
-    value = "robust variance" if path.problem.costs is None else "less costs"
-    for column in ("k", value.replace(" ", "\n"), *(() if narrow else ("proved\nbound",)), "gap", "adds", "keeps"):
+    value = "robust\nvariance" if path.problem.costs is None else "less costs"
+    for column in ("k", value, *(() if narrow else ("proved\nbound",)), "gap", "adds", "keeps"):
         grid.add_column(column, justify="right", no_wrap=True)
     grid.add_column("features that come and go")
     before: set[int] = set()

@@ -84,6 +84,10 @@ def path(
     jobs: Annotated[int | None, typer.Option(help="Processes to share the work; -1 for all cores.")] = None,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="Write the points to this .csv, .parquet or .json file.")] = None,
+    features_out: Annotated[
+        Path | None,
+        typer.Option(help="Write to this .csv or .parquet up to where every feature survives, is needed, is shared."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw band, barcode and loadings to this .png, .svg or .pdf.")
     ] = None,
@@ -104,7 +108,7 @@ def path(
 
     noap path data.csv -k 5
 
-    noap path data.csv -k 5 --out path.csv --plot path.png
+    noap path data.csv -k 5 --out path.csv --features-out features.csv --plot path.png
 
     noap path data.parquet -k 5 --noise 0,0.1,0.2,0.4 --json
 
@@ -113,8 +117,10 @@ def path(
     noap path data.csv -k 5 --noise-file precision.csv --factor 0.5,1,2
     """
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
+    check_suffix(features_out, "--features-out", (".csv", ".parquet"))
     check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
     refuse_to_overwrite(out, force)
+    refuse_to_overwrite(features_out, force, "--features-out")
     log_progress(log)
     refuse_to_overwrite(plot, force, "--plot")
     sparsities = k or [5]
@@ -159,7 +165,9 @@ def path(
             line.step()
     document = _document(paths, unit, center=center, scale=scale)
     if out is not None:
-        _write(out, paths, unit, document)
+        _write(out, paths, document)
+    if features_out is not None:
+        _write_features(features_out, paths)
     if plot is not None:
         write_file(plot, "--plot", lambda temporary: paths[0].plot().savefig(temporary, dpi=150))
     if json:
@@ -168,7 +176,7 @@ def path(
         console = Console(highlight=False)
         for one in paths:
             print_path(one, table.names, unit, console)
-        for written in (out, plot):
+        for written in (out, features_out, plot):
             if written is not None:
                 console.print(f"Written to {written}.", markup=False, soft_wrap=True)
     return 3 if any(result.limit is not None for one in paths for result in one.results) else 0
@@ -196,7 +204,7 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
         grid.add_row(escape(names[row.feature]), survives, *spans)
     console.print(grid)
     if len(rows) > _MOST_ROWS:
-        console.print(f"... and {len(rows) - _MOST_ROWS} more; --out writes all of them.")
+        console.print(f"... and {len(rows) - _MOST_ROWS} more; --features-out writes all of them.")
     how = "proved" if path.proves else f"as far as method {path.results[0].method} could find"
     console.print(
         f"A feature survives while every component within the asked gap of the best needs it ({how}); where it is "
@@ -218,15 +226,25 @@ def _span(first: float, last: float) -> str:
     return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
-def _write(out: Path, paths: tuple[noap.Path, ...], unit: float, document: str) -> None:
+def _write_features(out: Path, paths: tuple[noap.Path, ...]) -> None:
+    import polars as pl
+
+    frame = pl.concat([one.features_frame() for one in paths])
+    if out.suffix.lower() == ".parquet":
+        write_file(out, "--features-out", frame.write_parquet)
+        return
+    spans = [name for name, kind in frame.schema.items() if kind == pl.List]
+    texts = [pl.Series(name, ["; ".join(_span(*ends) for ends in row) for row in frame[name]]) for name in spans]
+    write_file(out, "--features-out", frame.with_columns(texts).write_csv)
+
+
+def _write(out: Path, paths: tuple[noap.Path, ...], document: str) -> None:
     if out.suffix.lower() == ".json":
         write_text(out, "--out", document + "\n")
         return
     import polars as pl
 
     frame = pl.concat([one.to_frame(loadings=True) for one in paths])
-    if paths[0].family.whole is None:
-        frame.insert_column(2, (frame["rho"] / unit).alias("noise"))
     if out.suffix.lower() == ".csv":
         joined = frame.with_columns(pl.col("features").list.join("; "))
         write_file(out, "--out", joined.write_csv)
@@ -250,6 +268,15 @@ def _document(paths: tuple[noap.Path, ...], unit: float, *, center: bool, scale:
 def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
     base, whole = path.family.base, path.family.whole
     names = path.feature_names or tuple(f"x{j}" for j in range(base.n_features))
+    known = {
+        name: {names[j]: rho for j, rho in enumerate(rhos.tolist()) if not math.isnan(rho)}
+        for name, rhos in (("survives", path.survives), ("lifetimes", path.lifetimes))
+    }
+    intervals = {names[j]: spans for j, spans in enumerate(path.intervals) if spans}
+
+    def in_noise(of: dict[str, float]) -> dict[str, float] | None:
+        return {name: rho / unit for name, rho in of.items()} if whole is None else None
+
     given = strength_as_json(base if whole is None else base.with_adversary(whole), names)
     return {
         "k": path.k,
@@ -260,10 +287,15 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
         "budgets": None if whole is None else {"rho": given["rho"], "noise": given["noise"]},
         "costs": given["costs"],
         "rho_max": path.rho_max if math.isfinite(path.rho_max) else None,
-        "survives": {names[j]: rho for j, rho in enumerate(path.survives.tolist()) if not math.isnan(rho)},
+        "survives": known["survives"],
+        "survives_noise": in_noise(known["survives"]),
         "survives_proved": path.proves,
-        "lifetimes": {names[j]: rho for j, rho in enumerate(path.lifetimes.tolist()) if not math.isnan(rho)},
-        "intervals": {names[j]: spans for j, spans in enumerate(path.intervals) if spans},
+        "lifetimes": known["lifetimes"],
+        "lifetimes_noise": in_noise(known["lifetimes"]),
+        "intervals": intervals,
+        "intervals_noise": None
+        if whole is not None
+        else {name: [[a / unit, b / unit] for a, b in spans] for name, spans in intervals.items()},
         "stages": [{"kind": s.kind, "start": s.start, "end": s.end} for s in path.stages()],
         "points": [
             {

@@ -53,7 +53,9 @@ def report(
     noise_file: NoiseFile = None,
     cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
-    components: Annotated[int | None, typer.Option(help="Rows of the table; 3 if there are as many features.")] = None,
+    components: Annotated[
+        int | None, typer.Option("-c", "--components", help="Rows of the table; 3 if there are as many features.")
+    ] = None,
     deflation: Annotated[
         str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
     ] = "projection",

@@ -8,7 +8,7 @@ import numpy as np
 from noap.errors import UncentredWarning
 from noap.linalg.types import Data
 
-__all__ = ["share_of_means", "warn_if_uncentred"]
+__all__ = ["outside", "share_of_means", "warn_if_uncentred"]
 
 # Fewer samples say nothing: the mean of n centred draws has a share of 1/n of their squares.
 _FEWEST = 20
@@ -47,11 +47,11 @@ def warn_if_uncentred(X: Data) -> None:
         f"X is not centred: its column means make up {100 * share:.0f} % of its squares, so values are mean squares "
         "and not variances; pass noap.standardise(X), or X - X.mean(axis=0), unless you mean it.",
         UncentredWarning,
-        stacklevel=_outside(),
+        stacklevel=outside(),
     )
 
 
-def _outside() -> int:
+def outside() -> int:
     """Return the stack level of the first caller that is not of this package."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "noap":

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from noap.data.identifiers import warn_of_identifiers
 from noap.data.validation import as_samples, names_of
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import BoolArray, Data, FloatArray
@@ -51,6 +52,7 @@ def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
            [ 1.,  1.]])
     """
     samples = as_samples(X)
+    warn_of_identifiers(X, samples.data)
     if not center and not isinstance(samples.data, np.ndarray):
         return scale_sparse(samples.data, scale=scale)[0]
     Z, _, _ = centre_and_scale(samples, center=center, scale=scale)

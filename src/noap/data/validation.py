@@ -24,6 +24,7 @@ __all__ = [
     "as_seconds",
     "as_sparsity",
     "names_of",
+    "require_numbers",
 ]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
@@ -283,6 +284,13 @@ def names_of(X: Any) -> tuple[str, ...] | None:
     if columns is None or not hasattr(X, "to_numpy"):
         return None
     return tuple(str(name) for name in columns)
+
+
+def require_numbers(X: Any) -> None:
+    """Raise InvalidProblem, naming the column, if X is a DataFrame one of whose columns holds no numbers."""
+    names = names_of(X)
+    if names is not None:
+        _dense(X, names)
 
 
 def _is_sparse(X: Any) -> bool:

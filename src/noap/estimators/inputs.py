@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from noap.data.identifiers import warn_of_identifiers
+from noap.data.validation import require_numbers
 from noap.errors import InvalidProblem
 from noap.linalg.types import BoolArray, Data, FloatArray
 
@@ -48,15 +50,21 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
     """
     if missing not in MISSING:
         raise InvalidProblem(f"missing must be one of {MISSING}, got {missing!r}.")
-    data: Data = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        # Looked at below, where columns have names.
-        ensure_all_finite=False,
-    )
+    try:
+        data: Data = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            # Looked at below, where columns have names.
+            ensure_all_finite=False,
+        )
+    except (TypeError, ValueError):
+        require_numbers(X)
+        raise
+    if reset:
+        warn_of_identifiers(X, data)
     if is_sparse(data):
         data = _canonical(data)
     suspects = _suspects(data)

@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 import noap
 from noap.adversaries import serves
 from noap.alternatives import LISTING_SERVES
+from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples, as_sparsity
@@ -159,6 +160,7 @@ def build_report(
         raise InvalidProblem("noises and costs of single features need adversary='feature'.")
     samples = as_samples(X)
     data, own_names = samples
+    warn_of_identifiers(X, data)
     n, d = int(data.shape[0]), int(data.shape[1])
     k = as_sparsity(k, d)
     names = own_names or tuple(f"x{j}" for j in range(d))

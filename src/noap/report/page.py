@@ -36,10 +36,7 @@ def render(report: "Report") -> str:
     everyone = barcode_of(report.path)
     rows = everyone[:_MOST_ROWS]
     shown = [row.feature for row in rows]
-    path_table = report.path.to_frame(loadings=True)
-    if report.own_noises is None:
-        path_table.insert_column(2, (path_table["rho"] / report.unit).alias("noise"))
-    path_csv = path_table.drop("features").write_csv()
+    path_csv = report.path.to_frame(loadings=True).drop("features").write_csv()
     slots = {
         "title": escape(report.title),
         "style": assets.joinpath("style.css").read_text(encoding="utf-8"),

@@ -6,17 +6,19 @@ All of them share their options: Numba compiles what kernels have in common (Num
 import contextlib
 import functools
 import gc
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from numba import njit
 from numba.core import event
+from numba.core.dispatcher import LiftedCode
 
 from noap.errors import NoapWarning
 from noap.runtime.parts import PartCompiler
 
-__all__ = ["kernel", "part", "reached_from", "watched"]
+__all__ = ["kernel", "part", "reached_from", "timed", "watched"]
 
 
 def kernel(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -91,6 +93,32 @@ class _Listener(event.Listener):
     def _tell(self, dispatcher: Any) -> None:
         if dispatcher.py_func.__module__.startswith("noap."):
             self._report(self._total - len(self._left), self._total, dispatcher.py_func.__name__)
+
+
+@contextlib.contextmanager
+def timed(passed: Callable[[float], None]) -> Iterator[None]:
+    """Tell `passed` how many seconds each compilation took, with all that it had to compile first."""
+    with event.install_listener("numba:compile", _Stopwatch(passed)):
+        yield
+
+
+class _Stopwatch(event.Listener):
+    def __init__(self, passed: Callable[[float], None]) -> None:
+        self._depth, self._began, self._passed = 0, 0.0, passed
+
+    def on_start(self, event: Any) -> None:
+        if isinstance(event.data["dispatcher"], LiftedCode):
+            return  # the lines of a kernel that are Python's: quick, and made again in every process
+        if self._depth == 0:
+            self._began = time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        if isinstance(event.data["dispatcher"], LiftedCode):
+            return
+        self._depth -= 1
+        if self._depth == 0:
+            self._passed(time.perf_counter() - self._began)
 
 
 class _Uncollected(event.Listener):

@@ -18,6 +18,7 @@ from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.needed import NEEDED, OPEN, SHARED, standings
 from noap.sweep.series import ResultSeries, frozen
+from noap.sweep.survivors import features_frame
 
 if TYPE_CHECKING:
     import polars
@@ -245,8 +246,8 @@ class Path(ResultSeries):
         Returns
         -------
         polars.DataFrame
-            Columns k, rho (or factor), value, bound, gap, status, size and features (a list of names, or of positions
-            as text).
+            Columns k, rho and noise (or factor), value, bound, gap, status, size and features (a list of names, or of
+            positions as text).
         """
         import polars
 
@@ -254,6 +255,7 @@ class Path(ResultSeries):
         columns: dict[str, Any] = {
             "k": [self.k] * len(self),
             self._rho: self.rhos,
+            **({"noise": self.rhos / self.family.noise_unit} if self.family.whole is None else {}),
             "value": self.values,
             "bound": self.bounds,
             "gap": [result.gap for result in self.results],
@@ -268,6 +270,25 @@ class Path(ResultSeries):
             # A feature may be called "rho": the prefix keeps the two apart.
             columns |= {f"loading {name}": shown[:, j] for j, name in enumerate(names)}
         return polars.DataFrame(columns)
+
+    def features_frame(self) -> "polars.DataFrame":
+        """Return the features that are ever selected as a table, those that are needed longest first.
+
+        Returns
+        -------
+        polars.DataFrame
+            Columns k, feature (a name, or a position as text), and in noise and in rho (or in factors): survives_noise,
+            the last noise that needs the feature, null if none does; needed_noise, shared_noise and unsettled_noise,
+            lists of ranges [first, last] of the path's points; survives_rho and so on.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 2.0], [-2.0, -2.1, -2.0], [1.0, 1.1, 1.0], [-1.0, -0.9, -1.0]]
+        >>> noap.path(X, k=2, rhos=[0.0, 0.5]).features_frame().select("feature", "survives_rho", "shared_rho").rows()
+        [('1', 0.5, []), ('0', None, [[0.0, 0.5]])]
+        """
+        return features_frame(self, self._names)
 
     def plot(self, ax: Any = None, top: int | None = None, unit: str = "noise") -> Any:
         """Draw the robust variance with its certified band, the barcode of the features and their loadings.

@@ -11,7 +11,8 @@ import numpy as np
 from noap.data.files.cells import MISSING, Odd
 from noap.data.files.columns import chosen
 from noap.data.files.reading import Reading
-from noap.errors import InvalidProblem, NoapWarning
+from noap.data.identifiers import rising_columns
+from noap.errors import IdentifierWarning, InvalidProblem, NoapWarning
 
 if TYPE_CHECKING:
     import polars
@@ -66,6 +67,8 @@ def numbers(
         refuse_text(path, texts, where(places[texts[0]], Odd.TEXT))
     ready = pl.DataFrame({name: column for name, column in found.items() if column is not None})
     _refuse_odd(ready, path, lambda name, odd: where(places[name], odd))
+    if not reading.columns:
+        _warn_of_identifiers(ready, path)
     return ready
 
 
@@ -149,14 +152,23 @@ def _labels_rows(name: str, column: "polars.Series | None", width: int, path: Pa
     if is_nameless(name) and width > 1 and (column is None or counts):
         warn_of_labels(name, path)
         return True
-    if counts and column is not None and column.len() > 2:
+    return False
+
+
+def _warn_of_identifiers(frame: "polars.DataFrame", path: Path) -> None:
+    """Say which features may be none: row numbers, and whole numbers that rise from row to row."""
+    rising = {frame.columns[j] for j in rising_columns(frame.to_numpy())}
+    if frame.height > 2 and _counts(frame.to_series(0)):
+        rising.add(frame.columns[0])
+    for name in sorted(rising, key=frame.columns.index):
+        counts = _counts(frame[name])
+        looks = "row numbers" if counts else "an identifier (whole numbers that rise from row to row)"
         warnings.warn(
-            f"FILE {path}: column {name!r} looks like row numbers and is used as a feature; if it is none, add "
+            f"FILE {path}: column {name!r} looks like {looks} and is used as a feature; if it is none, add "
             f"--index {shlex.quote(name)}.",
-            NoapWarning,
+            IdentifierWarning,
             stacklevel=4,
         )
-    return False
 
 
 def warn_of_labels(name: str, path: Path) -> None:
