@@ -1,7 +1,7 @@
 """Judges that share no code with noap: brute force over supports, signs and directions.
 
 Feature-wise, for a fixed support S with all entries non-zero and signs s, the optimal v is proportional to
-(M_S - nu I)^-1 s for some 0 <= nu <= lambda_max(M_S): a one-dimensional search per sign pattern. Smaller
+(M_S - nu I)^-1 (rho s) for some 0 <= nu <= lambda_max(M_S): a one-dimensional search per sign pattern. Smaller
 supports are enumerated too, so entries that vanish are covered. Sample-wise, directions are searched on a fine
 grid of the sphere and polished.
 """
@@ -26,12 +26,13 @@ def root_below(x):
 def exact_feature_wise(X, v, rho):
     """A rational at or below the robust variance of v / |v|, to 36 digits: no rounding of its own.
 
-    (|Xv| - rho |v|_1)_+^2 / (n |v|^2), with the root from below; every float is a rational.
+    (|Xv| - sum_j rho_j |v_j|)_+^2 / (n |v|^2), with the root from below; every float is a rational. One budget for all
+    features, or one for each.
     """
     weights = [Fraction(float(x)) for x in v]
     rows = ([Fraction(float(x)) for x in row] for row in X)
     energy = sum((sum(x * w for x, w in zip(row, weights, strict=True)) ** 2 for row in rows), Fraction(0))
-    return _exact_worth(energy, weights, len(X), rho)
+    return _exact_worth(energy, weights, len(X), np.broadcast_to(rho, len(weights)))
 
 
 def exact_from_covariance(S, n, v, rho):
@@ -40,16 +41,22 @@ def exact_from_covariance(S, n, v, rho):
     weights = [Fraction(float(v[j])) for j in V]
     rows = zip(weights, np.asarray(S)[np.ix_(V, V)], strict=True)
     terms = (w * Fraction(float(s)) * y for w, row in rows for s, y in zip(row, weights, strict=True))
-    return _exact_worth(max(n * sum(terms, Fraction(0)), Fraction(0)), weights, n, rho)
+    energy = max(n * sum(terms, Fraction(0)), Fraction(0))
+    return _exact_worth(energy, weights, n, np.broadcast_to(rho, len(v))[V])
 
 
 def exact_worth(problem, v):
-    """The same for a problem with samples or a covariance, feature-wise or with no adversary."""
-    rho = float(problem.adversary.rho)
+    """The same for a problem with samples or a covariance, feature-wise or with no adversary, less the costs."""
+    rho = problem.adversary.rho
+    spent = Fraction(0)
+    if getattr(problem, "costs", None) is not None:
+        spent = sum((Fraction(float(problem.costs[j])) for j in np.flatnonzero(v)), Fraction(0))
+        if not np.any(v):
+            return Fraction(0)
     if problem.X is None:
-        return exact_from_covariance(problem.covariance, problem.n_samples, v, rho)
+        return exact_from_covariance(problem.covariance, problem.n_samples, v, rho) - spent
     X = problem.X if isinstance(problem.X, np.ndarray) else problem.X.toarray()
-    return exact_feature_wise(X, v, rho)
+    return exact_feature_wise(X, v, rho) - spent
 
 
 def may_be_worth(problem, certificate):
@@ -60,7 +67,8 @@ def may_be_worth(problem, certificate):
 
 
 def _exact_worth(energy, weights, n, rho):
-    distance = root_below(energy) - Fraction(float(rho)) * sum(map(abs, weights))
+    taken = (Fraction(float(r)) * abs(w) for r, w in zip(rho, weights, strict=True) if w)
+    distance = root_below(energy) - sum(taken, Fraction(0))
     return max(distance, Fraction(0)) ** 2 / (n * sum(w * w for w in weights))
 
 
@@ -79,22 +87,30 @@ def vanilla_best(S, k):
     return max(tops), v
 
 
-def feature_wise_optimum(G, n, k, rho, grid=160):
+def feature_wise_optimum(G, n, k, rho, grid=160, costs=None):
     """The optimum from G = X'X, exact to the accuracy of a one-dimensional search."""
-    return feature_wise_best(G, n, k, rho, grid)[0]
+    return feature_wise_best(G, n, k, rho, grid, costs)[0]
 
 
-def feature_wise_best(G, n, k, rho, grid=160):
-    """The optimum from G = X'X as above, and a k-sparse vector that attains it: None where the optimum is 0."""
+def feature_wise_best(G, n, k, rho, grid=160, costs=None):
+    """The optimum from G = X'X as above, and a k-sparse vector that attains it: None where the optimum is 0.
+
+    One budget for all features or one for each, infinite ones included; costs are taken off once a feature is used.
+    """
     d = len(G)
+    rho = np.broadcast_to(rho, d)
+    costs = np.zeros(d) if costs is None else np.asarray(costs)
     best, v = 0.0, None
     for size in range(1, k + 1):
-        for c in combinations(range(d), size):
-            value, found = _on_support(G[np.ix_(c, c)], rho, best, grid)
-            if value > best:
-                best, v = value, np.zeros(d)
-                v[list(c)] = found
-    return best**2 / n, v
+        for c in combinations(np.flatnonzero(np.isfinite(rho)).tolist(), size):
+            c = list(c)
+            spent = costs[c].sum()
+            floor = np.sqrt(n * (best + spent))
+            distance, found = _on_support(G[np.ix_(c, c)], rho[c], floor, grid)
+            if found is not None and distance**2 / n - spent > best:
+                best, v = distance**2 / n - spent, np.zeros(d)
+                v[c] = found
+    return best, v
 
 
 def _on_support(M, rho, floor, grid):
@@ -102,8 +118,8 @@ def _on_support(M, rho, floor, grid):
     lam, Q = np.linalg.eigh(M)
     lam = np.maximum(lam, 0.0)
     best, v = floor, None
-    # No vector on this support beats its top eigenvalue less rho |v|_1 >= rho.
-    if np.sqrt(lam[-1]) - rho <= floor:
+    # No vector on this support beats its top eigenvalue less sum rho_j |v_j| >= the smallest rho_j.
+    if np.sqrt(lam[-1]) - rho.min() <= floor:
         return best, v
     # Dense everywhere, denser near every eigenvalue (the "eigenvalue cases" are limits of the curve).
     offsets = lam[-1] * np.logspace(-9, 0, 24)
@@ -114,7 +130,9 @@ def _on_support(M, rho, floor, grid):
         best, v = leading, Q[:, -1]
     width = 2 * lam[-1] / grid
     for tail in product((-1.0, 1.0), repeat=size - 1):
-        projected = Q.T @ np.array([[1.0, *tail]]).T
+        projected = Q.T @ (rho / max(rho.max(), 1e-300) * np.array([1.0, *tail]))[:, None]
+        if not projected.any():
+            continue
         values = _curve(lam, Q, projected, nus, rho)
         for i in np.argsort(values)[-2:]:
             if values[i] < 0.9 * best:
@@ -140,9 +158,9 @@ def _along(lam, projected, nus):
 
 
 def _curve(lam, Q, projected, nus, rho):
-    """|Xv| - rho |v|_1 along v(nu) = (M - nu I)^-1 s, normalised, for every nu."""
+    """|Xv| - sum rho_j |v_j| along v(nu) = (M - nu I)^-1 (rho s), normalised, for every nu."""
     W = _along(lam, projected, nus)
-    return np.sqrt(lam @ W**2) - rho * np.abs(Q @ W).sum(axis=0)
+    return np.sqrt(lam @ W**2) - rho @ np.abs(Q @ W)
 
 
 def sample_wise_optimum(X, k, rho, points=3000, seed=0):

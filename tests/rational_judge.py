@@ -43,33 +43,46 @@ class Judge:
     Parameters
     ----------
     adversary : "none", "feature" or "sample"
-    rho : float
+    rho : float, or feature-wise one for each feature, infinite ones included
     n : number of samples
     X : float array of shape (n, d), or None
     S : float array of shape (d, d) instead of X, exactly symmetric
+    costs : float array of shape (d,), or None
     """
 
-    def __init__(self, adversary, rho, n, *, X=None, S=None):
+    def __init__(self, adversary, rho, n, *, X=None, S=None, costs=None):
         self.adversary, self.n = adversary, n
-        self.rho = 0.0 if adversary == "none" else float(rho)
         self.from_samples = X is not None
         data = np.asarray(X if X is not None else S, dtype=np.float64)
         self.data, self.d = data, data.shape[1]
+        self.rhos = np.broadcast_to(0.0 if adversary == "none" else np.asarray(rho, dtype=np.float64), self.d)
+        self.rho = float(self.rhos[0])
+        self.costs = [Fraction(0)] * self.d if costs is None else [Fraction(float(x)) for x in costs]
+        finite = np.where(np.isfinite(self.rhos), self.rhos, 0.0)
         if self.from_samples:
-            (flat, budget), self.exponent = integers(data, [self.rho])
-            self.budget = budget[0]
+            (flat, budgets), self.exponent = integers(data, finite)
         else:
             (flat,), e = integers(data)
-            (budget,), b = integers([self.rho])
+            (budgets,), b = integers(finite)
             self.exponent = min(e // 2, b)
             flat = [x << (e - 2 * self.exponent) for x in flat]
-            self.budget = budget[0] << (b - self.exponent)
+            budgets = [x << (b - self.exponent) for x in budgets]
+        self.budgets, self.budget = budgets, budgets[0]
         self.rows = [flat[i * self.d : (i + 1) * self.d] for i in range(len(data))]
 
     def worth(self, weights):
-        """Rationals (lower, upper) around the worth of the direction of integer weights, whatever its length."""
+        """Rationals (lower, upper) around the worth of the direction of integer weights, whatever its length.
+
+        Less what its features cost.
+        """
+        spent = sum((self.costs[j] for j, w in enumerate(weights) if w), Fraction(0))
+        lower, upper = self.robust(weights)
+        return lower - spent, upper - spent
+
+    def robust(self, weights):
+        """The same before costs."""
         places = [j for j, w in enumerate(weights) if w]
-        if not places:
+        if not places or not np.isfinite(self.rhos[places]).all():
             return Fraction(0), Fraction(0)
         w = [weights[j] for j in places]
         length = sum(x * x for x in w)
@@ -82,7 +95,7 @@ class Judge:
             energy = self.n * sum(
                 x * y * self.rows[i][j] for i, x in zip(places, w, strict=True) for j, y in zip(places, w, strict=True)
             )
-        cost = self.budget * sum(map(abs, w))
+        cost = sum(self.budgets[j] * abs(x) for j, x in zip(places, w, strict=True))
         if energy <= cost * cost:
             return Fraction(0), Fraction(0)
         root, bits = _root(energy)
@@ -126,7 +139,9 @@ class Judge:
         else:
             energies = [self.n * abs(self.rows[j][j]) for j in range(self.d)]
         long = max(self.d, len(self.rows))
-        return (math.isqrt(long) + 1) * (math.isqrt(max(energies)) + 1 + self.budget) * Fraction(2) ** self.exponent
+        return (
+            (math.isqrt(long) + 1) * (math.isqrt(max(energies)) + 1 + max(self.budgets)) * Fraction(2) ** self.exponent
+        )
 
 
 def _root(x):
@@ -146,6 +161,8 @@ class Truth:
         with localcontext(_CONTEXT):
             self.candidates += [_as_integers(v) for v in _Search(judge, k).best()]
         self.floor = max(judge.worth(w)[0] for w in self.candidates)
+        if any(judge.costs):
+            self.floor = max(self.floor, Fraction(0))  # using no feature is allowed
         for v in extra:
             self.offer(v)
 
@@ -177,6 +194,8 @@ class _Search:
         self.judge, self.k = judge, k
         self.first, self.finalists, self.steps = first, finalists, steps
         self.rho = Decimal(judge.rho)
+        self.rhos = [Decimal(float(x)) for x in judge.rhos]
+        self.costs = [judge.n * Decimal(x.numerator) / Decimal(x.denominator) for x in judge.costs]
         data = [[Decimal(float(x)) for x in row] for row in judge.data]
         self.rows = data
         d = judge.d
@@ -192,9 +211,9 @@ class _Search:
         """Good directions, at most a handful."""
         if not self.live:
             return []
-        if self.rho == 0:
+        if not any(self.rhos) and not any(self.costs):
             return self._eigenvectors()
-        small = self.rho * self.rho <= self.top / 10**4
+        small = min(self.rhos) ** 2 <= self.top / 10**4
         starts = [*(self._eigenvectors() if small else ()), *self._patterns()]
         step = self._sample_step if self.judge.adversary == "sample" else self._feature_step
         alive = []
@@ -229,8 +248,8 @@ class _Search:
                 if any(v):
                     yield _top(v, self.k)
             return
-        cost = self.rho * self.rho
-        yield from _signs([j for j in self.live if self.gram[j][j] > cost or not self.judge.from_samples], d)
+        live = [j for j in self.live if self.rhos[j] < Decimal("inf")]
+        yield from _signs([j for j in live if self.gram[j][j] > self.rhos[j] ** 2 or not self.judge.from_samples], d)
 
     def _feature_step(self, v):
         """(next v, distance of v squared over |v|^2), or None where the adversary leaves nothing."""
@@ -241,12 +260,14 @@ class _Search:
             return None, None
         root = energy.sqrt()
         w = []
-        for x in pulled:
+        for x, rho, cost in zip(pulled, self.rhos, self.costs, strict=True):
             g = x / root
-            w.append(g - self.rho if g > self.rho else g + self.rho if g < -self.rho else Decimal(0))
-        w = _top(w, self.k)
-        length = sum(x * x for x in w)
-        # |w|^2 = max over v of (u'Xv - rho |v|_1)^2 at this u: a floor of the next vector's worth.
+            y = g - rho if g > rho else g + rho if g < -rho else Decimal(0)
+            w.append(y if y * y > cost else Decimal(0))
+        order = sorted(range(len(w)), key=lambda j: self.costs[j] - w[j] * w[j])[: self.k]
+        w = [x if j in order else Decimal(0) for j, x in enumerate(w)]
+        length = sum((x * x - c for x, c in zip(w, self.costs, strict=True) if x), Decimal(0))
+        # The largest of (u'Xv - sum rho_j |v_j|)^2 less costs at this u: a floor of the next vector's worth.
         return (w, length) if length > 0 else (None, None)
 
     def _sample_step(self, v):

@@ -11,7 +11,7 @@ def by_relaxation_alone(attempt):
     instance = attempt.instance
     if not instance.clear_cut:
         return
-    relaxation = Relaxation(instance.A, instance.rho, instance.k)
+    relaxation = Relaxation(instance.A, instance.largest_budget, instance.k, weights=instance.budget_shares)
     while not (relaxation.done or attempt.done or attempt.meter.stopped() or relaxation.nodes > MOST_NODES):
         if relaxation.bound < attempt.bound:
             attempt.prover, attempt.bound = relaxation, relaxation.bound

@@ -17,14 +17,25 @@ N = 37
 
 
 def test_every_list_of_names_is_the_same():
-    assert list(BY_KEY) == [name.value for name in AdversaryName] == ["feature", "sample", "none"]
+    assert (
+        list(BY_KEY)
+        == [name.value for name in AdversaryName]
+        == [
+            "feature",
+            "sample",
+            "spectral",
+            "entry",
+            "none",
+        ]
+    )
     assert set(NAMES) <= set(BY_NAME)
     assert {getattr(noap, name) for name in BY_NAME} == set(ADVERSARIES)
 
 
 @every_kind
 def test_noise_is_turned_into_rho_alike_everywhere(kind):
-    unit = {"feature": math.sqrt(N), "sample": 1.0, "none": 1.0}[kind.key]
+    roots = {"feature": math.sqrt(N), "spectral": math.sqrt(N)}
+    unit = roots.get(kind.key, 1.0)
     budget = 0.0 if kind is noap.NoAdversary else 0.3 * unit
     assert kind.noise_unit(N) == noise_unit(AdversaryName(kind.key), N) == unit
     assert type(kind.with_noise(0.3, N)) is type(kind.with_budget(0.3)) is kind
@@ -43,15 +54,16 @@ def test_noise_is_turned_into_rho_alike_everywhere(kind):
 def test_an_unknown_name_is_refused_also_after_the_fit():
     X = np.random.default_rng(0).standard_normal((N, 4))
     model = noap.RobustSparsePCA(k=2, method="ascent").fit(X).set_params(adversary="nobody")
-    with pytest.raises(noap.errors.InvalidProblem, match=r"adversary must be one of \('feature', 'sample', 'none'\)"):
+    with pytest.raises(noap.errors.InvalidProblem, match=r"adversary must be one of \('feature', 'sample', 'sp"):
         model.robust_variance(X)
 
 
-@pytest.mark.parametrize("kind", [noap.FeatureWise, noap.SampleWise])
+@pytest.mark.parametrize("kind", [noap.FeatureWise, noap.SampleWise, noap.SpectralNorm, noap.EntryWise])
 def test_words_name_what_is_moved(kind):
-    assert kind.moves.startswith(kind.key)
+    moved = {"spectral": "score"}.get(kind.key, kind.key)
+    assert kind.moves.startswith(moved)
     for scaled in (True, False):
-        assert f"every {kind.key}" in kind.noise_in_words(scaled)
+        assert f"the {moved}s" in kind.noise_in_words(scaled) or f"every {moved}" in kind.noise_in_words(scaled)
     assert kind.noise_in_words(True) != kind.noise_in_words(False)
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from noap import errors
 from noap._version import __version__
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise
+from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.checker import verify
 from noap.data.standardising import standardise
 from noap.heuristics.truncated_power import screen_submatrix
@@ -15,6 +15,7 @@ from noap.solving import solve
 
 __all__ = [
     "Certificate",
+    "EntryWise",
     "FeatureWise",
     "KPath",
     "Limit",
@@ -26,6 +27,7 @@ __all__ = [
     "RobustSparsePCA",
     "RobustSparsePCACV",
     "SampleWise",
+    "SpectralNorm",
     "Stability",
     "Status",
     "__version__",

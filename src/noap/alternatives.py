@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, FeatureWise, require_served
+from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem, NoapWarning
 from noap.heuristics.batch import truncate
@@ -146,9 +146,10 @@ def near_optimal(
 
     .. math:: \max_{\mathrm{supp}(v) = S} \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v\|_2^2 \ge (1 - within)\,opt
 
-    and S is no part of another one on the list. The list shows how far the answer is the only one, which features all
-    good answers share, and which can stand in for which. It is found by the exact search: everything that is not listed
-    is closed by its tests (docs/exact.md, "Every good support").
+    and S is no part of another one on the list; with costs, which are taken off both sides, also if it is. The list
+    shows how far the answer is the only one, which features all good answers share, and which can stand in for which.
+    It is found by the exact search: everything that is not listed is closed by its tests (docs/exact.md, "Every good
+    support").
 
     Parameters
     ----------
@@ -228,7 +229,9 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
         vectors[-1][instance.features] = v
     values = np.array([problem.value(v) for v in vectors])
     good = np.flatnonzero(values >= (1.0 - within) * (1.0 - _SAME) * values.max())
-    kept = np.array(_maximal([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]))
+    ordered = [vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]
+    # Where features cost something, more of them may be worth less: then every support stands for itself.
+    kept = np.array(_maximal(ordered) if problem.costs is None else list(_by_support(ordered).values()))
     values = np.array([problem.value(v) for v in kept])
     return NearOptimal(problem, within, kept, values, complete, controls.limit, nodes, controls.seconds)
 
@@ -240,7 +243,8 @@ def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | Non
     """
     A = instance.A[np.ix_(support, support)]
     starts = [np.linalg.eigh(A)[1][:, -1], *([] if met is None else [met[support]])]
-    climber = GramClimber(A, FeatureWise(instance.rho), len(support))
+    adversary = instance.adversary.restricted_to(np.array(support))
+    climber = GramClimber(A, adversary, len(support), None if instance.costs is None else instance.costs[support])
     reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], len(support)))) for x in starts]
     best = max(reached, key=lambda one: float(one.distances[0]))
     v: FloatArray = np.zeros(len(instance.norms))
@@ -248,11 +252,17 @@ def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | Non
     return v, float(best.distances[0]) ** 2
 
 
-def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
-    """Return one vector for each support, the first, without supports that are part of another one."""
+def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
+    """Return one vector for each support, the first."""
     by_support: dict[frozenset[int], FloatArray] = {}
     for v in vectors:
         by_support.setdefault(frozenset(np.flatnonzero(v).tolist()), v)
+    return by_support
+
+
+def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
+    """Return one vector for each support, the first, without supports that are part of another one."""
+    by_support = _by_support(vectors)
     largest = max(map(len, by_support))
     return [v for S, v in by_support.items() if len(S) == largest or not any(S < other for other in by_support)]  # noqa: SIM300 - a proper subset
 

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, require_served
+from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem
 from noap.heuristics.ascent import Funnel, ascent, compile_ascent
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
+from noap.heuristics.starts import strengths
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
@@ -65,8 +66,11 @@ def _ascended(
     problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win
+        problem = problem.with_adversary(NoAdversary())
     v: FloatArray = np.zeros(problem.n_features)
-    v[int(np.argmax(problem.column_norms))] = 1.0  # what ascent yields first
+    costs = None if problem.costs is None else problem.n_samples * problem.costs
+    v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first
     check = check or controls.check
     controls.started += compile_ascent(problem)
     try:
@@ -78,7 +82,8 @@ def _ascended(
         pass
     except KeyboardInterrupt:
         controls.limit = Limit.INTERRUPTED
-    return v
+    # Where features cost something, using none is worth 0.
+    return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
 def _check_exact(problem: Problem, node_limit: Any = None, memory_limit: Any = None, certificate: Any = True) -> Limits:
@@ -109,6 +114,13 @@ def run_exact(
 
 def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
     require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
+    if problem.costs is not None:
+        raise InvalidProblem("Method 'relaxation' takes no costs; leave them out, or use method='exact'.")
+    budgets = problem.adversary.budgets(problem.n_features)
+    if budgets.any() and not budgets.all():
+        raise InvalidProblem(
+            "Method 'relaxation' takes a budget above 0 for every feature, or none at all; use method='exact'."
+        )
     return Limits.checked(None, None, certificate).keep_proof
 
 

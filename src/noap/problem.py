@@ -1,7 +1,6 @@
 """The problem: data, sparsity, adversary. Validated once, frozen ever after."""
 
 import copy
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,23 +9,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, FeatureWise, NoAdversary, SampleWise, require_served, serves
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
+from noap.data import screening
 from noap.data.centring import warn_if_uncentred
-from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, as_sparsity
+from noap.data.requirements import require_covariance_suffices, require_fit
+from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as_names, as_samples, as_sparsity
 from noap.errors import InvalidProblem
 from noap.linalg import products
-from noap.linalg.exact_norms import covariance_exceeds, smallest_budget, unsure
 from noap.linalg.frozen import changes, fingerprint, frozen
-from noap.linalg.screening import longer_columns, longer_samples
+from noap.linalg.screening import longer_samples
 from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import norms
 
 __all__ = ["Problem"]
-
-# The adversaries whose optimum a covariance determines, and those whose screening is a theorem.
-FROM_COVARIANCE_SERVES = ENERGY_LESS_L1
-ZERO_SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -45,6 +40,9 @@ class Problem:
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise or NoAdversary
+    costs : array-like of shape (d,), optional
+        What it costs to use each feature, in the units of the robust variance: the objective is the robust variance of
+        v less the costs of the features that v uses, and using none is worth 0. For FeatureWise and NoAdversary.
     feature_names : sequence of str, optional
         A name for every column; those of a DataFrame by default.
 
@@ -53,6 +51,7 @@ class Problem:
     X : the samples, or None when built from a covariance
     n_samples, n_features, k : int
     adversary : Adversary
+    costs : array of shape (d,), or None
     feature_names : tuple of str, or None
 
     Examples
@@ -68,15 +67,24 @@ class Problem:
     n_features: int
     k: int
     adversary: Adversary
+    costs: FloatArray | None
     feature_names: tuple[str, ...] | None
 
-    def __init__(self, X: Any, k: int, adversary: Adversary, *, feature_names: Sequence[str] | None = None) -> None:
+    def __init__(
+        self,
+        X: Any,
+        k: int,
+        adversary: Adversary,
+        *,
+        costs: ArrayLike | None = None,
+        feature_names: Sequence[str] | None = None,
+    ) -> None:
         given, own_names = as_samples(X)
         if not isinstance(X, Samples):  # those come from within, where somebody has decided
             warn_if_uncentred(given)
         data = frozen(given)
         n, d = int(data.shape[0]), int(data.shape[1])
-        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names)
+        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
@@ -88,6 +96,7 @@ class Problem:
         n_samples: int,
         k: int,
         adversary: Adversary,
+        costs: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
         r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise and NoAdversary.
@@ -103,7 +112,7 @@ class Problem:
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, feature_names : as for Problem
+        k, adversary, costs, feature_names : as for Problem
 
         Examples
         --------
@@ -116,14 +125,14 @@ class Problem:
         require_covariance_suffices(adversary)
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**53:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
-        known = as_covariance(S, definite=adversary.rho > 0)
+        known = as_covariance(S, definite=not adversary.is_idle)
         names = as_names(feature_names, len(known.matrix)) or known.names
-        return cls._of_symmetric(known._replace(names=names), n_samples=int(n_samples), k=k, adversary=adversary)
+        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs)
 
     @classmethod
-    def _of_symmetric(cls, known: Symmetric, *, n_samples: int, k: Any, adversary: Any) -> "Problem":
+    def _of_symmetric(cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, n_samples, len(known.matrix), k, adversary, known.names)
+        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs)
         # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = known.matrix
         problem.__dict__["diagonal_shift"] = known.shift
@@ -142,12 +151,29 @@ class Problem:
         """
         if self.X is None:
             require_covariance_suffices(adversary)
-            if self.lift and adversary.rho > 0:
+            if self.lift and not adversary.is_idle:
                 raise InvalidProblem(
                     "S must be positive semidefinite for an adversary with a budget; build the problem from S with it."
                 )
-        changed = self._changed(adversary=_checked(adversary))
+        require_fit(adversary, self.n_samples, self.n_features, self.costs)
+        changed = self._changed(adversary=adversary)
         changed.__dict__.pop("kept_features", None)  # the one property that depends on the adversary
+        return changed
+
+    def with_costs(self, costs: ArrayLike | None) -> "Problem":
+        """Return the same data, sparsity and adversary with other costs, or none; what is known is shared.
+
+        Examples
+        --------
+        >>> import noap
+        >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary())
+        >>> problem.with_costs([2.5, 0.0]).value([1.0, 0.0])
+        10.0
+        """
+        given = as_costs(costs, self.n_features)
+        require_fit(self.adversary, self.n_samples, self.n_features, given)
+        changed = self._changed(costs=given)
+        changed.__dict__.pop("kept_features", None)
         return changed
 
     def with_sparsity(self, k: int) -> "Problem":
@@ -164,7 +190,7 @@ class Problem:
         return changed
 
     def restricted(self, features: IntArray, k: int | None = None) -> "Problem":
-        """Return the problem on the chosen features alone; the budget stays what it is.
+        """Return the problem on the chosen features alone, with their budgets and costs.
 
         Parameters
         ----------
@@ -182,29 +208,45 @@ class Problem:
         features = np.asarray(features, dtype=np.intp)
         k = min(self.k, len(features)) if k is None else k
         names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)
+        adversary = self.adversary.restricted_to(features)
+        costs = None if self.costs is None else self.costs[features]
         if self.X is not None:
-            return Problem(Samples(self.X[:, features], names), k, self.adversary)
+            return Problem(Samples(self.X[:, features], names), k, adversary, costs=costs)
         block = self.covariance[np.ix_(features, features)]
         block.flags.writeable = False
         # No eigenvalue of a block lies below the smallest of the whole.
         known = Symmetric(block, names, self.diagonal_shift, self.lift > 0)
-        return Problem._of_symmetric(known, n_samples=self.n_samples, k=k, adversary=self.adversary)
+        return Problem._of_symmetric(known, self.n_samples, k, adversary, costs)
 
     def _changed(self, **fields: Any) -> "Problem":
         changed = copy.copy(self)
-        _assign(changed, fields)
+        changed.__dict__.update(fields)  # nobody else can: it is frozen
         return changed
 
-    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: tuple[str, ...] | None) -> None:
-        k, adversary = as_sparsity(k, d), _checked(adversary)
-        _assign(self, {"X": X, "n_samples": n, "n_features": d, "k": k, "adversary": adversary, "feature_names": names})
+    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any) -> None:
+        given = as_costs(costs, d)
+        require_fit(adversary, n, d, given)
+        fields = {"X": X, "n_samples": n, "n_features": d, "k": as_sparsity(k, d), "adversary": adversary}
+        self.__dict__.update(fields, costs=given, feature_names=names)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
         return (
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
-            f"k={self.k}, adversary={self.adversary!r})"
+            f"k={self.k}, adversary={self.adversary!r}{'' if self.costs is None else ', costs'})"
         )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all features (or samples) have one budget, a number, and no feature costs anything."""
+        return self.costs is None and self.adversary.has_one_budget
+
+    def require_plain(self, what: str) -> None:
+        """Raise InvalidProblem, naming what takes nothing else, unless the problem is plain."""
+        if not self.adversary.has_one_budget:
+            raise InvalidProblem(f"{what} takes one rho for all; pass a number, or use method 'ascent'.")
+        if self.costs is not None:
+            raise InvalidProblem(f"{what} takes no costs; leave them out, or use method 'ascent'.")
 
     def check_unchanged(self) -> None:
         """Raise InvalidProblem if X was changed since the problem was built; only a large or sparse X can be."""
@@ -291,14 +333,7 @@ class Problem:
     @cached_property
     def kept_features(self) -> BoolArray:
         """Mask of the features that can be non-zero in an optimum of positive value; no rounding decides it."""
-        floor = self.adversary.feature_floor
-        if self.X is not None:
-            kept = longer_columns(self.X, self.column_norms, floor)
-        else:
-            kept = self.column_norms > floor
-            near = unsure(self.column_norms, floor, 1)
-            if near.any():
-                kept[near] = covariance_exceeds(np.diag(self.covariance)[near], self.n_samples, floor)
+        kept = screening.kept_features(self)
         kept.flags.writeable = False
         return kept
 
@@ -310,36 +345,19 @@ class Problem:
 
     @property
     def optimum_is_zero(self) -> bool:
-        r"""Whether the adversary can cancel every direction: :math:`\rho \ge \rho_{\max}`, or X = 0, exactly.
+        r"""Whether no direction is worth anything: :math:`\rho \ge \rho_{\max}`, X = 0, or all cost too much, exactly.
 
         Not known, and so False, for an adversary that noap has no theorem about.
         """
-        if not serves(ZERO_SERVES, self.adversary):
-            return False
-        if self.X is None:
-            if not self.lift and self.kept_features.any():
-                return False  # one feature is enough; no need to look at every entry
-            return not covariance_exceeds(self._largest_entry, self.n_samples, self.adversary.feature_floor)[0]
-        if not self.kept_features.any():
-            return True
-        return not self.adversary.gram_suffices and not self.kept_samples.any()
+        return screening.optimum_is_zero(self)
 
     @property
     def rho_max(self) -> float:
-        """The smallest float at which a budget of the adversary's kind makes the optimum 0; inf if none does."""
-        if self.X is not None:
-            return self.adversary.rho_max(self.X, self.k)
-        if isinstance(self.adversary, NoAdversary):
-            return math.inf
-        entry = self._largest_entry
-        near = math.sqrt(self.n_samples * float(entry[0]))
-        return smallest_budget(lambda rho: bool(covariance_exceeds(entry, self.n_samples, rho)[0]), near)
+        """The smallest float at which a budget of the adversary's kind makes the optimum 0; inf if none does.
 
-    @property
-    def _largest_entry(self) -> FloatArray:
-        """The largest |S_ij|: v'Sv is at most that times |v|_1^2, whether S is positive semidefinite or not."""
-        entries = np.diag(self.covariance) if self.k == 1 else np.abs(self.covariance)
-        return np.array([max(float(entries.max()), 0.0)])
+        Of several budgets, the smallest factor for all of them. Costs do not count: less may do with them.
+        """
+        return screening.rho_max(self)
 
     def samples(self, what: str) -> Data:
         """Return X, or raise InvalidProblem naming what cannot be had from a covariance."""
@@ -348,52 +366,31 @@ class Problem:
         return self.X
 
     def value(self, v: ArrayLike) -> float:
-        r"""Return the robust variance of v, by the adversary's closed form.
+        r"""Return the objective at v: its robust variance, less what its features cost.
 
         Parameters
         ----------
         v : array of shape (d,)
-            A unit vector (to 1e-9) with at most k non-zero entries.
-
-        Returns
-        -------
-        float
-            At least 0, also where :math:`v^\top S v` of an indefinite S is negative.
+            A unit vector (to 1e-9) with at most k non-zero entries; with costs also 0, which is worth 0.
         """
+        return self.robust_variance(v) - self.cost(v)
+
+    def cost(self, v: ArrayLike) -> float:
+        """Return what the features that v uses cost."""
+        return 0.0 if self.costs is None else float(self.costs[vector_of(v, self.n_features) != 0].sum())
+
+    def robust_variance(self, v: ArrayLike) -> float:
+        """Return the robust variance of v, by the closed form; it is at least 0, also where v'Sv is negative."""
         direction = vector_of(v, self.n_features)
+        support = np.flatnonzero(direction)
+        if support.size == 0 and self.costs is not None:
+            return 0.0
         length = float(norms(direction))
         if not abs(length - 1.0) <= 1e-9:
             raise InvalidProblem(f"v must have unit length, it has length {length:.12g}; normalise it.")
-        support = np.flatnonzero(direction)
         if support.size > self.k:
             raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
         if self.X is not None:
             return self.adversary.value(self.X, direction)
         assert isinstance(self.adversary, GramAdversary)  # from_covariance takes no other
-        weights = direction[support]
-        variance = float(weights @ self.covariance[np.ix_(support, support)] @ weights)
-        energy = np.sqrt(self.n_samples * max(variance, 0.0))
-        away = self.adversary.distance_from_energy(np.array([energy]), weights[None, :])[0]
-        return float(away) ** 2 / self.n_samples
-
-
-def _checked(adversary: Any) -> Adversary:
-    if not isinstance(adversary, Adversary):
-        raise InvalidProblem(f"adversary must be FeatureWise, SampleWise or NoAdversary, got {adversary!r}.")
-    return adversary
-
-
-def require_covariance_suffices(adversary: Any) -> None:
-    """Raise InvalidProblem if the adversary needs the samples themselves, or is unknown."""
-    if type(_checked(adversary)) is SampleWise:
-        raise InvalidProblem(
-            f"adversary {type(adversary).__name__} moves samples one by one, so a covariance S is not "
-            "enough; build Problem from the samples X."
-        )
-    require_served(adversary, FROM_COVARIANCE_SERVES, "Problem.from_covariance", "build Problem from the samples X")
-
-
-def _assign(problem: Problem, fields: dict[str, Any]) -> None:
-    """Set fields of a problem that is being made; nobody can later."""
-    for name, entry in fields.items():
-        object.__setattr__(problem, name, entry)
+        return self.adversary.value_from_covariance(self.covariance, self.n_samples, direction)

@@ -9,7 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_served
+from noap.adversaries import (
+    EntryWise,
+    FeatureWise,
+    NoAdversary,
+    SampleWise,
+    SpectralNorm,
+    require_served,
+    serves,
+)
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
@@ -33,7 +41,9 @@ _ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
 _MOST_ROWS = 12
 
 # The adversaries whose attacks have the rank-one forms below.
-ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, NoAdversary)
+ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, SpectralNorm, EntryWise, NoAdversary)
+# Those for which a proof may say at once that nothing is left; SpectralNorm and EntryWise have none of their own.
+ZERO_PROOF_SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 
 class Status(enum.Enum):
@@ -71,7 +81,7 @@ class Result:
     support : array of int
         Sorted positions of the non-zero entries of v.
     value : float
-        Robust variance of v.
+        The objective at v: its robust variance, less what its features cost if the problem has costs.
     bound : float
         Upper bound on the optimum of the whole problem; inf when nothing is proved.
     bound_proof : "rigorous", "solver" or None
@@ -151,8 +161,18 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """(bound - value)/value; 0 if both are 0, inf if value = 0 < bound."""
-        return relative_gap(self.value, self.bound)
+        """(bound - value)/value; 0 if both are 0, inf if value <= 0 < bound: costs may make a value negative."""
+        return relative_gap(max(self.value, 0.0), self.bound)
+
+    @property
+    def robust_variance(self) -> float:
+        """The robust variance of v, before costs."""
+        return self.problem.robust_variance(self.v)
+
+    @property
+    def cost(self) -> float:
+        """What the features of v cost; 0 in a problem without costs."""
+        return self.problem.cost(self.v)
 
     @property
     def status(self) -> Status:
@@ -171,7 +191,7 @@ class Result:
             return f"optimal: no {self.problem.k}-sparse direction is more than {_up(self.gap)} better (rigorous)."
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
-            if self.value == 0:
+            if self.value <= 0:
                 return f"feasible: worth nothing here, and the best at most {self.bound:.6g}, {prover}."
             # Of the best, not of the value: what lies below a positive number lies less than 100 % below it.
             short = math.ceil(1e4 * (self.bound - self.value) / self.bound) / 100
@@ -227,16 +247,27 @@ class Result:
         S, v, n = self.problem.covariance, self.v, self.problem.n_samples
         if type(adversary) is NoAdversary:
             return S.copy()
-        if type(adversary) is SampleWise:
-            shift = self.attack()[:, self.support] @ v[self.support]  # E = shift v'
-            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, v) / n
-            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(v, v)
+        if not adversary.gram_suffices:
+            # E = shift w' with w'v = 1.
+            w = v if type(adversary) is SampleWise else np.sign(v) / np.abs(v).sum()
+            shift = self.attack()[:, self.support] @ v[self.support]
+            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, w) / n
+            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(w, w)
             return attacked
         energy = math.sqrt(max(n * float(v @ S @ v), 0.0))
-        length = float(np.abs(v).sum())
-        rho = adversary.rho
-        share = 1.0 / length if energy <= rho * length else rho / energy
-        T = -share * np.outer(v, np.sign(v))
+        if type(adversary) is SpectralNorm:
+            T = -min(1.0, adversary.rho / energy if energy > 0 else 1.0) * np.outer(v, v)
+        elif adversary.has_one_budget:
+            length = float(np.abs(v).sum())
+            rho = adversary.rho
+            share = 1.0 / length if energy <= rho * length else rho / energy
+            T = -share * np.outer(v, np.sign(v))
+        elif energy == 0.0:
+            return S.copy()
+        else:
+            # The attack on one sample of score `energy` is E, and that on X is Xv/energy times E.
+            E = adversary.attack(energy * v[None, :], v)
+            T = np.outer(v, E[0]) / energy
         moved = np.eye(len(v)) + T
         attacked = moved.T @ S @ moved
         return attacked
@@ -268,8 +299,12 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
     if not problem.optimum_is_zero:
         raise InvalidProblem("The optimum of this problem is not known to be 0.")
     v = np.zeros(problem.n_features)
-    v[int(np.argmax(problem.column_norms))] = 1.0
+    if problem.costs is None:  # where features cost something, using none is the best
+        v[int(np.argmax(problem.column_norms))] = 1.0
+    proved = serves(ZERO_PROOF_SERVES, problem.adversary)
+    if not (proved and (problem.is_plain or problem.adversary.gram_suffices)):
+        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    by_gram = problem.adversary.gram_suffices or problem.adversary.rho == 0
+    by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle
     proof = GramProof.trivial(0.0) if by_gram else SampleProof.trivial()
     return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

@@ -83,14 +83,18 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     if problem.optimum_is_zero:
-        warnings.warn(f"{nothing_left(problem)}, so the optimum is 0; use less noise.", NoapWarning, stacklevel=2)
+        less = "less noise" if problem.costs is None else "less noise or lower costs"
+        warnings.warn(f"{nothing_left(problem)}, so the optimum is 0; use {less}.", NoapWarning, stacklevel=2)
         return zero_result(problem, method, controls.gap)
     return chosen.run(problem, controls, checked)
 
 
 def nothing_left(problem: Problem) -> str:
     """Return the beginning of a warning that the optimum of the problem is 0."""
-    return f"At {problem.adversary.strength_in_words(problem.n_samples)} the adversary can cancel every direction"
+    strength = problem.adversary.strength_in_words(problem.n_samples)
+    if problem.costs is not None:
+        return f"At {strength} no feature is worth its cost"
+    return f"At {strength} the adversary can cancel every direction"
 
 
 # Options of `solve` itself.

@@ -53,20 +53,23 @@ def lowest_tie(problem: Problem, v: FloatArray) -> tuple[FloatArray, tuple[tuple
     (array([0., 1., 0.]), ((1, 2),))
     """
     pairs: list[tuple[int, int]] = []
-    distance = math.sqrt(problem.value(v))
+    distance = _root(problem, v)
     if distance == 0:
         return v, ()
     slack = _SAME * distance + _ROUNDING * math.sqrt(problem.scale)
     for j in np.flatnonzero(v).tolist():
-        rivals = {
-            rival: w for rival, w in _exchanges(problem, v, j) if abs(math.sqrt(problem.value(w)) - distance) <= slack
-        }
+        rivals = {rival: w for rival, w in _exchanges(problem, v, j) if abs(_root(problem, w) - distance) <= slack}
         if not rivals:
             continue
         kept = min(j, *rivals)
         pairs += [(kept, other) for other in sorted({j, *rivals} - {kept})]
         v = rivals.get(kept, v)
     return v, tuple(sorted(pairs))
+
+
+def _root(problem: Problem, v: FloatArray) -> float:
+    """Return the root of the value of v; 0 where costs make it negative."""
+    return math.sqrt(max(problem.value(v), 0.0))
 
 
 def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, FloatArray]]:

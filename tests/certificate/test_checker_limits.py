@@ -100,13 +100,13 @@ def kernels():
     yield "semidefinite", lambda clock: semidefinite_kernels.definite(S, 8, 3, clock)
     data = GramData.of(noap.Problem(rng.standard_normal((30, 6)), k=3, adversary=noap.FeatureWise(1.0)))
     inc, sign, none = np.array([0, 1]), np.array([1, 1]), np.empty(0)
-    lo, hi = np.full(2, data.r_lo), data.norms[:2].copy()
+    lo, hi = data.terms.r_lo[:2].copy(), data.norms[:2].copy()
     free, ceil = np.arange(2, 6), data.norms[2:].copy()
 
     def tighten(clock):
         bounds = lo.copy(), hi.copy()
         tighten_kernels.tighten(
-            data.A, data.eps, data.top, data.r_lo, 0.8 * data.scale, 1, none,
+            data.A, data.eps, data.top, data.terms, 0.8 * data.scale, 1, none,
             inc, sign.copy(), *bounds, 2, free.copy(), ceil.copy(), 4, clock,
         )  # fmt: skip
         return bool((bounds[0] > lo).any() or (bounds[1] < hi).any())
@@ -114,7 +114,7 @@ def kernels():
     yield "tightening", tighten
     yield "Schur test", lambda clock: (
         test_kernels.schur_test(
-            data.A, data.eps, data.top, data.r_lo, data.r_hi, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
+            data.A, data.eps, data.top, data.terms, 9.0 * data.scale, 4, none, 0.0, 0.0, inc, lo, hi, 2,
             free, ceil, 4, 0.0, 0, True, np.ones(2), 0.0, True, np.empty((4, 4)), np.zeros(4, dtype=np.bool_),
             np.ones(6), clock,
         ) != test_kernels.NOTHING

@@ -14,19 +14,19 @@ from noap.checker.feature_wise.kernels import test as test_kernels
 from noap.checker.feature_wise.kernels import tighten as kernels
 from noap.checker.feature_wise.kernels.semidefinite import definite
 from noap.checker.feature_wise.kernels.wedge import wedge_of
-from noap.checker.feature_wise.kernels.worth import chord, offset, worth_down, worth_up
+from noap.checker.feature_wise.kernels.worth import Terms, chord, floor_of, offset, worth_down, worth_up
 from opened import opened
 
 # Python calls kernels; the parts of them are opened for it.
 kernels, test_kernels, wedge_of = opened(kernels), opened(test_kernels), opened(wedge_of)
-offset, worth_down, worth_up = opened(offset), opened(worth_down), opened(worth_up)
+offset, worth_down, worth_up, floor_of = opened(offset), opened(worth_down), opened(worth_up), opened(floor_of)
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 NEVER = Allowance().clock
 
 
-def worth_of(s, rho):
-    return max(s - rho, Fraction(0)) ** 2
+def worth_of(s, rho, cost=Fraction(0)):
+    return max(max(s - rho, Fraction(0)) ** 2 - cost, Fraction(0))
 
 
 class Pair:
@@ -34,19 +34,29 @@ class Pair:
 
     def __init__(self, rng, kind, share, k, d=5, n=4):
         X = nasty(rng, n, d, kind)
-        rho = float(share * np.linalg.norm(X, axis=0).max())
-        self.problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho))
+        sizes = np.linalg.norm(X, axis=0)
+        rho, costs = np.full(d, float(share * sizes.max())), np.zeros(d)
+        self.even = rng.random() < 0.4
+        if not self.even:
+            rho = rho * rng.choice([0.0, 1e-12, 0.5, 1.0, 1.0, 1.1], d) * rng.uniform(0.8, 1, d)
+            costs = rng.choice([0.0, 1e-12, 0.3, 0.999], d) * np.maximum(sizes - rho, 0.0) ** 2 / n
+        budgets = float(rho[0]) if self.even else rho
+        self.problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(budgets), costs=costs)
         self.data, self.columns = known(self.problem)
-        self.k, self.d = k, d
-        self.rho = Fraction(rho) / math.isqrt(n) / Fraction(2) ** self.data.exponent
+        self.k, self.d, self.terms = k, d, self.data.terms
+        unit = Fraction(2) ** self.data.exponent
+        self.rho = [Fraction(float(x)) / math.isqrt(n) / unit for x in rho]
+        self.cost = [Fraction(float(x)) / unit**2 for x in costs]
         a = np.array([[float(x) for x in column] for column in self.columns])
-        r = float(self.rho)
+        r, c = np.array([float(x) for x in self.rho]), np.array([float(x) for x in self.cost])
         u = rng.standard_normal(n)
         for _ in range(300):
             v = np.sign(a @ u) * np.maximum(np.abs(a @ u) - r, 0.0)
-            v[np.argsort(-np.abs(v))[k:]] = 0.0
+            v[v**2 <= c] = 0.0
+            v[np.argsort(c - v**2)[k:]] = 0.0
             if not v.any():
-                u = a[np.argmax((a**2).sum(axis=1))]
+                lengths = np.sqrt((a**2).sum(axis=1))
+                u = a[np.argmax(np.maximum(lengths - r, 0.0) ** 2 - c)]
                 u = u / np.linalg.norm(u)
                 continue
             u = v @ a / np.linalg.norm(v @ a)
@@ -56,26 +66,27 @@ class Pair:
         self.u = [inverse * x for x in u]
         self.along = [dot(column, self.u) for column in self.columns]
         self.s = [abs(x) for x in self.along]
-        order = sorted(range(d), key=lambda j: -self.s[j])[:k]
-        self.S = [j for j in order if self.s[j] > self.rho]
-        self.worth = sum((worth_of(self.s[j], self.rho) for j in self.S), Fraction(0))
+        self.worths = [worth_of(*one) for one in zip(self.s, self.rho, self.cost, strict=True)]
+        order = sorted(range(d), key=lambda j: -self.worths[j])[:k]
+        self.S = [j for j in order if self.worths[j] > 0]
+        self.worth = sum((self.worths[j] for j in self.S), Fraction(0))
         self.T = max(float_below(self.worth), 0.0)
 
     def below(self, rng):
         """Bounds on what 0, 1, ..., k - 1 features of S are worth at u, often true by an ulp only; or none at all."""
         if rng.random() < 0.2:
             return np.empty(0)
-        worths = sorted((worth_of(self.s[j], self.rho) for j in self.S), reverse=True)
+        worths = sorted((self.worths[j] for j in self.S), reverse=True)
         sums = [sum(worths[:q], Fraction(0)) for q in range(self.k)]
         loose = rng.choice([0.0, 0.0, 0.0, 1e-15, 1e-9, 1e-3, 0.5, np.inf], self.k)
         below = [float_above(x * (1 + Fraction(y))) if y < np.inf else np.inf for x, y in zip(sums, loose, strict=True)]
         return np.array([0.0, *below[1:]])
 
-    def check_floor(self, inc, floor, n_high):
-        """A floor above rho says that at least so many of the free features of S are above it."""
-        if floor > self.data.r_lo:
+    def check_carried(self, inc, carried, n_high):
+        """At least so many of the free features of S carry so much."""
+        if carried > 0:
             assert n_high >= 1
-            assert sum(self.s[j] >= Fraction(float(floor)) for j in set(self.S) - set(inc.tolist())) >= n_high
+            assert sum(self.worths[j] >= Fraction(float(carried)) for j in set(self.S) - set(inc.tolist())) >= n_high
 
     def node(self, rng):
         """A node that the pair lies in: arrays for the kernels."""
@@ -85,11 +96,11 @@ class Pair:
         lo, hi = np.empty(n_inc), np.empty(n_inc)
         for a, j in enumerate(inc):
             wide = rng.choice([0.0, 0.0, 1e-15, 1e-8, 1e-3, 0.3])
-            lo[a] = max(float_below(self.s[j] * (1 - Fraction(float(wide)))), self.data.r_lo)
+            lo[a] = max(float_below(self.s[j] * (1 - Fraction(float(wide)))), self.terms.entry[j])
             wide = rng.choice([0.0, 0.0, 1e-15, 1e-8, 1e-3, 0.3])
             hi[a] = min(float_above(self.s[j] * (1 + Fraction(float(wide)))), norms[j])
         sign = np.array([(1 if self.along[j] > 0 else -1) if rng.random() < 0.8 else 0 for j in inc], dtype=np.int64)
-        free = np.array([j for j in range(self.d) if j not in inc and norms[j] > self.data.r_lo], dtype=np.int64)
+        free = np.array([j for j in range(self.d) if j not in inc and norms[j] > self.terms.entry[j]], dtype=np.int64)
         ceil = np.array([
             float(norms[j]) if rng.random() < 0.5 or j not in self.S else
             min(float_above(self.s[j] * Fraction(float(rng.choice([1.0, 1.0, 1.0001, 1.2])))), float(norms[j]))
@@ -116,13 +127,13 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
             below = pair.below(rng)
             for T in (pair.T, 0.9 * pair.T):
                 mine = sign.copy(), lo.copy(), hi.copy(), free.copy(), ceil.copy()
-                shut, n_free, floor, n_high = kernels.tighten(
-                    data.A, data.eps, data.top, data.r_lo, T, pair.k - len(inc), below,
+                shut, n_free, carried, n_high = kernels.tighten(
+                    data.A, data.eps, data.top, data.terms, T, pair.k - len(inc), below,
                     inc, mine[0], mine[1], mine[2], len(inc), mine[3], mine[4], len(free), NEVER,
                 )  # fmt: skip
                 assert not shut
-                pair.check_floor(inc, floor, n_high)
-                floors += floor > data.r_lo
+                pair.check_carried(inc, carried, n_high)
+                floors += carried > 0
                 for a, j in enumerate(inc):
                     assert mine[0][a] in (0, 1 if pair.along[j] > 0 else -1)
                     assert Fraction(mine[1][a]) <= pair.s[j] <= Fraction(mine[2][a])
@@ -131,7 +142,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                     assert left[j] >= pair.s[j]
             # It is not just timid: a little above what the node can be worth, nodes close.
             shut, _, _, _ = kernels.tighten(
-                data.A, data.eps, data.top, data.r_lo, 1.01 * pair.T + 1e-9, pair.k - len(inc), below,
+                data.A, data.eps, data.top, data.terms, 1.01 * pair.T + 1e-9, pair.k - len(inc), below,
                 inc, sign, lo, hi, len(inc), free, ceil, len(free), NEVER,
             )  # fmt: skip
             closed += shut
@@ -169,11 +180,11 @@ def test_wedges_hold_every_pair_that_is_worth_more():
             continue
         sign = np.array([1 if pair.along[j] > 0 else -1 for j in inc])
         _, _, rest, _, _ = kernels.propagate(
-            data.r_lo, pair.T, pair.k - len(inc), pair.below(rng), lo, hi, len(inc), free, ceil, len(free)
+            data.terms, pair.T, pair.k - len(inc), pair.below(rng), inc, lo, hi, len(inc), free, ceil, len(free)
         )
         wedge = np.empty(len(inc))
         tau = wedge_of(
-            data.A, data.eps, data.top, data.r_lo, pair.T, inc, sign, lo, hi, len(inc), rest, wedge, NEVER
+            data.A, data.eps, data.top, data.terms, pair.T, inc, sign, lo, hi, len(inc), rest, wedge, NEVER
         )  # fmt: skip
         if tau > 0:
             found += 1
@@ -189,16 +200,17 @@ def test_chords_lie_above_and_worths_are_rounded_outwards():
         rho = float(rng.choice([0.0, rng.uniform()])) * scale
         lo = rho + float(rng.choice([0.0, rng.uniform(), 1e-16])) * scale
         hi = lo + float(rng.choice([0.0, 1e-16, 1e-8, rng.uniform()])) * scale
-        root, beta = chord(lo, hi, rho)
+        cost = float(rng.choice([0.0, 0.3, 1.0])) * (lo - rho) ** 2 if trial % 2 else 0.0
+        root, beta = chord(lo, hi, rho, cost)
         if trial % 3 == 0:
             root = float(rng.choice([-1.0, 1.0]) * 10.0 ** rng.integers(-10, 10))
-            beta = offset(lo, hi, rho, root)
+            beta = offset(lo, hi, rho, cost, root)
         for t in (Fraction(0), Fraction(1), Fraction(1, 2), Fraction(int(rng.integers(1000)), 1000)):
             s = Fraction(lo) + t * (Fraction(hi) - Fraction(lo))
             above = (Fraction(float(root)) * s) ** 2 + Fraction(float(beta))
-            assert worth_of(s, Fraction(rho)) <= above + Fraction(10) ** -300 * (trial % 3 == 0)
-        exactly = worth_of(Fraction(hi), Fraction(rho))
-        assert Fraction(worth_down(hi, rho)) <= exactly <= Fraction(worth_up(hi, rho))
+            assert worth_of(s, Fraction(rho), Fraction(cost)) <= above + Fraction(10) ** -300 * (trial % 3 == 0)
+        exactly = worth_of(Fraction(hi), Fraction(rho), Fraction(cost))
+        assert Fraction(worth_down(hi, rho, cost)) <= exactly <= Fraction(worth_up(hi, rho, cost))
 
 
 def test_chords_of_free_features_lie_above_with_one_offset():
@@ -208,29 +220,45 @@ def test_chords_of_free_features_lie_above_with_one_offset():
     for _ in range(600):
         scale = 10.0 ** rng.choice([0, -8, -100])
         m, rho = int(rng.integers(1, 5)), float(rng.choice([0.0, 1e-9, rng.uniform()])) * scale
-        floor = rho + float(rng.choice([1e-16, 1e-9, 1e-3, rng.uniform()])) * scale
-        ceil = floor * (1.0 + rng.choice([-1e-3, 0.0, 1e-16, 1e-9, 1e-3, 0.7], m) * rng.random(m))
+        carried = (float(rng.choice([1e-9, 1e-3, rng.uniform()])) * scale) ** 2
+        rhos, costs = np.full(m, rho), np.zeros(m)
+        if rng.random() < 0.6:
+            rhos, costs = rhos * rng.uniform(0, 1, m), rng.choice([0.0, 0.3, 3.0], m) * carried
+        terms = terms_of(rhos, costs)
+        floors = np.array([floor_of(carried, r, c) for r, c in zip(rhos, costs, strict=True)])
+        ceil = floors * (1.0 + rng.choice([-1e-3, 0.0, 1e-16, 1e-9, 1e-3, 0.7], m) * rng.random(m))
         kap = np.full(m, np.nan)
-        beta = test_kernels.common_chords(rho, floor, ceil, m, kap)
+        beta = test_kernels.common_chords(terms, carried, np.arange(m), ceil, m, kap)
         assert beta <= 0.0
         if beta == 0.0:
             continue
         used += 1
         for f in range(m):
             for t in (Fraction(0), Fraction(1), Fraction(float(rng.random()))):
-                s = Fraction(floor) + t * (Fraction(float(ceil[f])) - Fraction(floor))
-                if ceil[f] >= floor:
-                    assert worth_of(s, Fraction(rho)) <= (Fraction(float(kap[f])) * s) ** 2 + Fraction(float(beta))
+                floor = Fraction(float(floors[f]))
+                s = floor + t * (Fraction(float(ceil[f])) - floor)
+                if ceil[f] >= floors[f]:
+                    worth = worth_of(s, Fraction(float(rhos[f])), Fraction(float(costs[f])))
+                    assert worth <= (Fraction(float(kap[f])) * s) ** 2 + Fraction(float(beta))
     assert used > 200
     # None without a floor, and none above all ceilings.
-    assert test_kernels.common_chords(0.5, 0.5, np.ones(1), 1, kap) == 0.0
-    assert test_kernels.common_chords(0.5, 2.0, np.ones(1), 1, kap) == 0.0
+    half = terms_of(np.full(1, 0.5), np.zeros(1))
+    assert test_kernels.common_chords(half, 0.0, np.arange(1), np.ones(1), 1, kap) == 0.0
+    assert test_kernels.common_chords(half, 2.25, np.arange(1), np.ones(1), 1, kap) == 0.0
 
 
-def nus(rng, pair, lo, hi, ceil):
-    r = pair.data.r_lo
-    good = [1.0 / max(x + y - 2 * r, 1e-9) for x, y in zip(lo, hi, strict=True)]
-    good += [(1.0 + t) / max(float(c) - r, 1e-9) for c in ceil for t in (0.0, 0.9e-5, 1e-5, 2e-5)]
+def terms_of(rho, costs):
+    return Terms(rho, rho, costs, rho + np.sqrt(costs) * (1 - 1e-15))
+
+
+def nus(rng, pair, inc, lo, hi, free, ceil):
+    """Numbers that columns outside R are to grow by: nothing, and where the gain turns."""
+    r = pair.terms.r_lo
+    good = [r[j] / max(x + y - 2 * r[j], 1e-9) for j, x, y in zip(inc, lo, hi, strict=True)]
+    good += [
+        r[j] * (1.0 + t) / max(float(c) - r[j], 1e-9)
+        for j, c in zip(free, ceil, strict=True) for t in (0.0, 0.9e-5, 1e-5, 2e-5)
+    ]  # fmt: skip
     return [0.0, 5e-324, float(rng.uniform()), *rng.permutation(good)[:4].tolist(), 1e100, 1e308, math.inf]
 
 
@@ -244,23 +272,26 @@ def test_no_test_closes_a_pair_that_is_worth_more():
         for _ in range(2):
             inc, _, lo, hi, free, ceil = pair.node(rng)
             below, p = pair.below(rng), k - len(inc)
-            alone = sum((worth_of(pair.s[j], pair.rho) for j in inc), Fraction(0)) > Fraction(pair.T)
+            alone = sum((pair.worths[j] for j in inc), Fraction(0)) > Fraction(pair.T)
             S, fails = np.empty((len(free), len(free))), np.zeros(len(free), dtype=np.bool_)
             scaling = np.exp(rng.standard_normal(pair.d))
-            chords = np.array([chord(x, y, data.r_lo)[0] for x, y in zip(lo, hi, strict=True)])
+            ends = zip(lo, hi, data.terms.r_lo[inc], data.terms.cost[inc], strict=True)
+            chords = np.array([chord(*one)[0] for one in ends])
             tests = [(True, roots, (np.zeros(0), 0.0, 0.0), 0.0) for roots in (chords, 1.01 * chords, -1e3 * chords)]
-            tests += [(False, np.empty(0), w, nu) for w in (own, other) if w for nu in nus(rng, pair, lo, hi, ceil)]
+            tests += [
+                (False, np.empty(0), w, nu) for w in (own, other) if w for nu in nus(rng, pair, inc, lo, hi, free, ceil)
+            ]
             for number, (is_chords, roots, (g, g_eps, w_eps), nu) in enumerate(tests):
                 for T in (pair.T, 1.2 * pair.T + 1e-9):
                     # What the floors of fewer features leave, on copies: a chord of the free features needs them.
                     mine = lo.copy(), hi.copy(), free.copy(), ceil.copy()
-                    _, _, _, floor, n_high = kernels.propagate(
-                        data.r_lo, T, p, below, mine[0], mine[1], len(inc), mine[2], mine[3], len(free)
+                    _, _, _, carried, n_high = kernels.propagate(
+                        data.terms, T, p, below, inc, mine[0], mine[1], len(inc), mine[2], mine[3], len(free)
                     )
-                    floors += floor > data.r_lo and is_chords
+                    floors += carried > 0 and is_chords
                     verdict = test_kernels.schur_test(
-                        data.A, data.eps, data.top, data.r_lo, data.r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
-                        free, ceil, len(free), floor, n_high, is_chords, roots, float(nu), number % 2 == 0, S, fails,
+                        data.A, data.eps, data.top, data.terms, T, k, g, g_eps, w_eps, inc, lo, hi, len(inc),
+                        free, ceil, len(free), carried, n_high, is_chords, roots, float(nu), number % 2 == 0, S, fails,
                         scaling, NEVER,
                     )  # fmt: skip
                     if verdict == test_kernels.UNDOMINATED:
@@ -291,26 +322,28 @@ def test_attacks_stay_within_the_budget_and_pay_for_the_gain():
         g_eps = float(2.0**-52 * np.abs(g).max())
         inc, _, lo, hi, free, ceil = pair.node(rng)
         order = [*inc.tolist(), *free.tolist()]
-        for nu in nus(rng, pair, lo, hi, ceil)[:-2]:
+        for nu in nus(rng, pair, inc, lo, hi, free, ceil)[:-2]:
             kap, dlt, alt = np.empty(n_all), np.empty(n_all), np.empty(len(free))
             threshold, tilt = test_kernels.columns(
-                data.A, data.eps, data.top, data.r_lo, data.r_hi, pair.T, pair.k - len(inc), g, g_eps, inc, lo, hi,
+                data.A, data.eps, data.top, data.terms, pair.T, pair.k - len(inc), g, g_eps, inc, lo, hi,
                 len(inc), free, ceil, len(free), 0.0, 0, False, np.empty(0), float(nu), kap, dlt, alt,
             )  # fmt: skip
             gained += tilt > 1e-3
-            grown = Fraction(math.sqrt(1.0 + data.r_hi * nu)) * (1 + 8 * U) if nu < 1e50 else None
+            grown = Fraction(math.sqrt(1.0 + nu)) * (1 + 8 * U) if nu < 1e50 else None
             for c, j in enumerate(order):
                 e = [(Fraction(kap[c]) - 1) * x + Fraction(dlt[c]) * y for x, y in zip(pair.columns[j], w, strict=True)]
-                if c >= len(inc) and dot(e, e) > pair.rho**2:
+                if c >= len(inc) and pair.cost[j] > 0:
+                    continue  # shortened by what the cost leaves: the sum below is the judge
+                if c >= len(inc) and dot(e, e) > pair.rho[j] ** 2:
                     # A column that was scaled up: undo it, to rounding.
                     if grown is None:
                         continue
                     shares = Fraction(kap[c]) / grown, Fraction(dlt[c]) / grown
                     e = [(shares[0] - 1) * x + shares[1] * y for x, y in zip(pair.columns[j], w, strict=True)]
                     slack = 40 * U * max(1, dot(pair.columns[j], pair.columns[j]))
-                    assert dot(e, e) <= pair.rho**2 + slack
+                    assert dot(e, e) <= pair.rho[j] ** 2 + slack
                 else:
-                    assert dot(e, e) <= pair.rho**2
+                    assert dot(e, e) <= pair.rho[j] ** 2
             # The inequality that the test rests on, at the pair itself; either kind of column for the free ones.
             tau = dot(w, pair.u)
             square = Fraction(0)
@@ -320,7 +353,8 @@ def test_attacks_stay_within_the_budget_and_pay_for_the_gain():
                 if c >= len(inc) and rng.random() < 0.3:
                     y = Fraction(alt[c - len(inc)]) * pair.along[j]
                 square += y * y
-            total = square + Fraction(float(tilt)) * Fraction(pair.T) * tau * tau
+            base = Fraction(pair.T) + sum((pair.cost[j] for j in inc), Fraction(0))
+            total = square + Fraction(float(tilt)) * base * tau * tau
             size = (Fraction(float(np.abs(kap).max())) + Fraction(float(np.abs(dlt).max()))) ** 2
             assert total > Fraction(float(threshold)) - 48 * U * size * (1 + Fraction(float(tilt)))
     assert gained > 50

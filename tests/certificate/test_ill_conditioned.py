@@ -92,7 +92,7 @@ def test_tiny_columns_that_overflow_say_nothing():
         inc, sign, lo, hi = np.array([1, 2]), np.array([1, 1]), np.full(2, 0.5 * b), np.full(2, b)
         free, ceil = np.array([0]), data.norms[:1].copy()
         closed, n_free, _, _ = kernels.tighten(
-            data.A, data.eps, data.top, data.r_lo, 0.4 * float(data.A[0, 0]), 1, np.empty(0),
+            data.A, data.eps, data.top, data.terms, 0.4 * float(data.A[0, 0]), 1, np.empty(0),
             inc, sign, lo, hi, 2, free, ceil, 1, Allowance().clock,
         )  # fmt: skip
         assert not closed

@@ -6,8 +6,26 @@ from fractions import Fraction
 import numpy as np
 
 from judge import exact_feature_wise, root_below
+from noap.exact.feature_wise.instance import terms_of
+from noap.exact.feature_wise.kernels.worth import lowest
+from opened import opened
+
+lowest = opened(lowest)
 
 KINDS = ["noise", "spike", "signs", "duplicates", "rank two"]
+TERMS = ["one budget", "budgets", "budgets and costs", "costs"]
+
+
+def drawn_terms(rng, kind, rho, sizes):
+    """Budgets and costs of features with columns of these lengths: one for all, or all kinds of them at once."""
+    d = len(sizes)
+    budgets, costs = np.full(d, rho), np.zeros(d)
+    if "budgets" in kind:
+        budgets = rng.choice([0.0, 1e-12, 0.5, 1.0, 1.0, 1.1], d) * rng.uniform(0.8, 1, d) * rho
+    if "costs" in kind:
+        left = np.maximum(sizes - budgets, 0.0) ** 2
+        costs = rng.choice([0.0, 1e-12, 0.05, 0.3, 0.999], d) * rng.uniform(0.5, 1, d) * left
+    return budgets, costs
 
 
 def float_below(x):
@@ -36,15 +54,16 @@ def dyadic_data(rng, kind, n, d):
     return np.round(64 * X) / 64
 
 
-def climbed(X, rho, k, v):
-    """A vector near a local maximum of |Xv| - rho |v|_1, from v; None where the adversary cancels it."""
+def climbed(X, rho, costs, k, v):
+    """A vector near a local maximum of |Xv| - sum rho_j |v_j|, from v; None where the adversary cancels it."""
     for _ in range(200):
         g = X.T @ (X @ v)
         length = np.linalg.norm(X @ v)
         if length == 0:
             return None
         v = np.sign(g) * np.maximum(np.abs(g) / length - rho, 0.0)
-        v[np.argsort(-np.abs(v), kind="stable")[k:]] = 0.0
+        v[v**2 <= costs] = 0.0
+        v[np.argsort(costs - v**2, kind="stable")[k:]] = 0.0
         if not v.any():
             return None
         v /= np.linalg.norm(v)
@@ -67,16 +86,17 @@ class Pair:
 
     Attributes
     ----------
-    A, rho, k : what the kernels take
+    A, terms, k : what the kernels take
     c : the coefficients of u, rational
     along : a_j'u for the features of v, rational
-    S : those with |a_j'u| > rho
+    S : those that are worth something
     worth : what the pair is worth, rational
     T : the largest float below it
     """
 
-    def __init__(self, A, rho, k, v):
-        self.A, self.rho, self.k = A, rho, k
+    def __init__(self, A, rho, costs, k, v):
+        self.A, self.terms, self.k = A, terms_of(rho, costs), k
+        self.uneven = float(np.any(costs) or np.any(rho != rho[0]))
         self.A.flags.writeable = False
         V = np.flatnonzero(v).tolist()
         v = {j: Fraction(float(v[j])) for j in V}
@@ -84,8 +104,8 @@ class Pair:
         inverse = root_below(1 / sum(v[j] * pulled[j] for j in V))
         self.c = {j: inverse * v[j] for j in V}
         self.along = {j: inverse * pulled[j] for j in V}
-        self.S = [j for j in V if abs(self.along[j]) > Fraction(rho)]
-        self.worth = sum(((self.s(j) - Fraction(rho)) ** 2 for j in self.S), Fraction(0))
+        self.S = [j for j in V if self.worth_of(j) > 0]
+        self.worth = sum((self.worth_of(j) for j in self.S), Fraction(0))
         self.T = max(float_below(self.worth), 0.0)
         self.norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
         self.scale = float(np.diag(A).max())
@@ -94,11 +114,21 @@ class Pair:
         """|a_j'u|."""
         return abs(self.along[j])
 
+    def worth_of(self, j):
+        """What the feature is worth at u."""
+        over = max(self.s(j) - Fraction(float(self.terms.rho[j])), Fraction(0))
+        return max(over**2 - Fraction(float(self.terms.cost[j])), Fraction(0))
+
+    @property
+    def bent(self):
+        """Whether there is a budget or a cost."""
+        return bool(self.terms.entry.any())
+
     def below(self, rng):
         """Bounds on what 0, 1, ..., k - 1 features of S are worth at u, often true by an ulp only; or none at all."""
         if rng.random() < 0.2:
             return np.empty(0)
-        worths = sorted(((self.s(j) - Fraction(self.rho)) ** 2 for j in self.S), reverse=True)
+        worths = sorted((self.worth_of(j) for j in self.S), reverse=True)
         return true_bounds(rng, worths, self.k)
 
     def node(self, rng, n_inc=None, signed=0.7):
@@ -108,11 +138,11 @@ class Pair:
         lo, hi = np.empty(n_inc), np.empty(n_inc)
         for a, j in enumerate(inc):
             down, up = (Fraction(float(rng.choice([0.0, 0.0, 1e-15, 1e-8, 1e-3, 0.3]))) for _ in range(2))
-            lo[a] = max(float_below(self.s(j) * (1 - down)), self.rho)
+            lo[a] = max(float_below(self.s(j) * (1 - down)), self.terms.entry[j])
             hi[a] = min(float_above(self.s(j) * (1 + up)), self.norms[j])
         known = rng.random(n_inc) < signed
         sign = np.array([np.sign(float(self.along[j])) for j in inc], dtype=np.int64) * known
-        live = np.flatnonzero(self.norms > self.rho)
+        live = np.flatnonzero(self.norms > self.terms.entry)
         free = np.setdiff1d(live, inc).astype(np.int64)
         ceil = self.norms[free].copy()
         for f, j in enumerate(free):
@@ -129,28 +159,30 @@ class Pair:
         for j in set(self.S) - set(inc.tolist()):
             assert self.s(j) <= Fraction(float(left[j]))
 
-    def check_floor(self, inc, floor, n_high):
-        """A floor above rho says that at least so many of the free features of S are above it."""
-        if floor > self.rho:
+    def check_carried(self, inc, carried, n_high):
+        """At least so many of the free features of S carry so much, which the search reads as a floor for each."""
+        if carried > 0:
             assert n_high >= 1
-            assert sum(self.s(j) >= Fraction(float(floor)) for j in set(self.S) - set(inc.tolist())) >= n_high
+            rho, cost = self.terms.rho, self.terms.cost
+            floors = {j: lowest(carried, rho[j], cost[j]) for j in set(self.S) - set(inc.tolist())}
+            assert sum(self.s(j) >= Fraction(float(floor)) for j, floor in floors.items()) >= n_high
 
     def lean(self, rng):
         """Loadings a_j'w of the direction w of a k-sparse vector that need not lie in the node, as the search has them.
 
-        Like the search, only of a vector that the adversary does not cancel.
+        Like the search, only of a vector that the adversary does not cancel; and what rounding may grow to.
         """
         for _ in range(20):
             V = rng.choice(len(self.A), min(self.k, len(self.A)), replace=False)
             v = np.sign(rng.standard_normal(len(V))) * rng.uniform(0.2, 1, len(V))
             if rng.random() < 0.5:  # near the pair's own, where the response is strongest
                 V = np.array(self.S)
-                v = np.array([np.sign(float(self.along[j])) * (float(self.s(j)) - self.rho) for j in V])
+                v = np.array([np.sign(float(self.along[j])) * (float(self.s(j)) - self.terms.rho[j]) for j in V])
             v /= np.linalg.norm(v)
             energy = math.sqrt(max(v @ self.A[np.ix_(V, V)] @ v, 0.0))
-            if energy > self.rho * np.abs(v).sum():
-                return self.A[:, V] @ v / energy
-        return None
+            if energy > self.terms.rho[V] @ np.abs(v):
+                return self.A[:, V] @ v / energy, max(self.terms.largest * np.abs(v).sum() / energy, 1.0)
+        return None, 1.0
 
 
 def exact_pairs(seed, count, n=5, d=8):
@@ -163,9 +195,10 @@ def exact_pairs(seed, count, n=5, d=8):
         share = float(rng.choice([0.0, 1e-12, 0.2, 0.5, 0.8, 0.999, 1 - 1e-9]))
         rho = share * float(sizes.max())
         start = rng.standard_normal(d) * (np.arange(d) < k) if share < 0.9 else np.eye(d)[np.argmax(sizes)]
-        v = climbed(X, rho, k, start)
+        budgets, costs = drawn_terms(rng, TERMS[trial // len(KINDS) % len(TERMS)], rho, sizes)
+        v = climbed(X, budgets, costs, k, start)
         if v is not None:
-            pair = Pair(X.T @ X, rho, k, v)
+            pair = Pair(X.T @ X, budgets, costs, k, v)
             if pair.T > 0:
                 yield rng, pair
 
@@ -182,10 +215,11 @@ def misread_pairs(seed, count, blocks, n=6, d=40):
         X /= np.linalg.norm(X, axis=0)  # equal norms: the bound on the error of a block is reached
         k, err = int(rng.integers(1, 4)), float(rng.choice([1e-4, 1e-2]))
         rho = float(rng.choice([0.0, 0.2, 0.5, 0.8]))
-        v = climbed(X, rho, k, rng.standard_normal(d) * (np.arange(d) < k))
+        G, sizes = X.T @ X, np.linalg.norm(X, axis=0)
+        budgets, costs = drawn_terms(rng, TERMS[trial // 4 % len(TERMS)], rho, sizes)
+        v = climbed(X, budgets, costs, k, rng.standard_normal(d) * (np.arange(d) < k))
         if v is None:
             continue
-        G, sizes = X.T @ X, np.linalg.norm(X, axis=0)
         toward = np.where(v != 0, np.sign(v), rng.choice([-1.0, 1.0], d))
         error = -np.outer(toward, toward)
         if trial % 2:
@@ -195,6 +229,7 @@ def misread_pairs(seed, count, blocks, n=6, d=40):
             error[np.ix_(V, V)] = -np.outer(toward[V], toward[V])
         A = G + err * (1 - 1e-9) * np.outer(sizes, sizes) * error
         A[np.diag_indices(d)] += err * blocks(k) * float(np.diag(G).max())
-        truth = len(X) * exact_feature_wise(X, v, rho)
+        spent = sum((Fraction(float(costs[j])) for j in np.flatnonzero(v)), Fraction(0))
+        truth = len(X) * exact_feature_wise(X, v, budgets) - spent
         if truth > 0:
-            yield rng, Pair(A, rho, k, v), truth
+            yield rng, Pair(A, budgets, costs, k, v), truth

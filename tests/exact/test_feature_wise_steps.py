@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from noap.exact.feature_wise.instance import terms_of
 from noap.exact.feature_wise.kernels import attack as attack
 from noap.exact.feature_wise.kernels import caps as caps
 from noap.exact.feature_wise.kernels import dominance as dominance_kernels
@@ -24,8 +25,17 @@ dominance_kernels, schur_kernels = opened(dominance_kernels), opened(schur_kerne
 seeds = st.integers(0, 10**6)
 
 
-def f(s, rho):
-    return np.maximum(np.abs(s) - rho, 0.0) ** 2
+def f(s, rho, cost=0.0):
+    return np.maximum(np.maximum(np.abs(s) - rho, 0.0) ** 2 - cost, 0.0)
+
+
+def drawn_terms(rng, rho, sizes):
+    """One budget for all, or budgets and costs of their own."""
+    rhos, costs = np.full(len(sizes), rho), np.zeros(len(sizes))
+    if rng.random() < 0.7:
+        rhos = rhos * rng.choice([0.0, 1.0, 1.0], len(sizes)) * rng.uniform(0.3, 1.5, len(sizes))
+        costs = rng.choice([0.0, 0.1, 0.6], len(sizes)) * np.maximum(sizes - rhos, 0.0) ** 2
+    return terms_of(rhos, costs)
 
 
 def unit(rng, n):
@@ -65,26 +75,31 @@ def test_caps_are_tight_for_one_slab(seed):
 
 
 @given(
-    st.floats(0, 2), st.floats(0, 1), st.one_of(st.floats(0, 1), st.sampled_from([1e-15, 1e-10, 4e-10, 6e-10, 1e-8]))
+    st.floats(0, 2),
+    st.floats(0, 1),
+    st.sampled_from([0.0, 0.3, 1.0]),
+    st.one_of(st.floats(0, 1), st.sampled_from([1e-15, 1e-10, 4e-10, 6e-10, 1e-8])),
 )
-def test_chords_lie_above_f(rho, a, width):
+def test_chords_lie_above_f(rho, a, paid, width):
     """But for eight ulps of alpha hi^2: every use leaves far more room."""
     lo = rho + a
     hi = lo * (1 + width)
-    alpha, beta = (Fraction(x) for x in tighten.chord(lo, hi, rho))
+    cost = paid * a * a
+    alpha, beta = (Fraction(x) for x in tighten.chord(lo, hi, rho, cost))
     assert alpha >= 0
     ulps = Fraction(1, 2**50) * (alpha * Fraction(hi) ** 2)
     for s in np.linspace(lo, hi, 20).clip(lo, hi).tolist():
-        worth = max(Fraction(s) - Fraction(rho), Fraction(0)) ** 2
+        worth = max(max(Fraction(s) - Fraction(rho), Fraction(0)) ** 2 - Fraction(cost), Fraction(0))
         assert alpha * Fraction(s) ** 2 + beta >= worth - ulps
     # And it touches f at the ends, unless the interval is so short that its slope would be all rounding.
     if width > 1e-8:
-        assert abs(alpha * Fraction(hi) ** 2 + beta - (Fraction(hi) - Fraction(rho)) ** 2) <= ulps
+        assert abs(alpha * Fraction(hi) ** 2 + beta + Fraction(cost) - (Fraction(hi) - Fraction(rho)) ** 2) <= ulps
 
 
 @given(seeds, st.floats(0.05, 1.5), st.booleans())
 def test_attack_columns_bound_f_for_every_direction(seed, rho, with_gain):
-    # f(s_j) <= (y_j'u)^2, and with the gain f(s_j) + rho (1 - tau^2)(s_j - rho) <= (y_j'u)^2 on R.
+    # f_j(s_j) <= (y_j'u)^2, and with the gain f_j + theta_j rho_j (1 - tau^2)(s_j - rho_j) <= (y_j'u)^2 on R, where
+    # theta_j is what the cost leaves of the square at the ceiling.
     rng = np.random.default_rng(seed)
     n, d = 4, 6
     X, w, u = rng.standard_normal((n, d)), unit(rng, n), unit(rng, n)
@@ -93,20 +108,26 @@ def test_attack_columns_bound_f_for_every_direction(seed, rho, with_gain):
     ceil = np.linalg.norm(X, axis=0)
     nu = rng.uniform(0, 2) if with_gain else 0.0
     kap, dlt, alt = np.empty(d), np.empty(d), np.empty(d)
-    attack.attack_columns(X.T @ X, rho, g, none, 0, free, ceil, d, nu, kap, dlt, alt)
-    live = ceil > rho
+    terms = drawn_terms(rng, rho, ceil)
+    live = ceil > terms.entry
+    # The search drops the others first.
+    ceil = np.where(live, ceil, 2 * terms.entry + 1)
+    attack.attack_columns(X.T @ X, terms, g, none, 0, free, ceil, d, nu, kap, dlt, alt)
+    rho, cost, grown = terms.rho, terms.cost, 1 + terms.largest * nu
     Y = kap * X + np.outer(w, dlt)
     s, tau = np.abs(X.T @ u), w @ u
-    ulps = 2.0**-47 * (1 + rho * nu) * ceil.max() ** 2  # of inner products, here and in the columns
-    assert (((Y.T @ u) ** 2)[live] >= f(s, rho)[live] - ulps).all()
-    # The sharper statement holds for the columns a_j - rho sgn(g_j) w that were not scaled.
-    sharp = (np.abs(g) >= rho) & (kap == 1.0) & (s >= rho)
-    gained = f(s, rho) + rho * (1 - tau**2) * (s - rho)
+    ulps = 2.0**-47 * grown * ceil.max() ** 2  # of inner products, here and in the columns
+    assert (((Y.T @ u) ** 2)[live] >= f(s, rho, cost)[live] - ulps).all()
+    # The sharper statement holds for the columns a_j - rho_j sgn(g_j) w that were not scaled up.
+    theta = f(ceil, rho, cost) / f(ceil, rho)
+    inside = live & (np.abs(g) >= rho) & (nu * (ceil - rho) <= terms.share)
+    gained = f(s, rho, cost) + theta * rho * (1 - tau**2) * (s - rho)
+    sharp = inside & (s >= rho)
     assert (((Y.T @ u) ** 2)[sharp] >= gained[sharp] - ulps).all()
-    # Outside R the column is long enough to pay (1 + rho nu) f.
-    outside = live & ~((np.abs(g) >= rho) & (kap == 1.0) & (dlt != 0))
-    assert (((Y.T @ u) ** 2)[outside] >= ((1 + rho * nu) * f(s, rho))[outside] - ulps).all()
-    assert (((alt * s) ** 2)[live] >= ((1 + rho * nu) * f(s, rho))[live] - ulps).all()
+    # Outside R the column is long enough to pay (1 + r nu) f.
+    outside = live & ~inside
+    assert (((Y.T @ u) ** 2)[outside] >= (grown * f(s, rho, cost))[outside] - ulps).all()
+    assert (((alt * s) ** 2)[live] >= (grown * f(s, rho, cost))[live] - ulps).all()
 
 
 @given(seeds, st.floats(0.05, 0.8), st.booleans())
@@ -115,21 +136,24 @@ def test_gain_is_below_what_every_better_pair_has(seed, rho, at_best):
     n, d, k = 4, 6, 3
     X, w, u = rng.standard_normal((n, d)), unit(rng, n), unit(rng, n)
     s, g = np.abs(X.T @ u), X.T @ w
+    terms = drawn_terms(rng, rho, s)
+    rho, cost = terms.rho, terms.cost
     chosen = np.argsort(-s)[:k]
-    chosen = chosen[s[chosen] > rho]
+    chosen = chosen[f(s, rho, cost)[chosen] > 0]
     assume(len(chosen) >= 2)
-    T = 0.9 * f(s[chosen], rho).sum()
+    T = 0.9 * f(s, rho, cost)[chosen].sum()
     inc, free_in = chosen[:2], chosen[2:]
-    lo = rho + rng.uniform(0, 1, 2) * (s[inc] - rho)
+    lo = terms.entry[inc] + rng.uniform(0, 1, 2) * (s - terms.entry)[inc]
     hi = s[inc] + rng.uniform(0, 0.3, 2)
     in_r = np.abs(g) >= rho
-    tops = s[free_in][in_r[free_in]]
-    top = float(tops.max()) if len(tops) else 0.0
-    D, nu = attack.gain(rho, T, g, inc, lo, hi, 2, top, at_best)
+    widths = [(s - rho)[j] / terms.share[j] for j in free_in if in_r[j] and terms.share[j] > 0]
+    D, nu = attack.gain(terms, T, g, inc, lo, hi, 2, max(widths, default=0.0), at_best)
     counted = in_r.copy()
-    counted[free_in] &= nu * (s[free_in] - rho) <= 1.0
-    have = rho * (s - rho)[[j for j in chosen if counted[j]]].sum()
-    outside = rho * nu * f(s, rho)[[j for j in free_in if not counted[j]]].sum()
+    counted[free_in] &= nu * (s - rho)[free_in] <= terms.share[free_in]
+    # A free feature has the column that its cost leaves at its ceiling, here at s itself.
+    theta = np.where(np.isin(np.arange(d), inc), 1.0, f(s, rho, cost) / np.maximum(f(s, rho), 1e-300))
+    have = (theta * rho * (s - rho))[[j for j in chosen if counted[j]]].sum()
+    outside = terms.largest * nu * f(s, rho, cost)[[j for j in free_in if not counted[j]]].sum()
     assert have + outside >= D
 
 

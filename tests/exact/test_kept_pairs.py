@@ -12,21 +12,26 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import noap
-from noap.exact.feature_wise.instance import GramInstance, Incumbent
+from noap.exact.feature_wise.instance import GramInstance, Incumbent, terms_of
 from noap.exact.feature_wise.kernels import attack as attack
 from noap.exact.feature_wise.kernels import node as node
 from noap.exact.feature_wise.kernels import tighten as kernels
 from noap.exact.feature_wise.kernels.dominance import CLOSED
 from noap.exact.feature_wise.kernels.semidefinite import semidefinite
+from noap.exact.feature_wise.kernels.worth import lowest
 from noap.exact.feature_wise.refutation import HIGH, LOW, PLAIN, THOROUGH, Refutation, Workspace
 from opened import opened
 from whole_schur import SCALED, whole_schur
 
 # Python calls kernels; the parts of them are opened for it.
-attack, kernels = opened(attack), opened(kernels)
+attack, kernels, lowest = opened(attack), opened(kernels), opened(lowest)
 
 seeds = st.integers(0, 10**6)
-NONE = np.empty(0)
+NONE, TWO = np.empty(0), np.arange(2)
+
+
+def free_of_cost(m):
+    return terms_of(np.zeros(m), np.zeros(m))
 
 
 def two_supports(k):
@@ -48,10 +53,15 @@ def test_propagation_keeps_every_pair_that_is_worth_more(seed, n_inc, wanted, ot
     m = n_inc + wanted + others
     s = np.exp(rng.uniform(-8, 1, m)) if rng.random() < 0.5 else rng.integers(1, 4, m).astype(float)
     s += 0.5
-    rho = share * 0.5
-    exact = [(Fraction(x) - Fraction(rho)) ** 2 for x in s.tolist()]
+    rho = np.full(m, share * 0.5)
+    costs = np.zeros(m)
+    if rng.random() < 0.6:
+        rho *= rng.uniform(0, 1, m)
+        costs = rng.choice([0.0, 0.5, 1 - 1e-9], m) * (s - rho) ** 2
+    terms = terms_of(rho, costs)
+    exact = [(Fraction(x) - Fraction(r)) ** 2 - Fraction(c) for x, r, c in zip(s, rho, costs, strict=True)]
     T = float_below(sum(exact[: n_inc + wanted], Fraction(0)))
-    lo = np.maximum(s[:n_inc] * (1 - rng.choice([0.0, 1e-15, 0.3], n_inc)), rho)
+    lo = np.maximum(s[:n_inc] * (1 - rng.choice([0.0, 1e-15, 0.3], n_inc)), terms.entry[:n_inc])
     hi = s[:n_inc] * (1 + rng.choice([0.0, 1e-15, 0.3], n_inc))
     free = np.arange(n_inc, m)
     ceil = s[n_inc:] * (1 + rng.choice([0.0, 1e-15, 0.3], m - n_inc))
@@ -63,12 +73,15 @@ def test_propagation_keeps_every_pair_that_is_worth_more(seed, n_inc, wanted, ot
         return
     # Bounds on fewer features, too: of what these are worth, some true by an ulp only.
     below = true_bounds(rng, sorted(exact[: n_inc + wanted], reverse=True), n_inc + p) if rng.random() < 0.8 else NONE
-    closed, n_free, U, floor, n_high = kernels.propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, m - n_inc)
+    closed, n_free, U, carried, n_high = kernels.propagate(
+        terms, T, p, below, np.arange(n_inc), lo, hi, n_inc, free, ceil, m - n_inc
+    )
     assert not closed
     assert Fraction(U) >= sum(exact[: n_inc + wanted], Fraction(0))
-    if floor > rho:
+    if carried > 0.0:
         assert n_high >= 1
-        assert (s[n_inc : n_inc + wanted] >= floor).sum() >= n_high
+        floors = [lowest(carried, rho[j], costs[j]) for j in range(n_inc, n_inc + wanted)]
+        assert (s[n_inc : n_inc + wanted] >= floors).sum() >= n_high
     assert (lo <= s[:n_inc]).all()
     assert (lo >= before).all()
     left = dict(zip(free[:n_free].tolist(), ceil[:n_free], strict=True))
@@ -79,8 +92,10 @@ def test_propagation_raises_intervals_drops_features_and_closes():
     # Worth at most 1 + 1 + 0.25: above 2 the first two must reach their tops, and the last feature cannot be had.
     def run(T):
         lo, free, ceil = np.zeros(2), np.array([2, 3, 4]), np.array([0.5, 1e-3, 0.0])
-        closed, n_free, U, floor, _ = kernels.propagate(0.0, T, 1, NONE, lo, np.ones(2), 2, free, ceil, 3)
-        assert floor == 0.0
+        closed, n_free, U, carried, _ = kernels.propagate(
+            free_of_cost(5), T, 1, NONE, TWO, lo, np.ones(2), 2, free, ceil, 3
+        )
+        assert carried == 0.0
         assert 2.25 <= U < 2.25 * (1 + 1e-12)
         return closed, lo, free[:n_free].tolist()
 
@@ -96,13 +111,15 @@ def test_what_fewer_features_are_worth_raises_floors_drops_features_and_closes()
     # Three features, at most 1 + 1 + 0.25 in this node. Two of any support are worth 1.5 at most, one is worth 1.
     def run(T, below):
         lo, free, ceil = np.zeros(2), np.array([2, 3, 4]), np.array([0.5, 0.4, 0.1])
-        closed, n_free, _, floor, _ = kernels.propagate(0.0, T, 1, np.array(below), lo, np.ones(2), 2, free, ceil, 3)
-        return closed, lo, free[:n_free].tolist(), floor
+        closed, n_free, _, carried, _ = kernels.propagate(
+            free_of_cost(5), T, 1, np.array(below), TWO, lo, np.ones(2), 2, free, ceil, 3
+        )
+        return closed, lo, free[:n_free].tolist(), carried
 
     # Every feature carries more than 1.6 - 1.5, and one of the first two more than 1.6 - 1 less the weakest: 0.25.
-    closed, lo, free, floor = run(1.6, [0.0, 1.0, 1.5])
+    closed, lo, free, carried = run(1.6, [0.0, 1.0, 1.5])
     assert not closed
-    assert floor == pytest.approx(np.sqrt(0.1))
+    assert carried == pytest.approx(0.1)
     assert free == [2, 3]
     assert lo == pytest.approx(np.sqrt(0.35))
     # All three owe more than 0.25.
@@ -118,29 +135,40 @@ def test_what_fewer_features_are_worth_raises_floors_drops_features_and_closes()
     st.sampled_from([1e-15, 1e-9, 1e-3, 0.3, 3.0]), st.integers(1, 3),
 )  # fmt: skip
 def test_chords_of_free_features_lie_above_with_one_offset(seed, m, share, width, p):
-    """f(s) <= (kap_i s)^2 + beta from the floor to every ceiling, in exact arithmetic."""
+    """f(s) <= (kap_i s)^2 + beta from where a feature carries so much to its ceiling, in exact arithmetic."""
     rng = np.random.default_rng(seed)
-    floor = float(np.exp(rng.uniform(-3, 3)))
-    rho = share * floor
-    ceil = floor * (1.0 + width * rng.random(m) * rng.choice([0.0, 1.0], m))
-    kap, dlt, alt = np.empty(m), np.empty(m), np.empty(m)
-    betas = attack.chord_columns(rho, NONE, NONE, 0, ceil, m, p, floor, kap, dlt, alt)
+    most = float(np.exp(rng.uniform(-3, 3)))
+    rho, costs = np.full(m, share * most), np.zeros(m)
+    carried = (most - rho[0]) ** 2
+    if rng.random() < 0.6:
+        rho *= rng.uniform(0, 1, m)
+        costs = rng.choice([0.0, 0.3, 3.0], m) * carried
+    terms = terms_of(rho, costs)
+    floors = np.array([lowest(carried, r, c) for r, c in zip(rho, costs, strict=True)])
+    ceil = floors * (1.0 + width * rng.random(m) * rng.choice([0.0, 1.0], m))
+    kap, dlt, alt, free, none = np.empty(m), np.empty(m), np.empty(m), np.arange(m), np.empty(0, dtype=np.int64)
+    betas = attack.chord_columns(terms, none, NONE, NONE, 0, free, ceil, m, p, carried, kap, dlt, alt)
     assert betas <= 0.0
     assert (dlt == 0.0).all()
     beta = Fraction(betas) / p
     rounding = Fraction(2.0**-52) * abs(beta)  # of p beta
     for f in range(m):
         for t in (Fraction(0), Fraction(1), Fraction(float(rng.random()))):
-            s = Fraction(floor) + t * (Fraction(float(ceil[f])) - Fraction(floor))
+            floor = Fraction(float(floors[f]))
+            s = floor + t * (Fraction(float(ceil[f])) - floor)
             above = (Fraction(float(kap[f])) * s) ** 2 + beta + rounding
+            # The search takes costs for a little less than they are, which covers the rounding of a worth.
+            cost = Fraction(float(costs[f])) * (1 + Fraction(2e-15))
+            worth = max(max(s - Fraction(float(rho[f])), Fraction(0)) ** 2 - cost, Fraction(0))
             if betas < 0.0:
-                assert (s - Fraction(rho)) ** 2 <= above
+                assert worth <= above
             else:  # a column shrunk to its ceiling: the test leaves room for the rounding of a column
-                assert (s - Fraction(rho)) ** 2 <= above + Fraction(1e-15) * s * s
-    if betas < 0.0 and share < 0.99 and width > 0.1 and ceil.max() > 1.1 * floor:
+                assert worth <= above + Fraction(1e-15) * s * s
+    if betas < 0.0 and share < 0.99 and width > 0.1 and (ceil > 1.1 * floors).any() and (rho == rho[0]).all():
         # Not timid: at the floor and at the highest ceiling nothing is lost.
-        for f in range(m):
-            assert kap[f] ** 2 * floor**2 + betas / p == pytest.approx((floor - rho) ** 2, abs=1e-12 * floor**2)
+        for f in range(m if not costs.any() else 0):
+            floor = floors[f]
+            assert kap[f] ** 2 * floor**2 + betas / p == pytest.approx((floor - rho[f]) ** 2, abs=1e-12 * floor**2)
 
 
 def test_tightening_keeps_every_pair_that_is_worth_more():
@@ -153,19 +181,20 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
             tau, below = 0.0, pair.below(rng)
             for _ in range(3):
                 before = hi.sum() - lo.sum() + ceil.sum()
-                shut, n_free, U, floor, n_high = kernels.tighten(
-                    pair.A, pair.rho, pair.T, p, below, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
+                shut, n_free, U, carried, n_high = kernels.tighten(
+                    pair.A, pair.terms, pair.T, p, below, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
                 )
                 assert not shut
-                pair.check_floor(inc, floor, n_high)
-                floors += floor > pair.rho
+                pair.check_carried(inc, carried, n_high)
+                floors += carried > 0
                 free, ceil = free[:n_free].copy(), ceil[:n_free].copy()
                 pair.check_held(inc, sign, lo, hi, free, ceil, n_free)
                 narrowed += hi.sum() - lo.sum() + ceil.sum() < before
                 if n_inc < 2 or (sign == 0).any():
                     break
-                rest = max(U - sum(kernels.worth(x, pair.rho) for x in hi), 0.0)
-                tau = kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, n_inc, rest, d, w)
+                rho, cost = pair.terms.rho[inc], pair.terms.cost[inc]
+                rest = max(U - sum(map(kernels.worth, hi, rho, cost)), 0.0)
+                tau = kernels.eigen_slab(pair.A, pair.terms, pair.T, inc, sign, lo, hi, n_inc, rest, d, w)
                 if not tau > 0.0:
                     break
                 # u leans towards w at least so far: w'u from the combination of columns that u is.
@@ -173,7 +202,7 @@ def test_tightening_keeps_every_pair_that_is_worth_more():
                 cut += tau > 0.5
             # It is not just timid: a little above what the pair is worth, nodes close.
             shut, _, _, _, _ = kernels.tighten(
-                pair.A, pair.rho, 1.01 * pair.T, p, below, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
+                pair.A, pair.terms, 1.01 * pair.T, p, below, inc, sign, lo, hi, n_inc, free, ceil, len(free), w, tau
             )
             closed += shut
     assert min(closed, narrowed, cut, floors) > 100
@@ -186,7 +215,7 @@ def test_the_eigenvector_of_a_slab_is_a_unit_vector():
             continue
         inc, sign, lo, hi, _, _ = pair.node(rng, n_inc=len(pair.S), signed=1.0)
         w = np.empty(len(pair.A))
-        if kernels.eigen_slab(pair.A, pair.rho, pair.T, inc, sign, lo, hi, len(inc), 0.0, len(pair.A), w) > 0.0:
+        if kernels.eigen_slab(pair.A, pair.terms, pair.T, inc, sign, lo, hi, len(inc), 0.0, len(pair.A), w) > 0.0:
             used += 1
             # w = sum x_j a_j over the included features: x solves A_II x = w_I, and |w|^2 = x'A_II x.
             x = np.linalg.lstsq(pair.A[np.ix_(inc, inc)], w[inc], rcond=1e-10)[0]
@@ -212,13 +241,15 @@ def test_chords_close_no_pair_that_is_worth_more(strong):
         for T in (pair.T, 0.9 * pair.T, 2 * pair.T):
             lo, hi, free, ceil = (array.copy() for array in node_arrays)
             # Floors from fewer features give free features chords of their own.
-            shut, n_free, _, floor, n_high = kernels.propagate(
-                pair.rho, T, p, below, lo, hi, n_inc, free, ceil, len(free)
+            shut, n_free, _, carried, n_high = kernels.propagate(
+                pair.terms, T, p, below, inc, lo, hi, n_inc, free, ceil, len(free)
             )
             assert not shut or T > pair.T
-            free, ceil, floors = free[:n_free], ceil[:n_free], floors + (floor > pair.rho and n_free > 0)
+            free, ceil, floors = free[:n_free], ceil[:n_free], floors + (carried > 0 and n_free > 0)
             kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
-            threshold = T - attack.chord_columns(pair.rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt)
+            threshold = T - attack.chord_columns(
+                pair.terms, inc, lo, hi, n_inc, free, ceil, n_free, n_high, carried, kap, dlt, alt
+            )
             verdict, _, _ = whole_schur(
                 pair.A, np.zeros(len(pair.A)), kap, dlt, alt, np.append(inc, free), n_inc, n_free, threshold, 0.0, p,
                 ulps * (threshold + pair.scale), S, W, fails, warm, glance, strong,
@@ -235,22 +266,26 @@ def test_attacks_close_no_pair_that_is_worth_more(at_best):
     """In response to the pair's own direction or to any other, of features outside the node as well."""
     closed = 0
     for rng, pair in all_pairs(4, 300):
-        if pair.rho == 0:
+        if pair.terms.largest == 0:
             continue
         inc, _, lo, hi, free, ceil = pair.node(rng)
+        spent = float(pair.terms.cost[inc].sum())
         n_inc, n_free, p = len(inc), len(free), pair.k - len(inc)
         ulps = 4.0 * pair.k * (pair.k + 3) * 1.2e-16
         for T in (pair.T, 0.9 * pair.T, 1.2 * pair.T):
-            g = pair.lean(rng)
+            g, spread = pair.lean(rng)
             if g is None:
                 continue
             kap, dlt, alt, S, W, fails, warm, glance = arrays(pair, n_inc, n_free)
             D, nu = attack.respond(
-                pair.A, pair.rho, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt
+                pair.A, pair.terms, T, g, inc, lo, hi, n_inc, free, ceil, n_free, at_best, kap, dlt, alt
             )
+            tilt = D / (T + spent)
+            grown = spread * (1.0 + pair.uneven * tilt)
             verdict, _, _ = whole_schur(
-                pair.A, g, kap, dlt, alt, np.append(inc, free), n_inc, n_free, T + D, D / T, p,
-                ulps * (T + D + (1.0 + pair.rho * nu) * pair.scale), S, W, fails, warm, glance, False,
+                pair.A, g, kap, dlt, alt, np.append(inc, free), n_inc, n_free, T + spent + D, tilt, p,
+                ulps * (T + spent + D + (1.0 + pair.terms.largest * nu) * pair.scale * grown),
+                S, W, fails, warm, glance, False,
             )  # fmt: skip
             check_verdict(pair, T, verdict, inc, free, p, fails)
             closed += verdict == CLOSED
@@ -273,11 +308,12 @@ def test_a_node_never_loses_a_better_pair():
         d = len(pair.A)
         for T in (pair.T, 0.9 * pair.T, 1.1 * pair.T):
             inc, sign, lo, hi, free, ceil = pair.node(rng)
-            g = pair.lean(rng)
+            g, spread = pair.lean(rng)
             if g is None:
                 continue
             action, argument, n_free, distance, _, _, _, _ = node.examine(
-                node.Data(pair.A, pair.rho, pair.k, pair.scale, pair.below(rng)), T, g,
+                node.Data(pair.A, pair.terms, pair.k, pair.scale, pair.below(rng), pair.bent, pair.uneven),
+                T, g, spread,
                 node.Pairs(inc, sign, lo, hi, free, ceil),
                 node.Work(
                     np.zeros(d), np.zeros(d), np.zeros(d), np.empty((d, d)), np.empty((pair.k, d)),
@@ -306,7 +342,7 @@ def proved(pair, start, manner, k=None, below=NONE):
     """The target that a whole refutation proves, starting from a vector that may be poor."""
     A, d, k = pair.A, len(pair.A), k or pair.k
     features = np.arange(d)
-    instance = GramInstance(A, pair.rho, k, features, pair.norms, pair.scale, 0.0, 0.0, 1.0, below=below)
+    instance = GramInstance(A, pair.terms, k, features, pair.norms, pair.scale, 0.0, 0.0, 1.0, below=below)
     refutation = Refutation(instance, Incumbent(instance, start), 0.0, Workspace(instance), manner, None)
     for _ in range(3000):
         if not refutation.stack:
@@ -322,7 +358,7 @@ def test_a_misread_gram_matrix_proves_no_bound_that_is_too_low():
         assert pair.worth >= truth
         indefinite += np.linalg.eigvalsh(pair.A)[0] < -1e-6
         start = np.eye(len(pair.A))[rng.integers(len(pair.A))]
-        manner = [PLAIN, LOW, HIGH][rng.integers(3)] if pair.rho else [PLAIN, THOROUGH][rng.integers(2)]
+        manner = [PLAIN, LOW, HIGH][rng.integers(3)] if pair.bent else [PLAIN, THOROUGH][rng.integers(2)]
         bound = proved(pair, start, manner)
         finished += bound < math.inf
         assert bound >= truth
@@ -336,7 +372,7 @@ def test_levels_on_a_misread_gram_matrix_prove_no_bound_that_is_too_low():
         start = np.eye(len(pair.A))[rng.integers(len(pair.A))]
         below = np.zeros(pair.k + 1)
         for q in range(1, pair.k + 1):
-            manner = [PLAIN, LOW, HIGH][rng.integers(3)] if pair.rho else PLAIN
+            manner = [PLAIN, LOW, HIGH][rng.integers(3)] if pair.bent else PLAIN
             below[q] = proved(pair, start, manner, q, below[:q].copy() if q > 1 else NONE)
         finished += below[-1] < math.inf and pair.k > 1
         assert below[-1] >= truth

@@ -105,7 +105,7 @@ def test_ratios_are_those_of_the_nearest_row(seed, d, tau, mu):
     X = rng.standard_normal((d, d))
     g = np.full(d, 3.0)
     for _ in range(10):  # each goes on from the one before
-        g = ratios(X, np.arange(d), tau, mu, g)
+        g = ratios(X, np.arange(d), tau, mu, g, np.ones(d))
     for i in range(d):
         z = np.sign(X[i]) * np.maximum(np.abs(X[i]) - mu - 2 * tau * g[i], 0.0)
         z[i] = max(X[i, i] + tau * g[i] ** 2 - mu - 2 * tau * g[i], 0.0)

@@ -1,6 +1,7 @@
 """Uncertainty sets: who may move what, and by how much."""
 
 from noap.adversaries.base import Adversary
+from noap.adversaries.entry_wise import EntryWise
 from noap.adversaries.feature_wise import FeatureWise
 from noap.adversaries.none import NoAdversary
 from noap.adversaries.registry import (
@@ -12,6 +13,7 @@ from noap.adversaries.registry import (
     serves,
 )
 from noap.adversaries.sample_wise import SampleWise
+from noap.adversaries.spectral import SpectralNorm
 
 __all__ = [
     "ADVERSARIES",
@@ -19,9 +21,11 @@ __all__ = [
     "BY_NAME",
     "ENERGY_LESS_L1",
     "Adversary",
+    "EntryWise",
     "FeatureWise",
     "NoAdversary",
     "SampleWise",
+    "SpectralNorm",
     "require_served",
     "serves",
 ]

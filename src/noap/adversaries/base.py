@@ -10,14 +10,14 @@ function; the two half-steps maximise the form in *u* and in *v* in turn, each i
 """
 
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
 from noap.linalg.products import scores
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 
 __all__ = ["Adversary"]
 
@@ -34,8 +34,8 @@ class Adversary(ABC):
     gram_suffices: ClassVar[bool] = False
     """Whether X'X determines the robust variance. What a method may conclude from that, the method says itself."""
 
-    rho: float
-    """The budget: a finite number, at least 0."""
+    rho: Any
+    """The budget: a finite number, at least 0; or an array, one budget for every feature or for every sample."""
 
     @classmethod
     def with_budget(cls, rho: float) -> "Adversary":
@@ -47,6 +47,53 @@ class Adversary(ABC):
     def with_noise(cls, noise: float, n: int) -> "Adversary":
         """Return the adversary of the given noise on n samples."""
         return cls.with_budget(noise * cls.noise_unit(n))
+
+    @property
+    def has_one_budget(self) -> bool:
+        """Whether the budget is a number, the same for all that is moved."""
+        return True
+
+    @property
+    def is_uniform(self) -> bool:
+        """Whether all that is moved has the same budget, as a number or as an array of equal entries."""
+        return self.has_one_budget or bool(np.all(self.rho == self.rho[0]))
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is no budget at all, so that the robust variance is the plain one."""
+        return bool(self.rho == 0 if self.has_one_budget else not self.rho.any())
+
+    @property
+    def rho_in_words(self) -> str:
+        """The budget as it stands in a sentence."""
+        if self.has_one_budget:
+            return f"rho = {self.rho:g}"
+        return f"rho from {self.rho.min():g} to {self.rho.max():g}"
+
+    def budgets(self, count: int) -> FloatArray:
+        """Return the budgets of all features (or samples), of which there are `count`; a number is repeated."""
+        if self.has_one_budget:
+            return np.full(count, float(self.rho))
+        if self.rho.shape != (count,):
+            raise InvalidProblem(f"rho has {len(self.rho)} entries where {count} are needed; pass one for each.")
+        budgets: FloatArray = self.rho
+        return budgets
+
+    def restricted_to(self, features: IntArray) -> "Adversary":
+        """Return the adversary of these features alone; itself if it treats all alike.
+
+        Heuristics ask with an m x k array, the features of m vectors, and then pass m x k arrays of weights and
+        loadings to `distance`, `shrink` and `distance_from_energy`.
+        """
+        return self
+
+    def restricted_to_samples(self, samples: IntArray) -> "Adversary":
+        """Return the adversary of these samples alone; itself if it treats all alike."""
+        return self
+
+    def check_shape(self, n: int, d: int) -> None:
+        """Raise InvalidProblem unless the budgets are as many as there are features, or samples, in n x d data."""
+        return
 
     @classmethod
     def noise_unit(cls, n: int) -> float:
@@ -60,7 +107,10 @@ class Adversary(ABC):
 
     def strength_in_words(self, n: int) -> str:
         """Return how strong it is on n samples, in both units: users type either."""
-        return f"noise {self.rho / self.noise_unit(n):g} (rho = {self.rho:g})"
+        unit = self.noise_unit(n)
+        if self.has_one_budget:
+            return f"noise {self.rho / unit:g} ({self.rho_in_words})"
+        return f"noise from {self.rho.min() / unit:g} to {self.rho.max() / unit:g} ({self.rho_in_words})"
 
     @abstractmethod
     def norm(self, E: ArrayLike) -> float:
@@ -91,7 +141,7 @@ class Adversary(ABC):
 
     @abstractmethod
     def rho_max(self, X: Data, k: int) -> float:
-        """Return the smallest budget that makes every k-sparse direction worthless."""
+        """Return the smallest budget that makes every k-sparse direction worthless; of several, the smallest factor."""
 
     @abstractmethod
     def respond(self, scores: FloatArray) -> FloatArray:
@@ -100,12 +150,31 @@ class Adversary(ABC):
         A row that the adversary can cancel altogether comes back as zero.
         """
 
+    def respond_to(self, scores: FloatArray, v: FloatArray) -> FloatArray:
+        """Half-step in u where the vectors are known too: the same as `respond`, unless sigma asks for more than |v|_2.
+
+        Parameters
+        ----------
+        scores : array of shape (m, n)
+        v : array of shape (m, d) or (m, k)
+            The vectors themselves, or their non-zero entries.
+        """
+        return self.respond(scores)
+
+    def levelled(self, u: FloatArray) -> FloatArray:
+        """Return u scaled so that sigma(u, v) is the same function of v for all u: by a norm of u other than |u|_2 = 1.
+
+        Loadings are those of u as it is scaled here; `shrink` and `gradient` take them so.
+        """
+        return u
+
     @abstractmethod
     def shrink(self, loadings: FloatArray) -> FloatArray:
         """Half-step in v before truncation: what the loadings X'u are worth to the form.
 
         The exact maximiser over k-sparse unit v is the normalised top k of the result. Ascent calls it on the loadings
-        of a few features as well: it acts entry by entry, alike on all of them, and keeps the order of magnitudes.
+        of a few features as well, after `restricted_to`: it acts entry by entry. With one budget for all it acts alike
+        on all of them and keeps the order of magnitudes.
         """
 
     def gradient(self, loadings: FloatArray, v: FloatArray) -> FloatArray:
@@ -117,12 +186,12 @@ class Adversary(ABC):
         """Return the adversary that does to factor X what this one does to X."""
 
     @property
-    def feature_floor(self) -> float:
+    def feature_floor(self) -> "float | FloatArray":
         """A feature whose column is no longer than this is zero in every optimum of positive value; 0 for none."""
         return 0.0
 
     @property
-    def sample_floor(self) -> float:
+    def sample_floor(self) -> "float | FloatArray":
         """A sample whose k largest entries are no longer than this adds nothing to any value; 0 for none."""
         return 0.0
 
@@ -162,18 +231,13 @@ class GramAdversary(Adversary):
     def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
         """Return the distance from the norms |Xv| (one per row of v)."""
 
-
-def checked_budget(rho: float) -> float:
-    """Return rho as a float, or raise InvalidProblem if it is not a finite number >= 0."""
-    try:
-        budget = float(rho)
-    except (TypeError, ValueError):
-        raise InvalidProblem(f"rho must be a number, got {rho!r}; pass the budget as a float.") from None
-    if not np.isfinite(budget):
-        raise InvalidProblem(f"rho must be finite, got {budget}; pass a budget of at least 0.")
-    if budget < 0:
-        raise InvalidProblem(f"rho must not be negative, got {budget}; pass a budget of at least 0.")
-    return budget
+    def value_from_covariance(self, S: FloatArray, n: int, v: FloatArray) -> float:
+        """Return the robust variance of v from S = X'X/n; v'Sv counts as 0 where it is negative."""
+        support = np.flatnonzero(v)
+        weights, own = v[support], self.restricted_to(support)
+        assert isinstance(own, GramAdversary)
+        energy = np.sqrt(n * max(float(weights @ S[np.ix_(support, support)] @ weights), 0.0))
+        return float(own.distance_from_energy(np.array([energy]), weights[None, :])[0]) ** 2 / n
 
 
 def vector_of(v: ArrayLike, d: int) -> FloatArray:

@@ -6,14 +6,16 @@ served by nobody until it is written into a table, with the theorem that allows 
 """
 
 from noap.adversaries.base import Adversary
+from noap.adversaries.entry_wise import EntryWise
 from noap.adversaries.feature_wise import FeatureWise
 from noap.adversaries.none import NoAdversary
 from noap.adversaries.sample_wise import SampleWise
+from noap.adversaries.spectral import SpectralNorm
 from noap.errors import InvalidProblem
 
 __all__ = ["ADVERSARIES", "BY_KEY", "BY_NAME", "ENERGY_LESS_L1", "listed", "require_served", "serves"]
 
-ADVERSARIES: tuple[type[Adversary], ...] = (FeatureWise, SampleWise, NoAdversary)
+ADVERSARIES: tuple[type[Adversary], ...] = (FeatureWise, SampleWise, SpectralNorm, EntryWise, NoAdversary)
 """All of them, in the order in which users see them."""
 
 BY_KEY: dict[str, type[Adversary]] = {kind.key: kind for kind in ADVERSARIES}

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from noap.adversaries import NoAdversary
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.levels import NO_LEVELS, check_level, check_levels
@@ -11,7 +12,7 @@ from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
-from noap.proofs.known import moves_features, moves_samples
+from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
@@ -36,9 +37,31 @@ def bound_above(
 
     Raises OutOfAllowance if the allowance does not suffice.
     """
+    if moves_table(problem.adversary):
+        return _from_plain(problem, proof, claimed, relative, absolute, allowance)
     if isinstance(proof, SampleProof):
         return _from_samples(problem, proof, claimed, relative, absolute, allowance)
     return _from_gram(problem, proof, claimed, relative, absolute, allowance)
+
+
+def _from_plain(
+    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, allowance: Allowance
+) -> tuple[float, str | None]:
+    """Check a proof about SpectralNorm: (|Xv| - rho)^2 rises with |Xv|, so it is one about no adversary at all.
+
+    The claim b says of the plain variance that it is at most (sqrt(n b) + rho)^2/n.
+    """
+    n, rho = problem.n_samples, float(problem.adversary.rho)
+    if not 0.0 <= claimed < math.inf:
+        return math.inf, _BEYOND
+    root = up(up(math.sqrt(up(n * claimed))) + rho)
+    plain, reason = bound_above(
+        problem.with_adversary(NoAdversary()), proof, up(root * root / n), relative, absolute, allowance
+    )
+    if reason:
+        return math.inf, reason
+    left = up(math.sqrt(up(n * plain))) - rho
+    return (up(math.nextafter(left, math.inf) ** 2 / n) if left > 0.0 else 0.0), None
 
 
 def _from_gram(
@@ -49,13 +72,13 @@ def _from_gram(
     absolute: float,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
-    idle = moves_samples(problem.adversary) and problem.adversary.rho == 0
+    idle = moves_samples(problem.adversary) and not problem.adversary.budgets(problem.n_samples).any()
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     data = GramData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
-    exactly = problem.adversary.rho == 0
+    exactly = not feature_budgets(problem).any()
     if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
     # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.

@@ -84,9 +84,13 @@ def check_levels(
 
 def _largest_worths(data: GramData, k: int) -> FloatArray:
     """Return the k largest worths of single features, in falling order, rounded up; 0 where there is none."""
-    longest = np.sort(data.norms[data.norms > data.r_lo])[::-1][:k]
+    norms, terms = data.norms, data.terms
+    # The margin covers the rounding of the difference, too: that is at most an ulp of the square.
+    over = np.maximum(norms - terms.r_lo, 0.0)
+    each = np.maximum(over**2 * (1.0 + gamma(8)) + 1e-300 - terms.cost, 0.0)
+    most = np.sort(each[norms > terms.entry])[::-1][:k]
     worths: FloatArray = np.zeros(k)
-    worths[: len(longest)] = (longest - data.r_lo) ** 2 * (1.0 + gamma(8)) + 1e-300
+    worths[: len(most)] = most
     return worths
 
 

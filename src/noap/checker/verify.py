@@ -1,7 +1,7 @@
 """Whether a certificate proves what it claims about a problem.
 
 No code that finds answers is used here or below: no heuristic, no bound, no search. What the checker shares with the
-rest of noap is the problem as it was validated (its arrays, k and the adversary's kind and budget) and elementary
+rest of noap is the problem as it was validated (its arrays, k, costs, the adversary's kind and budgets) and elementary
 helpers (errors, types, the file writer); products, norms and rounding are its own, the last in `noap.linalg.outward`.
 What is accepted is a theorem about the real numbers in the data; docs/certificate-format.md states it.
 """
@@ -151,9 +151,10 @@ def _check(problem: Problem, certificate: Certificate, allowance: Allowance) -> 
         places, weights = certificate.places, certificate.weights
         if len(places) > problem.k or len(set(places.tolist())) < len(places):
             return 0.0, math.inf, f"its vector has more than k = {problem.k} non-zero entries"
-        if not weights.any():
+        if problem.costs is None and not weights.any():
             return 0.0, math.inf, "its vector is zero"
-        value = value_below(problem, places, weights)
+        # Where features cost something, using none of them is worth 0.
+        value = value_below(problem, places, weights) if weights.any() else 0.0
         short, margin = certificate.value - value, _RELATIVE * certificate.value
         if not (short <= margin or short <= margin + _ABSOLUTE * largest_variance(problem)):
             return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
@@ -184,6 +185,10 @@ def _other_problem(problem: Problem, claim: Claim) -> str | None:
         theirs, ours = getattr(claim, name), getattr(mine, name)
         if theirs != ours:
             return f"the certificate is about {said.format(theirs)}, and this problem has {said.format(ours)}"
+    if claim.budgets != mine.budgets:
+        return "the certificate is about other budgets of single features or samples"
+    if claim.costs != mine.costs:
+        return "the certificate is about other costs"
     # To the last bit: the same numbers centred and scaled by another formula are other data.
     other = (
         "the certificate is about other data: other entries, another order, or centred and scaled otherwise; prepare X "

@@ -9,27 +9,33 @@ from noap.errors import InvalidProblem
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
-from noap.proofs.known import moves_features, moves_samples, name_of
+from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table, name_of
 
 __all__ = ["value_below"]
 
 
 def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> float:
-    """Return at most the robust variance of the direction of v, whatever its length.
+    """Return at most the robust variance of the direction of v, whatever its length, less what its features cost.
+
+    At least 0: where features cost something, using none of them is worth 0.
 
     Parameters
     ----------
     places, weights : arrays of shape (m,)
         The non-zero entries of v.
     """
-    name, by_features = name_of(problem.adversary), moves_features(problem.adversary)
+    name, whole = name_of(problem.adversary), moves_table(problem.adversary)
+    # Whether |Xv| is all that counts of the samples.
+    by_features = whole or moves_features(problem.adversary)
     if not (by_features or moves_samples(problem.adversary)):
         raise InvalidProblem(f"The checker cannot tell what {name} leaves of a vector; no certificate can be about it.")
+    used = weights != 0
+    spent = 0.0 if problem.costs is None else up(float(problem.costs[places[used]].sum()), len(places))
     # Another vector of the same direction to an ulp: as good a witness.
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
     length = up(math.sqrt(float(weights @ weights)), len(weights))
     spread = up(float(np.abs(weights).sum()), len(weights))
-    rho, n = float(problem.adversary.rho), problem.n_samples
+    n = problem.n_samples
     if problem.X is None:
         assert by_features  # Problem.from_covariance takes no other
         S = problem.covariance[np.ix_(places, places)]
@@ -37,12 +43,12 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
         S = np.ldexp(S, -exponent)
         error = gamma(2 * len(weights) + 4) * float(np.abs(S).max(initial=0.0)) * spread * spread
         energy = n * max(float(weights @ S @ weights) - error, 0.0)
-        distance = down(math.sqrt(down(energy))) - up(scaled_up(rho, -exponent // 2) * spread)
-        return _per_sample(distance, length, n, exponent)
+        distance = down(math.sqrt(down(energy))) - _taken(problem, places, weights, length, -exponent // 2)
+        return max(down(_per_sample(distance, length, n, exponent) - spent), 0.0)
     columns = problem.X[:, places]
     top = max(float(np.abs(dense(columns, rows)).max(initial=0.0)) for rows in dense_rows(columns))
     exponent = exponent_of(top)
-    budget = scaled_up(rho, -exponent)
+    budget = 0.0 if by_features else scaled_up(float(problem.adversary.rho), -exponent)
     total = 0.0
     for rows in dense_rows(columns):
         part = np.ldexp(dense(columns, rows), -exponent)
@@ -57,8 +63,22 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     total = max(down(total, n // 1024 + 8) - n * 1e-300, 0.0)
     distance = down(math.sqrt(total))
     if by_features:
-        distance -= up(budget * spread)
-    return _per_sample(distance, length, n, 2 * exponent)
+        distance -= _taken(problem, places, weights, length, -exponent)
+    return max(down(_per_sample(distance, length, n, 2 * exponent) - spent), 0.0)
+
+
+def _taken(problem: Problem, places: IntArray, weights: FloatArray, length: float, exponent: int) -> float:
+    """Return at least 2^exponent times what an adversary that does not look at samples one by one takes off |Xv|.
+
+    That is sum_j rho_j |v_j|, or rho |v|, of which `length` is an upper bound, where it moves the table as a whole.
+    """
+    if moves_table(problem.adversary):
+        return up(scaled_up(float(problem.adversary.rho), exponent) * length)
+    rho = feature_budgets(problem)[places]
+    each = [
+        up(scaled_up(float(r), exponent) * abs(float(w))) for r, w in zip(rho, weights, strict=True) if r > 0 and w != 0
+    ]
+    return up(sum(each), len(each))
 
 
 def _per_sample(distance: float, length: float, n: int, exponent: int) -> float:

@@ -19,6 +19,8 @@ class AdversaryName(enum.StrEnum):
 
     feature = "feature"
     sample = "sample"
+    spectral = "spectral"
+    entry = "entry"
     none = "none"
 
 
@@ -39,7 +41,8 @@ def family_of(name: AdversaryName) -> Callable[[float], Adversary]:
     """Return what makes an adversary from a budget; "none" has no budget to vary."""
     kind = BY_KEY[name]
     if kind not in PATH_SERVES:
-        raise InvalidProblem(f"--adversary {name} has no budget to vary; pass {_with_budget()}.")
+        why = "has no budget to vary" if kind is NoAdversary else "has no path"
+        raise InvalidProblem(f"--adversary {name} {why}; pass {_with_budget()}.")
     return kind.with_budget
 
 

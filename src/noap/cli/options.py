@@ -53,7 +53,11 @@ Method = Annotated[
 ]
 Anyone = Annotated[
     AdversaryName,
-    typer.Option(metavar="WHO", help="Who moves: every feature, every sample, nobody (feature, sample, none)."),
+    typer.Option(
+        metavar="WHO",
+        help="Who moves: every feature, every sample, the table as a whole, every entry, nobody (feature, sample, "
+        "spectral, entry, none).",
+    ),
 ]
 Center = Annotated[bool, typer.Option(help="Subtract the column means first.", rich_help_panel=_FILE)]
 Scale = Annotated[bool, typer.Option(help="Divide by the standard deviations first.", rich_help_panel=_FILE)]

@@ -54,6 +54,29 @@ def as_count(name: str, given: Any) -> int:
     return int(given)
 
 
+def as_costs(costs: Any, d: int) -> "FloatArray | None":
+    """Return one cost per feature as a read-only array; None where there are none, or all are 0."""
+    if costs is None:
+        return None
+    try:
+        given = np.asarray(costs)
+        if given.dtype.kind in "cb":
+            raise TypeError
+        array = np.array(given, dtype=np.float64) + 0.0
+    except (TypeError, ValueError):
+        raise InvalidProblem("costs must be one number per feature.") from None
+    if array.shape != (d,):
+        raise InvalidProblem(f"costs has shape {array.shape}, but there are {d} features; pass one cost per feature.")
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if len(wrong):
+        raise InvalidProblem(
+            f"costs must be finite and at least 0, got {array[wrong[0]]} for feature {wrong[0]}; to leave a feature "
+            "out give it an infinite budget."
+        )
+    array.flags.writeable = False
+    return array if array.any() else None
+
+
 def as_share(name: str, given: Any) -> float:
     """Return a share as a float above 0 and at most 1."""
     try:

@@ -6,8 +6,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, Adversary, FeatureWise, SampleWise, require_served, serves
+from noap.adversaries import (
+    ENERGY_LESS_L1,
+    Adversary,
+    EntryWise,
+    FeatureWise,
+    SampleWise,
+    SpectralNorm,
+    require_served,
+    serves,
+)
 from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.exact.reduced import entry_wise_result, spectral_outcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
@@ -21,7 +31,9 @@ __all__ = ["SERVES", "LevelPath", "level_path", "prove", "proved_result", "requi
 # What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
 GRAM_SERVES = ENERGY_LESS_L1
 SAMPLES_SERVES = (SampleWise,)
-SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES)
+# Those whose optimum is that of another problem, or bounded by it (exact/reduced.py).
+REDUCED_SERVES = (SpectralNorm, EntryWise)
+SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES, *REDUCED_SERVES)
 
 _ALL_THAT_DOUBLES_PROVE = (
     "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
@@ -52,8 +64,10 @@ class _SearchEntry:
 
 
 def require_provable(problem: Problem) -> None:
-    """Raise InvalidProblem if no search is proved for the adversary."""
+    """Raise InvalidProblem if no search is proved for the adversary, its budgets and the costs."""
     require_served(problem.adversary, SERVES, "Method 'exact'")
+    if not serves(GRAM_SERVES, problem.adversary):
+        problem.require_plain("Method 'exact'")
 
 
 def level_path(problem: Problem) -> "LevelPath | None":
@@ -88,17 +102,26 @@ def proved_result(
     path: "LevelPath | None" = None,
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
-    outcome = prove(problem, controls, v, limits, path)
+    gap = controls.gap if asked_gap is None else asked_gap
+    if type(problem.adversary) is EntryWise:
+        return entry_wise_result(problem, controls, v, limits, gap, prove)
+    if type(problem.adversary) is SpectralNorm:
+        outcome = spectral_outcome(problem, controls, v, limits, prove)
+    else:
+        outcome = prove(problem, controls, v, limits, path)
+    v = outcome.v
+    if problem.costs is not None and not problem.value(v) > 0:
+        v = np.zeros(problem.n_features)  # using no feature is worth 0
     result = Result(
         problem,
         "exact",
-        outcome.v,
+        v,
         bound=outcome.bound,
         bound_proof="rigorous",
         limit=outcome.limit,
         nodes=outcome.nodes,
         seconds=controls.seconds,
-        asked_gap=controls.gap if asked_gap is None else asked_gap,
+        asked_gap=gap,
         trace=outcome.trace,
         proof=outcome.proof,
     )

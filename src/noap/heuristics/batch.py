@@ -8,7 +8,7 @@ from noap.adversaries.base import Adversary
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import top_k_indices, unit
 
-__all__ = ["Batch", "choose", "entries", "truncate"]
+__all__ = ["Batch", "choose", "entries", "stepped", "truncate", "worths"]
 
 
 @dataclass(frozen=True)
@@ -76,13 +76,32 @@ def _mixed(positions: IntArray) -> "np.ndarray[tuple[int, int], np.dtype[np.uint
     return code ^ (code >> np.uint64(31))
 
 
-def choose(adversary: Adversary, loadings: FloatArray, k: int) -> Batch:
+def choose(adversary: Adversary, loadings: FloatArray, k: int, costs: FloatArray | None = None) -> Batch:
     """Take the exact half-step in v: shrink the loadings, keep the top k of each row, normalise.
 
-    Shrinking keeps the order of magnitudes, so it is applied to the k chosen entries alone.
+    With one budget for all shrinking keeps the order of magnitudes, so it is applied to the k chosen entries alone.
     """
-    indices = top_k_indices(loadings, k)
-    return Batch(indices, unit(adversary.shrink(entries(loadings, indices))))
+    if costs is None and adversary.has_one_budget:
+        indices = top_k_indices(loadings, k)
+        return Batch(indices, unit(adversary.shrink(entries(loadings, indices))))
+    indices = top_k_indices(np.maximum(worths(adversary, loadings, costs), 0.0), k)
+    return Batch(indices, stepped(adversary, entries(loadings, indices), indices, costs))
+
+
+def worths(adversary: Adversary, loadings: FloatArray, costs: FloatArray | None) -> FloatArray:
+    """Return what the loadings of all features are worth, after costs; any numbers that order them alike."""
+    if costs is None and adversary.has_one_budget:
+        return np.abs(loadings)
+    worth: FloatArray = adversary.shrink(loadings) ** 2
+    return worth if costs is None else worth - costs
+
+
+def stepped(adversary: Adversary, loadings: FloatArray, indices: IntArray, costs: FloatArray | None) -> FloatArray:
+    """Return the best unit weights at given positions for given loadings there; what is not worth its cost is 0."""
+    shrunk = adversary.restricted_to(indices).shrink(loadings)
+    if costs is not None:
+        shrunk = np.where(shrunk**2 > costs[indices], shrunk, 0.0)
+    return unit(shrunk)
 
 
 def truncate(rows: FloatArray, k: int) -> Batch:

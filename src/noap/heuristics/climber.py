@@ -18,7 +18,7 @@ class Climber(Protocol):
     No move goes down: what comes back is at least as far from being cancelled as what went in.
     """
 
-    column_norms: FloatArray
+    strengths: FloatArray
 
     def measured(self, batch: Batch) -> MeasuredVectors:
         """Return the vectors with their distances."""

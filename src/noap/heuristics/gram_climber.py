@@ -8,7 +8,7 @@ import numpy as np
 from noap.adversaries.base import GramAdversary
 from noap.heuristics.batch import Batch
 from noap.heuristics.measured import MeasuredVectors
-from noap.heuristics.starts import strongest_features
+from noap.heuristics.starts import strengths, strongest_features
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["GramClimber"]
@@ -31,9 +31,14 @@ _SMALL, _LARGE = 1e-100, 1e100
 
 
 class GramClimber:
-    """Climbs on the covariance, for the adversaries that leave (|Xv| - rho |v|_1)_+: the budget is a threshold rho."""
+    """Climbs on the covariance, for the adversaries that leave (|Xv| - rho |v|_1)_+: the budget is a threshold rho.
 
-    def __init__(self, covariance: FloatArray, adversary: GramAdversary, k: int) -> None:
+    With costs, in units of the covariance, a distance is the root of what is left after them.
+    """
+
+    def __init__(
+        self, covariance: FloatArray, adversary: GramAdversary, k: int, costs: FloatArray | None = None
+    ) -> None:
         from noap.heuristics.kernels import climb  # loads Numba, which `import noap` should not
 
         self._kernels = climb
@@ -42,13 +47,23 @@ class GramClimber:
         if largest > 0 and not _SMALL < largest < _LARGE:
             covariance = covariance / largest
             adversary = adversary.rescaled(1 / math.sqrt(largest))
+            costs = None if costs is None else costs / largest
         self.adversary = adversary
-        self._rho = float(adversary.rho)
         self.column_norms: FloatArray = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        self.strengths = strengths(adversary, self.column_norms, costs)
         # Numba compiles for writeable and for read-only arrays apart; all are passed as read-only.
         self._covariance = np.ascontiguousarray(covariance, dtype=np.float64).view()
         self._covariance.flags.writeable = False
+        plain = costs is None and adversary.is_uniform
+        self._rho: float | FloatArray = float(np.ravel(adversary.rho)[0]) if plain else self._terms(adversary, costs)
         self._seen = np.zeros(_SEEN, dtype=np.uint64)
+
+    def _terms(self, adversary: GramAdversary, costs: FloatArray | None) -> FloatArray:
+        """Return the budget and the cost of every feature, as kernels take them."""
+        d = len(self.column_norms)
+        terms = np.array([adversary.budgets(d), np.zeros(d) if costs is None else costs])
+        terms.flags.writeable = False
+        return terms
 
     def _refined(self, indices: IntArray, weights: FloatArray, rounds: int) -> MeasuredVectors:
         indices, weights, distances = indices.astype(np.int64), weights.astype(np.float64), np.empty(len(indices))
@@ -61,7 +76,7 @@ class GramClimber:
 
     def starts(self, rng: np.random.Generator) -> Iterator[MeasuredVectors]:
         """Yield starts from single features, then from leading and random directions."""
-        features = strongest_features(self.adversary, self.column_norms)
+        features = strongest_features(self.adversary, self.column_norms, self.strengths)
         yield self._started(features, np.empty((0, len(self.column_norms))))
         directions = rng.standard_normal((_LEADING + _RANDOM, len(self.column_norms)))
         leading = directions[:_LEADING]
@@ -115,7 +130,7 @@ class GramClimber:
     def _best_on_support(self, vector: MeasuredVectors) -> MeasuredVectors:
         """Return the best vector near this one on its own support."""
         indices = vector.batch.indices
-        if self._rho > 0:
+        if isinstance(self._rho, np.ndarray) or self._rho > 0:
             return self._refined(indices, vector.batch.weights, _FINAL_ROUNDS)
         # Without a budget it is the leading eigenvector of the block.
         block = self._covariance[np.ix_(indices[0], indices[0])]

@@ -10,7 +10,7 @@ from typing import Protocol, TypeGuard
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, serves
+from noap.adversaries import ENERGY_LESS_L1, SpectralNorm, serves
 from noap.adversaries.base import Adversary, GramAdversary
 from noap.errors import InvalidProblem
 from noap.heuristics.batch import Batch, entries
@@ -22,6 +22,8 @@ __all__ = ["GRAM_FEATURES", "GramOracle", "Oracle", "in_units_of_samples", "orac
 
 # The adversaries for which X'X and rho stand for the samples; any other is asked for its responses to the samples.
 GRAM_SERVES = ENERGY_LESS_L1
+# Those whose response is Xv/|Xv| and whose distance follows from |Xv|.
+ENERGY_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
 
 # X'X is formed up to this many features (half a gigabyte); beyond it heuristics work on X.
 GRAM_FEATURES = 8192
@@ -64,7 +66,9 @@ class GramOracle:
         """Return e less the adversary's share."""
         blocks = self.covariance[batch.indices[:, :, None], batch.indices[:, None, :]]
         reached = np.matmul(blocks, batch.weights[:, :, None])[:, :, 0]
-        return self.adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
+        adversary = self.adversary.restricted_to(batch.indices)
+        assert isinstance(adversary, GramAdversary)
+        return adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
 
 
 def works_on_gram(adversary: Adversary) -> TypeGuard[GramAdversary]:
@@ -86,6 +90,7 @@ def in_units_of_samples(problem: Problem) -> Adversary:
 def oracle_of(problem: Problem) -> Oracle:
     """Return an oracle over all features and samples."""
     adversary = in_units_of_samples(problem)
-    if works_on_gram(adversary) and (problem.X is None or problem.n_features <= GRAM_FEATURES):
+    if serves(ENERGY_SERVES, adversary) and (problem.X is None or problem.n_features <= GRAM_FEATURES):
+        assert isinstance(adversary, GramAdversary)
         return GramOracle(problem.gram, adversary)
     return SampleOracle(problem.samples("a problem of this size"), problem.n_samples, adversary)

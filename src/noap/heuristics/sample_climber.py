@@ -10,7 +10,7 @@ import numpy as np
 from noap.heuristics.batch import Batch, choose
 from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.sample_oracle import SampleOracle
-from noap.heuristics.starts import start_batches
+from noap.heuristics.starts import start_batches, strengths
 from noap.heuristics.swaps import exchanges
 from noap.linalg.types import FloatArray
 
@@ -33,7 +33,7 @@ class SampleClimber:
 
     def __init__(self, oracle: SampleOracle, k: int) -> None:
         self.oracle, self.k = oracle, k
-        self.column_norms: FloatArray = oracle.column_norms
+        self.strengths: FloatArray = strengths(oracle.adversary, oracle.column_norms, oracle.costs)
         self._seen: set[int] = set()
 
     def measured(self, batch: Batch) -> MeasuredVectors:
@@ -93,7 +93,7 @@ def ascend(oracle: SampleOracle, batch: Batch, k: int, max_steps: int) -> Batch:
     """Alternate until no support changes; rows that meet on one support are merged."""
     finished = []
     for _ in range(max_steps):
-        moved = oracle.refine(choose(oracle.adversary, oracle.loadings(batch), k), _ROUNDS)
+        moved = oracle.refine(choose(oracle.adversary, oracle.loadings(batch), k, oracle.costs), _ROUNDS)
         alive = moved.weights.any(axis=1)
         # A vector that the adversary cancels has no direction to improve in: it is its own fixed point.
         at_rest = ~alive | (moved.indices == batch.indices).all(axis=1)

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from noap.adversaries.base import Adversary
-from noap.heuristics.batch import Batch
+from noap.heuristics.batch import Batch, stepped
 from noap.linalg import products
 from noap.linalg.types import Data, FloatArray, IntArray
-from noap.linalg.vectors import unit
 from noap.runtime.controls import never
 
 __all__ = ["SampleOracle"]
@@ -30,17 +29,27 @@ class SampleOracle:
     # Bounds the n x k pieces of X that are gathered together while refining.
     _GATHER_BYTES = 64 * 2**20
 
-    def __init__(self, X: Data, n_samples: int, adversary: Adversary, check: Callable[[], None] = never) -> None:
+    def __init__(
+        self,
+        X: Data,
+        n_samples: int,
+        adversary: Adversary,
+        check: Callable[[], None] = never,
+        costs: FloatArray | None = None,
+    ) -> None:
         self.X = _in_range(X)
         self.n_samples = n_samples
         self.factor = 1.0 / math.sqrt(n_samples)
         self.adversary = adversary
         self.check = check
+        self.costs = costs
         self.column_norms: FloatArray = products.column_norms(X) * self.factor
 
     def thinned(self, rows: IntArray) -> "SampleOracle":
         """Return the same for some of the samples; distances count in the same units."""
-        return SampleOracle(self.X[rows], self.n_samples, self.adversary, self.check)
+        return SampleOracle(
+            self.X[rows], self.n_samples, self.adversary.restricted_to_samples(rows), self.check, self.costs
+        )
 
     def _portions(self, count: int, numbers: int) -> Iterator[slice]:
         """Yield slices of `count` things that take so many numbers each."""
@@ -53,20 +62,26 @@ class SampleOracle:
         reached: FloatArray = _product(self.X, (self.factor * rows.T).astype(self.X.dtype)).T
         return reached
 
-    def _pull(self, scores: FloatArray) -> FloatArray:
-        responses = self.factor * self.adversary.respond(scores)
+    def _pull(self, scores: FloatArray, weights: FloatArray) -> FloatArray:
+        responses = self.factor * self.adversary.levelled(self.adversary.respond_to(scores, weights))
         pulled: FloatArray = _product(self.X.T, responses.T.astype(self.X.dtype)).T
         return pulled
 
     def loadings(self, batch: Batch) -> FloatArray:
         """Return X'u with u the response to Xv."""
         n, d = self.X.shape
-        return _stacked([self._pull(self._scores(batch[part].dense(d))) for part in self._portions(len(batch), n)])
+        portions = (batch[part] for part in self._portions(len(batch), n))
+        return _stacked([self._pull(self._scores(part.dense(d)), part.weights) for part in portions])
 
     def coordinate_loadings(self, features: IntArray) -> FloatArray:
         """Return X'u with u the response to the columns a_j."""
-        portions = self._portions(len(features), self.X.shape[0])
-        return _stacked([self._pull(self.factor * self._columns(self.X, features[part]).T) for part in portions])
+        alone = np.ones((len(features), 1))
+        return _stacked(
+            [
+                self._pull(self.factor * self._columns(self.X, features[part]).T, alone[part])
+                for part in self._portions(len(features), self.X.shape[0])
+            ]
+        )
 
     def sample_loadings(self, samples: IntArray) -> FloatArray:
         """Return X'e_i, the samples themselves, one row each."""
@@ -91,14 +106,21 @@ class SampleOracle:
         return dense
 
     def distances(self, batch: Batch) -> FloatArray:
-        """Return the distance from the scores Xv."""
+        """Return the distance from the scores Xv; with costs, the root of what is left after them."""
         n, d = self.X.shape
-        return _stacked(
+        away = _stacked(
             [
-                self.adversary.distance(self._scores(batch[part].dense(d)), batch.weights[part])
+                self.adversary.restricted_to(batch.indices[part]).distance(
+                    self._scores(batch[part].dense(d)), batch.weights[part]
+                )
                 for part in self._portions(len(batch), n)
             ]
         )
+        if self.costs is None:
+            return away
+        paid = np.where(batch.weights != 0, self.costs[batch.indices], 0.0).sum(axis=1)
+        after_costs: FloatArray = np.sqrt(np.maximum(away**2 - paid, 0.0))
+        return after_costs
 
     def refine(self, batch: Batch, rounds: int) -> Batch:
         """Alternate on the n x k columns of each support."""
@@ -126,8 +148,9 @@ class SampleOracle:
         for _ in range(rounds):
             self.check()
             scores = _product(weights[:, None, :], pieces)[:, 0, :]
-            pulled = _product(pieces, self.adversary.respond(scores)[:, :, None])[:, :, 0]
-            moved = unit(self.adversary.shrink(pulled))
+            responses = self.adversary.levelled(self.adversary.respond_to(scores, weights))
+            pulled = _product(pieces, responses[:, :, None])[:, :, 0]
+            moved = stepped(self.adversary, pulled, batch.indices, self.costs)
             unchanged = np.abs(moved - weights).max(initial=0.0) <= 1e-15
             weights = moved
             if unchanged:

@@ -30,16 +30,22 @@ def screened_climber(problem: Problem, check: Callable[[], None] = never) -> tup
         kept = np.arange(d)
     k = min(problem.k, len(kept))
     adversary = in_units_of_samples(problem)
+    costs = problem.costs
+    if len(kept) < d:
+        adversary = adversary.restricted_to(kept)
+        costs = None if costs is None else costs[kept]
     if works_on_gram(adversary) and (problem.X is None or len(kept) <= GRAM_FEATURES):
-        return GramClimber(problem.gram_block(kept), adversary, k), kept
+        return GramClimber(problem.gram_block(kept), adversary, k, costs), kept
     X = problem.samples("a problem of this size")
     rows = _kept_rows(problem)
+    if rows is not None:
+        adversary = adversary.restricted_to_samples(rows)
     if rows is not None and len(kept) < d and isinstance(X, np.ndarray):
         X = X[np.ix_(rows, kept)]  # one copy, where two steps would hold two
     else:
         X = X if rows is None else X[rows]
         X = X[:, kept] if len(kept) < d else X
-    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check), k), kept
+    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check, costs), k), kept
 
 
 def _kept_rows(problem: Problem) -> IntArray | None:

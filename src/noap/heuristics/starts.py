@@ -15,7 +15,7 @@ from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.products import row_top_k_norms
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["start_batches", "strongest_features"]
+__all__ = ["start_batches", "strengths", "strongest_features"]
 
 # At most this many coordinates and samples are tried, those of largest norm first. Below it every one is.
 _MAX_COORDINATES = 8192
@@ -26,16 +26,28 @@ _RANDOM = 24
 _CHUNK_BYTES = 64 * 2**20
 
 
-def strongest_features(adversary: Adversary, column_norms: FloatArray) -> IntArray:
-    """Return the features to start from: those that the adversary cannot cancel, of largest norm first."""
-    kept = np.flatnonzero(adversary.kept_features(column_norms))
-    return kept[np.argsort(-column_norms[kept], kind="stable")][:_MAX_COORDINATES]
+def strengths(adversary: Adversary, column_norms: FloatArray, costs: FloatArray | None) -> FloatArray:
+    """Return how strong single features are, to order them: by norm, or by what budgets and costs of each leave of it.
+
+    Where these differ, a feature that is worth nothing by itself has strength 0.
+    """
+    if costs is None and adversary.has_one_budget:
+        return column_norms
+    left: FloatArray = np.maximum(column_norms - adversary.feature_floor, 0.0)
+    return left if costs is None else np.asarray(np.sqrt(np.maximum(left**2 - costs, 0.0)))
+
+
+def strongest_features(adversary: Adversary, column_norms: FloatArray, strengths: FloatArray) -> IntArray:
+    """Return the features to start from: those that the adversary cannot cancel, the strongest first."""
+    mask = adversary.kept_features(column_norms)
+    kept = np.flatnonzero(mask if strengths is column_norms else mask & (strengths > 0))
+    return kept[np.argsort(-strengths[kept], kind="stable")][:_MAX_COORDINATES]
 
 
 def start_batches(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
     """Yield starting vectors, one half-step past their seeds, in batches of bounded size, zero ones left out."""
     for loadings in _start_loadings(oracle, k, rng):
-        batch = choose(oracle.adversary, loadings, k).alive()
+        batch = choose(oracle.adversary, loadings, k, oracle.costs).alive()
         if len(batch):
             yield batch
 
@@ -43,7 +55,8 @@ def start_batches(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Ite
 def _start_loadings(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     d = len(oracle.column_norms)
     step = max(1, _CHUNK_BYTES // (8 * d))
-    strongest = strongest_features(oracle.adversary, oracle.column_norms)
+    alone = strengths(oracle.adversary, oracle.column_norms, oracle.costs)
+    strongest = strongest_features(oracle.adversary, oracle.column_norms, alone)
     for first in range(0, len(strongest), step):
         yield oracle.coordinate_loadings(strongest[first : first + step])
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from noap.heuristics.batch import Batch
+from noap.heuristics.batch import Batch, stepped, worths
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.types import IntArray
 from noap.linalg.vectors import unit
@@ -42,13 +42,13 @@ def exchanges(oracle: SampleOracle, batch: Batch, rounds: int) -> Batch:
 def _filled(oracle: SampleOracle, held: Batch, slots: IntArray, additions: int) -> Batch:
     """Fill the free slot of every row with each of the features that pull hardest."""
     loadings = oracle.loadings(held)
-    outside = np.abs(loadings)
-    outside[np.arange(len(held))[:, None], held.indices] = 0.0
+    outside = worths(oracle.adversary, loadings, oracle.costs)
+    outside[np.arange(len(held))[:, None], held.indices] = 0.0 if oracle.costs is None else -np.inf
     added = np.argpartition(-outside, additions - 1, axis=1)[:, :additions]
     rows = np.repeat(np.arange(len(slots)), additions)
     indices = held.indices[rows]
     indices[np.arange(len(rows)), slots[rows]] = added.ravel()
     indices.sort(axis=1)
     # The half-step in v restricted to the new support: an exact step of the form.
-    weights = oracle.adversary.shrink(loadings[rows[:, None], indices])
-    return Batch(indices, unit(weights)).alive()
+    weights = stepped(oracle.adversary, loadings[rows[:, None], indices], indices, oracle.costs)
+    return Batch(indices, weights).alive()

@@ -75,6 +75,7 @@ class Instance:
 def require_program(problem: Problem) -> None:
     """Raise InvalidProblem if the adversary has no mixed-integer program."""
     require_served(problem.adversary, SERVES, "The mixed-integer program")
+    problem.require_plain("The mixed-integer program")
 
 
 def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None = None) -> Instance:

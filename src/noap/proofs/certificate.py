@@ -14,8 +14,8 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs import container
 from noap.proofs.feature_wise import GramProof
-from noap.proofs.fingerprint import fingerprint, source_of
-from noap.proofs.known import NAMES, name_of
+from noap.proofs.fingerprint import digest_of, fingerprint, source_of
+from noap.proofs.known import NAMES, budgets_of, name_of
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
@@ -63,12 +63,16 @@ class Claim:
     adversary : str
         "NoAdversary", "FeatureWise" or "SampleWise".
     rho : float
+        The budget; where features or samples have their own, the largest finite one.
     k, n_samples, n_features : int
     source : str
         "samples" or "covariance".
     sha256 : str
         Fingerprint of the data.
     value, bound : float
+    budgets, costs : str or None
+        Fingerprints of the budgets of single features or samples, and of the costs of features; None where all have the
+        same budget, or none a cost.
     """
 
     adversary: str
@@ -80,13 +84,18 @@ class Claim:
     sha256: str
     value: float
     bound: float
+    budgets: str | None = None
+    costs: str | None = None
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
-        """Name the problem; raises InvalidProblem if its adversary is none that a certificate can be about."""
+        """Name the problem; raises InvalidProblem if it is none that a certificate can be about."""
+        name, budgets = name_of(problem.adversary), budgets_of(problem)
+        finite = budgets[np.isfinite(budgets)]
+        one = len(finite) == len(budgets) and bool((budgets == budgets[0]).all())
         return cls(
-            name_of(problem.adversary),
-            float(problem.adversary.rho),
+            name,
+            float(finite.max(initial=0.0)),
             problem.k,
             problem.n_samples,
             problem.n_features,
@@ -94,7 +103,15 @@ class Claim:
             fingerprint(problem),
             float(value),
             float(bound),
+            None if one else digest_of(budgets),
+            None if problem.costs is None else digest_of(problem.costs),
         )
+
+    @property
+    def rho_in_words(self) -> str:
+        """The budget, and whether it is the only one, as it stands in a sentence."""
+        several = "" if self.budgets is None else "budgets of their own, the largest "
+        return f"{several}rho = {self.rho:g}{'' if self.costs is None else ', with costs'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +167,7 @@ class Certificate:
         """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""
         claim = self.claim
         rows = [
-            ("adversary", f"{claim.adversary}, rho = {claim.rho:g}"),
+            ("adversary", f"{claim.adversary}, {claim.rho_in_words}"),
             ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}, k = {claim.k}"),
             ("optimum at least", f"{claim.value:.17g}"),
             ("optimum at most", f"{claim.bound:.17g}"),
@@ -163,19 +180,22 @@ class Certificate:
         claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
         for name in ("rho", "value", "bound"):
             claim[name] = float(claim[name]).hex()
+        version = container.VERSION if claim["budgets"] is None and claim["costs"] is None else container.WITH_TERMS
+        if version == container.VERSION:
+            del claim["budgets"], claim["costs"]
         kinds, proof = _packed(self.proof)
         arrays: dict[str, np.ndarray] = {
             "v_places": self.places.astype(np.uint32),
             "v_weights": np.asarray(self.weights, dtype=np.float64),
             **proof,
         }
-        return container.pack({"claim": claim, **kinds}, arrays)
+        return container.pack({"claim": claim, **kinds}, arrays, version)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
         """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
-        claim = _claim(header.get("claim"))
+        claim = _claim(header.get("claim"), header["version"])
         kind, trees = header.get("proof"), header.get("trees")
         if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
             wanted = {"ks": "u4", "bounds": "f8"}
@@ -254,9 +274,16 @@ def _unpacked_levels(arrays: dict[str, np.ndarray], kinds: list[str]) -> LevelsP
     return LevelsProof(arrays["ks"], arrays["bounds"], trees)
 
 
-def _claim(entry: Any) -> Claim:
-    if not isinstance(entry, dict) or set(entry) != {field.name for field in fields(Claim)}:
+def _claim(entry: Any, version: int) -> Claim:
+    terms = {"budgets", "costs"}
+    expected = {field.name for field in fields(Claim)} - (terms if version == container.VERSION else set())
+    if not isinstance(entry, dict) or set(entry) != expected:
         raise _unreadable("its claim is malformed")
+    given = [entry[name] for name in terms & expected if entry[name] is not None]
+    if not all(isinstance(one, str) and _TEXTS["sha256"].fullmatch(one) for one in given):
+        raise _unreadable("its budgets or costs are not fingerprints")
+    if version != container.VERSION and not given:
+        raise _unreadable("its claim names neither budgets nor costs, as its version says")
     for name in ("adversary", "source", "sha256"):
         if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
             raise _unreadable(f"its {name} is not one that noap knows")

@@ -21,7 +21,8 @@ from noap.runtime.files import write_whole
 __all__ = ["pack", "read_bytes", "unpack", "write_bytes"]
 
 MAGIC = b"NOAP\0CRT"
-VERSION = 1
+# What is written and read: the second where a claim names budgets or costs of single features or samples.
+VERSION, WITH_TERMS = 1, 2
 _PREFIX = struct.Struct("<8sHI")
 _DIGEST = 32
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -45,7 +46,7 @@ _PIECE, _PIECE_INFLATED = 1 << 14, 1 << 18
 _MOST_RATIO, _SPARE = 1032, 1024
 
 
-def pack(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
+def pack(header: dict[str, Any], arrays: dict[str, np.ndarray], version: int = VERSION) -> bytes:
     """Return the file's bytes."""
     blocks, listed = [], []
     for name, array in arrays.items():
@@ -55,20 +56,20 @@ def pack(header: dict[str, Any], arrays: dict[str, np.ndarray]) -> bytes:
         blocks.append(block)
         listed.append({"name": name, "dtype": code, "shape": list(array.shape), "bytes": len(block)})
     text = json.dumps({**header, "arrays": listed}, sort_keys=True).encode()
-    body = _PREFIX.pack(MAGIC, VERSION, len(text)) + text + b"".join(blocks)
+    body = _PREFIX.pack(MAGIC, version, len(text)) + text + b"".join(blocks)
     return body + hashlib.sha256(body).digest()
 
 
 def unpack(data: bytes, megabytes: float | None = None) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return header and arrays, or raise InvalidProblem with the reason in one sentence.
 
-    File and arrays take at most so many megabytes together.
+    File and arrays take at most so many megabytes together. The header has the file's version under "version".
     """
     if len(data) < _PREFIX.size + _DIGEST or data[: len(MAGIC)] != MAGIC:
         raise _unreadable("it is not a noap certificate")
     _, version, length = _PREFIX.unpack_from(data)
-    if version != VERSION:
-        raise _unreadable(f"it has format version {version}, this noap reads version {VERSION}")
+    if version not in (VERSION, WITH_TERMS):
+        raise _unreadable(f"it has format version {version}, this noap reads versions {VERSION} and {WITH_TERMS}")
     body, digest = memoryview(data)[:-_DIGEST], data[-_DIGEST:]
     if hashlib.sha256(body).digest() != digest:
         raise _unreadable("its checksum does not match: it is truncated or damaged")
@@ -93,7 +94,7 @@ def unpack(data: bytes, megabytes: float | None = None) -> tuple[dict[str, Any],
         at += size
     if at != len(body):
         raise _unreadable("it has bytes that belong to no array")
-    return header, arrays
+    return {**header, "version": version}, arrays
 
 
 def _declared(entry: Any) -> tuple[str, np.dtype[Any], int, int]:

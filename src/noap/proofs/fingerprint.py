@@ -6,14 +6,28 @@ import struct
 import numpy as np
 
 from noap.linalg.products import row_blocks
+from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["fingerprint", "source_of"]
+__all__ = ["digest_of", "fingerprint", "source_of"]
 
 
 def source_of(problem: Problem) -> str:
     """Return "samples" or "covariance"."""
     return "samples" if problem.X is not None else "covariance"
+
+
+def digest_of(numbers: FloatArray) -> str:
+    """Return the SHA-256 of budgets or costs: how many there are, and each as a little-endian double.
+
+    Examples
+    --------
+    >>> digest_of(np.array([0.5, 1.0])) == digest_of(np.array([1.0, 0.5]))
+    False
+    """
+    digest = hashlib.sha256(struct.pack("<Q", len(numbers)))
+    digest.update(np.ascontiguousarray(numbers + 0.0, dtype="<f8").data)
+    return digest.hexdigest()
 
 
 def fingerprint(problem: Problem) -> str:

@@ -56,6 +56,8 @@ class Family:
             names = " or ".join(kind.__name__ for kind in SERVES)
             raise InvalidProblem(f"adversary {type(first).__name__} has no budget to vary; use {names}.")
         require_served(first, SERVES, "path", "call solve at each budget")
+        if isinstance(X, Problem) and X.costs is not None:
+            raise InvalidProblem("path takes no costs; pass a problem without them, or call solve at each budget.")
         if not isinstance(X, Problem):
             base = Problem(X, k, first)
         elif X.X is None:

@@ -47,7 +47,7 @@ def implied_bounds(problem: Problem, ks: IntArray, bounds: FloatArray) -> FloatA
     array([2., 4., 5.])
     """
     best: FloatArray = bounds.copy()
-    if serves(RATIO_SERVES, problem.adversary):
+    if serves(RATIO_SERVES, problem.adversary) and problem.is_plain:
         for i in range(1, len(ks)):
             best[i] = min(best[i], *(_from_below(problem, int(ks[i]), int(ks[j]), float(best[j])) for j in range(i)))
     rising: FloatArray = np.minimum.accumulate(best[::-1])[::-1]
@@ -56,7 +56,7 @@ def implied_bounds(problem: Problem, ks: IntArray, bounds: FloatArray) -> FloatA
 
 def _from_below(problem: Problem, k: int, q: int, bound: float) -> float:
     """Return what a bound for q features says about k of them."""
-    rho, ratio = problem.adversary.rho, k / q
+    rho, ratio = float(problem.adversary.rho), k / q
     if rho > 0 and not problem.adversary.gram_suffices:
         grown = math.sqrt(ratio) * (math.sqrt(bound) + rho) * (1 + _OUTWARD) - rho
         return grown**2 * (1 + _OUTWARD)

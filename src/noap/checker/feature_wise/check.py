@@ -80,7 +80,7 @@ class _Walk:
         self.proved = self.claims[0]
         # Numbers of the proof are multiplied by these; where that overflows infinity is as good as any other number.
         self.unit, self.square = math.ldexp(1.0, -data.exponent), math.ldexp(1.0, -2 * data.exponent)
-        self.free = np.flatnonzero(data.norms > data.r_lo)
+        self.free = np.flatnonzero(data.norms > data.terms.entry)
         self.k = min(k, len(self.free))
         self.prover = GramProver(data, self.k, below[: self.k].copy(), proof, allowance)
         self.each = 0
@@ -119,7 +119,7 @@ class _Walk:
                 self._cover(place, node, listed, alone_closed)
             for each in listed:
                 self.allowance.spent(8.0 * node.size if node else 1.0)
-                yield None if node is None else node.including(int(each), self.data.r_lo, self.k)
+                yield None if node is None else node.including(int(each), self.data.terms.entry.item(each), self.k)
         elif kind == AGAIN:
             yield node
         elif node is None:
@@ -127,7 +127,7 @@ class _Walk:
         elif kind in (SPLIT, ON):
             if feature in node.inc:
                 raise _Refused(f"node {place} splits on feature {feature}, which is included already.")
-            yield node.including(feature, max(cut, self.data.r_lo), self.k)
+            yield node.including(feature, max(cut, self.data.terms.entry.item(feature)), self.k)
             yield node.lowered(feature, cut)
         else:
             at = np.flatnonzero(node.inc == feature)

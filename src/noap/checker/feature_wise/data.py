@@ -1,4 +1,4 @@
-r"""The data of a Gram proof with error bounds: inner products of the columns of :math:`X/\sqrt n`, and the budget."""
+r"""The data of a Gram proof with error bounds: inner products of columns of :math:`X/\sqrt n`, budgets and costs."""
 
 import math
 from dataclasses import dataclass
@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.checker.allowance import Allowance
+from noap.checker.feature_wise.kernels.worth import Terms
 from noap.checker.samples import block_entries, largest_entry, scaled_blocks
-from noap.linalg.outward import UNIT, definite_shift, down, exponent_of, gamma, gram_of_blocks, scaled_up, up
+from noap.linalg.outward import UNIT, definite_shift, exponent_of, gamma, gram_of_blocks, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
+from noap.proofs.known import feature_budgets
 
 __all__ = ["GramData"]
 
@@ -29,27 +31,30 @@ class GramData:
         Within `eps` of the inner products a_i'a_j, entry by entry.
     top : float
         At least every |A_ij|.
-    r_lo, r_hi : float
-        The budget rho/sqrt(n) lies between these; both are 0 for a budget below 1e-20 of the longest column.
+    terms : Terms
+        What features are worth: the budget rho_j/sqrt(n) lies between r_lo[j] and r_hi[j]; both are 0 for a budget
+        below 1e-20 of the longest column.
     raised : float
         The vectors a_j are those of a matrix that is larger than the given one by exactly this on the diagonal: a
         covariance is made positive semidefinite. The optimum is raised by at most this; without a budget, by this.
     exponent : int
+    one_budget : bool
+        Whether all features have the same; `nu_unit` is then what the numbers nu of a proof are multiplied by.
     """
 
     A: FloatArray
     eps: float
     top: float
-    r_lo: float
-    r_hi: float
+    terms: Terms
     raised: float
     exponent: int
+    one_budget: bool
 
     @classmethod
     def of(cls, problem: Problem, allowance: Allowance | None = None) -> "GramData":
         """Take X or the covariance apart. Raises OutOfAllowance if that takes too much."""
         allowance = allowance or Allowance()
-        n, d, rho = problem.n_samples, problem.n_features, float(problem.adversary.rho)
+        n, d = problem.n_samples, problem.n_features
         # The matrix, and what is needed on the way to it.
         allowance.need(4 * d * d)
         if problem.X is not None:
@@ -65,20 +70,21 @@ class GramData:
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
         allowance.keep(d * d)
-        # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of
-        # the optimum is as good as none: the optimum is only raised.
-        share = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
-        if share < _NEGLIGIBLE * math.sqrt(float(A.diagonal().max(initial=0.0))):
-            share = rho = 0.0
+        rho = feature_budgets(problem)
         return cls(
             A,
             eps + 1e-290 if A.any() else 0.0,
             float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
-            max(down(share) - 1e-300, 0.0),
-            up(share) + 1e-300 if rho > 0 else 0.0,
+            _terms(problem, rho, exponent, math.sqrt(float(A.diagonal().max(initial=0.0)))),
             raised,
             exponent,
+            bool((rho == rho[0]).all()),
         )
+
+    @property
+    def nu_unit(self) -> float:
+        """What the numbers nu of a proof are multiplied by: in one over units of a column, or numbers as they are."""
+        return math.ldexp(1.0, self.exponent) * float(self.terms.r_lo[0]) if self.one_budget else 1.0
 
     @property
     def norms(self) -> FloatArray:
@@ -113,6 +119,25 @@ class GramData:
         g_eps = ((self.eps + gamma(terms + 4) * self.top) * length / norm + 4.0 * UNIT * math.sqrt(self.top)) * 1.001
         w_eps = max(1.0 - (energy - error) / (norm * norm) * (1.0 - 8.0 * UNIT), 0.0) + 8.0 * UNIT
         return g, g_eps, w_eps
+
+
+def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> Terms:
+    """Return budgets and costs in the units of the columns over 2^exponent."""
+    # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of the
+    # optimum is as good as none: the optimum is only raised.
+    with np.errstate(over="ignore"):
+        share = np.minimum(np.ldexp(rho, -exponent), 1e300) / math.sqrt(problem.n_samples)
+    some = share >= _NEGLIGIBLE * longest
+    r_lo: FloatArray = np.where(some, np.maximum(share * (1.0 - gamma(8)) - 1e-300, 0.0), 0.0)
+    r_hi: FloatArray = np.where(some & (rho > 0), share * (1.0 + gamma(8)) + 1e-300, 0.0)
+    cost: FloatArray = np.zeros(len(rho))
+    if problem.costs is not None:
+        # A power of two changes no digit of a cost, unless it underflows, and then it is less than 1e-300.
+        with np.errstate(over="ignore"):
+            cost = np.minimum(np.ldexp(problem.costs, -2 * exponent), 1e300)
+        cost = np.where(cost >= 1e-290, cost, 0.0)
+    entry: FloatArray = (r_lo + np.sqrt(cost) * (1.0 - 4.0 * UNIT)) * (1.0 - 4.0 * UNIT)
+    return Terms(r_lo, r_hi, cost, np.where(cost > 0.0, entry, r_lo))
 
 
 def _raised(A: FloatArray, allowance: Allowance | None = None) -> tuple[FloatArray, float]:

@@ -23,7 +23,7 @@ class GramNode:
     lo, hi : s_j = |a_j'u| lies between these
     free : features that may lie in S
     ceil : if feature j does, s_j is at most this
-    floor, n_high : at least n_high free features lie in S with s_j at least floor; 0 where nothing is known
+    carried, n_high : at least n_high free features of S carry so much each; 0 where nothing is known
     """
 
     inc: IntArray
@@ -32,7 +32,7 @@ class GramNode:
     hi: FloatArray
     free: IntArray
     ceil: FloatArray
-    floor: float = 0.0
+    carried: float = 0.0
     n_high: int = 0
 
     @classmethod
@@ -91,7 +91,7 @@ class GramNode:
         signs[a] = sign
         return GramNode(self.inc, signs, self.lo, self.hi, self.free, self.ceil)
 
-    def halves(self, k: int, r_lo: float) -> "list[GramNode | None]":
+    def halves(self, k: int, entry: FloatArray) -> "list[GramNode | None]":
         """Return two nodes that cover this one, none where nothing is left to cut.
 
         A feature that may lie in S does or does not; a sign is + or -; the interval that is widest for its upper end is
@@ -99,7 +99,7 @@ class GramNode:
         """
         if len(self.free) and len(self.inc) < k:
             feature = int(self.free[np.argmax(self.ceil)])
-            return [self.including(feature, r_lo, k), self.only(self.free != feature)]
+            return [self.including(feature, float(entry[feature]), k), self.only(self.free != feature)]
         unknown = np.flatnonzero(self.sign == 0)
         if len(unknown):
             return [self.signed(int(unknown[0]), 1), self.signed(int(unknown[0]), -1)]

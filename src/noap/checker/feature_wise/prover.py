@@ -1,7 +1,5 @@
 """Re-prove one node of a Gram proof: tighten it, run its test, and cut it where rounding leaves it open."""
 
-import math
-
 import numpy as np
 
 from noap.checker.allowance import Allowance
@@ -38,8 +36,6 @@ class GramProver:
 
     def __init__(self, data: GramData, k: int, below: FloatArray, proof: GramProof, allowance: Allowance) -> None:
         self.data, self.k, self.below, self.proof, self.allowance = data, k, below, proof, allowance
-        # Products with a power of two, which overflow to infinity: as good as any other number here.
-        self._unit = math.ldexp(1.0, data.exponent)
         self._S = np.empty((0, 0))
         # What made the last test hold: neighbouring nodes need much the same.
         self._scaling = np.ones(len(data.norms))
@@ -71,7 +67,7 @@ class GramProver:
             self.allowance.check()
             left = self._sharply(place, piece, T)
             if left is not None:
-                halves = left.halves(self.k, self.data.r_lo)
+                halves = left.halves(self.k, self.data.terms.entry)
                 if not halves or cuts == _DEEPEST or entries > _MOST_ENTRIES:
                     return False
                 pieces += [(half, cuts + 1) for half in halves if half is not None]
@@ -92,9 +88,10 @@ class GramProver:
         chords decide, because then they are exact.
         """
         left, test = self._tightened(node, T), self.proof.test[place]
-        alone = left is not None and self.data.r_hi == 0 and (len(left.free) == 0 or len(left.inc) == self.k)
+        alone = left is not None and not self.data.terms.r_hi.any() and (len(left.free) == 0 or len(left.inc) == self.k)
         if left is not None and (test == CHORDS or (test == NO_TEST and alone)):
-            roots = np.array([chord(lo, hi, self.data.r_lo)[0] for lo, hi in zip(left.lo, left.hi, strict=True)])
+            r_lo, costs = self.data.terms.r_lo[left.inc], self.data.terms.cost[left.inc]
+            roots = np.array([chord(*ends)[0] for ends in zip(left.lo, left.hi, r_lo, costs, strict=True)])
             left, _ = self._schur(left, T, roots, None, 0.0, True)
         elif left is not None and test == ATTACK:
             left, _ = self._tested(place, left, T, shrink=True)
@@ -107,12 +104,12 @@ class GramProver:
         sign, lo, hi = node.sign.copy(), node.lo.copy(), node.hi.copy()
         free, ceil = node.free.copy(), node.ceil.copy()
         data = self.data
-        closed, n_free, floor, n_high = tighten(
-            data.A, data.eps, data.top, data.r_lo, T, self.k - len(node.inc), self.below,
+        closed, n_free, carried, n_high = tighten(
+            data.A, data.eps, data.top, data.terms, T, self.k - len(node.inc), self.below,
             node.inc, sign, lo, hi, len(node.inc), free, ceil, len(free), self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()
-        return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free], floor, n_high)
+        return None if closed else GramNode(node.inc, sign, lo, hi, free[:n_free], ceil[:n_free], carried, n_high)
 
     def _tested(self, place: int, node: GramNode, T: float, shrink: bool) -> tuple[GramNode | None, bool]:
         """Run the test of the record at `place`.
@@ -121,7 +118,8 @@ class GramProver:
         """
         if self.proof.test[place] == CHORDS:
             return self._schur(node, T, self._roots(place, node), None, 0.0, shrink)
-        nu = self.proof.nu.item(place) * self._unit
+        # May overflow to infinity, which is as good as any other number here.
+        nu = self.proof.nu.item(place) * self.data.nu_unit
         return self._schur(node, T, np.empty(0), self._response(place), nu, shrink)
 
     def _schur(
@@ -146,8 +144,8 @@ class GramProver:
         chords = response is None
         g, g_eps, w_eps = response or (np.zeros(0), 0.0, 0.0)
         shown = schur_test(
-            data.A, data.eps, data.top, data.r_lo, data.r_hi, T, self.k, g, g_eps, w_eps,
-            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, node.floor, node.n_high,
+            data.A, data.eps, data.top, data.terms, T, self.k, g, g_eps, w_eps,
+            node.inc, node.lo, node.hi, len(node.inc), node.free, node.ceil, m, node.carried, node.n_high,
             chords, roots, nu, shrink, self._S, fails, self._scaling, self.allowance.clock,
         )  # fmt: skip
         self.allowance.check_kernel()

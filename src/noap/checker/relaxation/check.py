@@ -7,6 +7,10 @@ Let v be a unit vector and t = |v|_1^2. For any symmetric B, and lambda, q >= 0 
 .. math:: |Xv|^2/n \le c + \mu t + \sum_{v_i \ne 0} \big(\lambda_i |v_i| \sqrt t - q_i v_i^2\big)
    \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) t , \qquad \tau_i = \lambda_i^2 / (4 q_i) .
 
+Where features have budgets of their own, t is :math:`(\sum_i w_i |v_i|)^2` with :math:`w_i = \rho_i/r`, r the largest
+of them, the distances of entries are counted in :math:`w_i w_j`, :math:`\lambda_i` counts :math:`w_j` times, and t lies
+between the least :math:`w_i^2` and the k largest, summed.
+
 A leaf speaks of vectors on some features, of which all but p have their place: the sum is at most that of the latter
 and the p largest tau of the others. The distance is then at most :math:`\sqrt{c + \sigma t} - \rho\sqrt t`. Its
 derivative has the sign of :math:`t\sigma(\sigma - \rho^2) - \rho^2 c`, which changes at most once and then from - to
@@ -57,14 +61,20 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
+    if data.terms.cost.any():
+        return math.inf, "its kind of proof is not about costs"
     features = proof.features.astype(np.int64)
     left_out = np.ones(len(data.norms), dtype=np.bool_)
     left_out[features] = False
-    if (data.norms[left_out] > data.r_lo).any():
+    if (data.norms > data.terms.r_lo)[left_out].any():
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
-    m = len(features)
+    m, budgets = len(features), data.terms.r_lo[features]
+    if budgets.any() and not budgets.all():
+        return math.inf, "its kind of proof is about a budget for every feature, or none at all"
+    largest = float(budgets.max())
+    w = budgets / largest if largest > 0 else np.ones(m)
     allowance.keep((_KEPT + m) * len(proof.kinds))
     allowance.need(_MATRICES * m * m)
     A = data.A[np.ix_(features, features)]
@@ -73,13 +83,25 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     for number in range(len(proof.kinds)):
         allowance.check()
         size = int(proof.starts[number + 1]) - int(proof.starts[number])
-        proved.append(_proved(data, A, proof, number, at, allowance))
+        proved.append(_proved(data, A, w, proof, number, at, allowance))
         at += size * (size + 1) // 2
-    return _leaves(proved, data.r_lo, min(k, m), m, proof, allowance)
+    # Each rho_i is at least this times its weight, which was rounded once.
+    budget = down(largest) if not (w == 1.0).all() else largest
+    squares = np.sort(w)[::-1] ** 2
+    span = down(float(squares[-1])), up(float(squares[: min(k, m)].sum()), m + 4)
+    if (w == 1.0).all():
+        span = 1.0, float(min(k, m))
+    return _leaves(proved, budget, span, min(k, m), m, proof, allowance)
 
 
 def _leaves(
-    proved: list[_Proved | None], r: float, k: int, m: int, proof: RelaxationProof, allowance: Allowance
+    proved: list[_Proved | None],
+    r: float,
+    span: tuple[float, float],
+    k: int,
+    m: int,
+    proof: RelaxationProof,
+    allowance: Allowance,
 ) -> tuple[float, str | None]:
     """Return the largest bound of a leaf, every node of the tree with the features that its ancestors leave it."""
     worst, at = 0.0, 0
@@ -108,7 +130,7 @@ def _leaves(
         at += count
         if not lines:
             return math.inf, "no factorisation confirms any of the lines of a leaf"
-        worst = max(worst, _above(lines, r, k))
+        worst = max(worst, _above(lines, r, *span))
     return worst, None
 
 
@@ -132,15 +154,18 @@ def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int
 
 
 def _proved(
-    data: GramData, A: FloatArray, proof: RelaxationProof, number: int, at: int, allowance: Allowance
+    data: GramData, A: FloatArray, w: FloatArray, proof: RelaxationProof, number: int, at: int, allowance: Allowance
 ) -> _Proved | None:
-    """Return what a matrix of the proof proves, None if that is nothing."""
-    m = len(A)
+    """Return what a matrix of the proof proves, None if that is nothing; w are the weights of the features."""
+    m, least = len(A), float(w.min()) ** 2
     if proof.kinds[number] != GIVEN:
         mu = min(scaled_up(float(proof.slopes[number]), -2 * data.exponent), 1e300)
-        B: FloatArray = A - np.clip(A, -mu, mu)
-        # One subtraction, exact entries of B, and A within eps of what it stands for.
-        far = up(float(np.abs(B - A).max())) + UNIT * float(np.abs(A).max()) + data.eps
+        # One number where all weights are 1: there are many features here.
+        weights = np.outer(w, w) if least < 1.0 else np.ones(1)
+        B: FloatArray = A - np.clip(A, -mu * weights, mu * weights)
+        # One subtraction and two divisions, exact entries of B, and A within eps of what it stands for.
+        away = up(float((np.abs(B - A) / weights).max()))
+        far = away + up((UNIT * float(np.abs(A).max()) + data.eps) / least)
         c = _largest_eigenvalue(B, allowance)
         return None if c is None else _Proved(c, far, np.zeros(m))
     chosen = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
@@ -152,7 +177,7 @@ def _proved(
     loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
     B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
     B = B + np.triu(B, 1).T
-    mu = _excess(B, A[np.ix_(places, places)], loads, lifts) + data.eps
+    mu = _excess(B, A[np.ix_(places, places)], loads, lifts, w[places]) + up(data.eps / least)
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return None
     c = _largest_eigenvalue(B, allowance)
@@ -163,13 +188,14 @@ def _proved(
     return _Proved(c, mu, prices)
 
 
-def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray) -> float:
-    """Return the least mu that the entries of B allow, rounded up; inf where there is none."""
-    over = np.abs(B - A) - 0.5 * (loads[:, None] + loads[None, :])
-    over.flat[:: len(A) + 1] = (A.diagonal() + lifts) - B.diagonal() - loads
-    # Each of at most four operations is off by an ulp of what these may come to together.
+def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray, w: FloatArray) -> float:
+    """Return the least mu that the entries of B allow, rounded up; inf where there is none. No weight exceeds 1."""
+    over = np.abs(B - A) - 0.5 * (loads[:, None] * w[None, :] + w[:, None] * loads[None, :])
+    over.flat[:: len(A) + 1] = (A.diagonal() + lifts) - B.diagonal() - loads * w
+    over /= np.outer(w, w)
+    # Each of at most seven operations is off by an ulp of what these may come to together.
     sizes = float(np.abs(B).max()) + float(np.abs(A).max()) + float(loads.max()) + float(lifts.max())
-    mu = float(over.max()) + up(8.0 * UNIT * sizes)
+    mu = float(over.max()) + up(16.0 * UNIT * sizes / float(w.min()) ** 2)
     return mu if math.isfinite(mu) else math.inf
 
 
@@ -235,8 +261,8 @@ def _hint(B: FloatArray, allowance: Allowance) -> float:
     return max(float(np.linalg.eigvalsh(B)[-1]), 0.0)
 
 
-def _above(lines: list[tuple[float, float]], r: float, k: int) -> float:
-    """Return at least the largest (sqrt(c + sigma t) - r sqrt(t))_+^2 on [1, k], each piece by its lowest line."""
+def _above(lines: list[tuple[float, float]], r: float, least: float, most: float) -> float:
+    """Return at least the largest (sqrt(c + sigma t) - r sqrt(t))_+^2 for t between these, piece by piece."""
     # From the steepest to the flattest: each is the lowest from some t on. Any pieces would be right.
     pieces: list[tuple[float, float, float]] = []
     for c, sigma in sorted(lines, key=lambda line: (-line[1], line[0])):
@@ -252,11 +278,11 @@ def _above(lines: list[tuple[float, float]], r: float, k: int) -> float:
                 break
             pieces.pop()
             start = -math.inf
-        if start < k:
+        if start < most:
             pieces.append((start, c, sigma))
-    first = max(number for number, (start, _, _) in enumerate(pieces) if start <= 1.0)
-    ends = [*(start for start, _, _ in pieces[first + 1 :]), float(k)]
-    worst, left = 0.0, 1.0
+    first = max(number for number, (start, _, _) in enumerate(pieces) if start <= least)
+    ends = [*(start for start, _, _ in pieces[first + 1 :]), most]
+    worst, left = 0.0, least
     for right, (_, c, sigma) in zip(ends, pieces[first:], strict=True):
         for t in (left, right):
             distance = up(math.sqrt(up(c + sigma * t))) - down(r * down(math.sqrt(t)))

@@ -90,7 +90,7 @@ class Attempt:
             self.proved(plain)
             return
         yield
-        if self.instance.rho > 0:
+        if self.instance.is_bent:
             # Plain branching is not enough: start again with thresholds, which cope with many near-tied features. At
             # rho = 0 every feature with s_j > 0 counts: there is nothing for a threshold to tell apart.
             self.racers = [self.refutation(self.asked_gap, LOW)]
@@ -116,10 +116,10 @@ class Attempt:
         """Whether the relaxation in the l1 norm costs little enough and can be handed over as a proof."""
         instance, m = self.instance, len(self.instance.norms)
         # At rho = 0 the search with the semidefinite test has the same relaxation at every node.
-        has_it = instance.rho == 0 and m <= MOST
+        has_it = instance.largest_budget == 0 and m <= MOST
         limit = self.meter.limits.bytes
         fits = limit is None or self.meter.held + self.bytes + _MATRICES * m * m <= limit
-        return instance.k >= 2 and not has_it and instance.clear_cut and fits
+        return instance.k >= 2 and not has_it and instance.is_relaxable and instance.clear_cut and fits
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
@@ -130,7 +130,10 @@ class Attempt:
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
-            self.relaxation = Relaxation(self.instance.A, self.instance.rho, self.instance.k)
+            instance = self.instance
+            self.relaxation = Relaxation(
+                instance.A, instance.largest_budget, instance.k, weights=instance.budget_shares
+            )
         relaxation = self.relaxation
         with one_thread(len(self.instance.norms)):
             while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
@@ -150,7 +153,7 @@ class Attempt:
         (racer,), favourite, d, k = self.racers, self.ladder.favourite, len(self.instance.norms), self.instance.k
         if favourite is not None and favourite != racer.manner:
             self.racers = [self.refutation(self.asked_gap, favourite)]
-        elif self.instance.rho == 0 and d <= MOST and racer.work > _PATIENCE * THOROUGH.price(d, k):
+        elif self.instance.largest_budget == 0 and d <= MOST and racer.work > _PATIENCE * THOROUGH.price(d, k):
             # Without an attack, the dominance test is all that can be weak. The two share the work evenly, so that the
             # worse one costs no more than the better one takes.
             self.racers.append(self.refutation(self.asked_gap, THOROUGH))

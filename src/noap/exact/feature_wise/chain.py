@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from noap.adversaries import FeatureWise
 from noap.exact.feature_wise.attempt import Attempt, Prover, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.relaxation.relaxation import Relaxation
@@ -50,8 +49,8 @@ class Chain:
         return self.incumbents[k]
 
     def _started(self, k: int) -> Incumbent:
-        norms, rho = self.instance.norms, self.instance.rho
-        known = [np.eye(1, len(norms), int(np.argmax(norms)))[0]]
+        norms, rho = self.instance.norms, self.instance.terms.rho
+        known = [np.eye(1, len(norms), self.instance.strongest)[0]]
         known += [one.v for q, one in self.incumbents.items() if q >= k]
         if k - 1 in self.incumbents:
             # One feature more: each of those that pull hardest.
@@ -59,9 +58,9 @@ class Chain:
             pull = np.where(before.v == 0, np.abs(before.g), -1.0)
             for j in np.argsort(-pull, kind="stable")[:_CANDIDATES]:
                 more = before.v.copy()
-                more[j] = np.sign(before.g[j]) * max(abs(before.g[j]) - rho, 0.1 * np.abs(before.v).max())
+                more[j] = np.sign(before.g[j]) * max(abs(before.g[j]) - rho[j], 0.1 * np.abs(before.v).max())
                 known.append(more)
-        climber = GramClimber(self.instance.A, FeatureWise(rho), k)
+        climber = GramClimber(self.instance.A, self.instance.adversary, k, self.instance.costs)
         starts = climber.measured(truncate(np.array(known), k).alive())
         reached = climber.climb(starts, len(starts), _STEPS)
         best = starts.joined(reached).best(1)

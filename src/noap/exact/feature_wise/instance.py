@@ -1,18 +1,23 @@
-r"""The problem as the search sees it: a Gram matrix, a budget and an incumbent.
+r"""The problem as the search sees it: a Gram matrix, what each feature is worth, and an incumbent.
 
-For an adversary that sees X only through |Xv|, with columns :math:`a_j` of :math:`X/\sqrt n` and budget
-:math:`\rho/\sqrt n`,
+For an adversary that sees X only through |Xv|, with columns :math:`a_j` of :math:`X/\sqrt n`, budgets
+:math:`\rho_j/\sqrt n` and costs :math:`\pi_j`,
 
-.. math:: opt = \max_{\|u\| = 1} \max_{|S| \le k} \sum_{j \in S} f(|a_j^\top u|), \qquad f(s) = (s - \rho)_+^2 ,
+.. math:: opt = \max_{\|u\| = 1} \max_{|S| \le k} \sum_{j \in S} f_j(|a_j^\top u|), \qquad
+    f_j(s) = \bigl((s - \rho_j)_+^2 - \pi_j\bigr)_+ ,
 
 and every inner product the search needs is an entry of :math:`A = X^\top X / n`.
 """
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
+from noap.adversaries import FeatureWise
+from noap.data.screening import feature_floor
+from noap.exact.feature_wise.kernels.worth import Terms
 from noap.linalg.outward import scaled_up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
@@ -20,6 +25,8 @@ from noap.result import rounding_allowance
 
 __all__ = ["GramInstance", "Incumbent"]
 
+# Below this share of the largest budget a feature weighs too little in the l1 norm for the relaxation to say much.
+_LEAST_SHARE = 0.02
 # A budget below this share of the longest column changes no digit of the optimum.
 _NEGLIGIBLE = 1e-20
 
@@ -31,7 +38,7 @@ class GramInstance:
     Attributes
     ----------
     A : array of shape (m, m), the Gram matrix of the kept features
-    rho : float, the budget over sqrt(n)
+    terms : budgets over sqrt(n) and costs of the kept features, and what follows from them
     k : int, at most m
     features : positions of the kept features among all d
     norms : the norms of their columns
@@ -40,11 +47,12 @@ class GramInstance:
     offset : what certainly was added to the optimum and is taken off again; 0 where that is not known
     unit : power of two by which values of the problem were divided
     clear_cut : whether no feature that was left out is so near to rho that rounding upwards would bring it back
+    one_budget : whether all features of the problem have the same budget
     below : proved bounds on the optima of 0, 1, ..., k - 1 features; empty where there are none
     """
 
     A: FloatArray
-    rho: float
+    terms: Terms
     k: int
     features: IntArray
     norms: FloatArray
@@ -53,6 +61,7 @@ class GramInstance:
     offset: float
     unit: float
     clear_cut: bool = True
+    one_budget: bool = True
     below: FloatArray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
@@ -66,16 +75,74 @@ class GramInstance:
         scale = float(np.diag(A).max()) + problem.lift / unit
         slack = _diagonal_slack(problem, A, unit) + 1e-15 * scale
         # Without a budget v'(S + cI)v is v'Sv + c, so what a covariance was raised by is known to an ulp of the sum.
-        exactly = problem.X is None and problem.adversary.rho == 0
+        all_budgets = _budgets(problem)
+        budgets = all_budgets[features]
+        exactly = problem.X is None and not budgets.any()
         offset = slack - 4e-16 * (scale + slack) if exactly else 0.0
         A[np.diag_indices_from(A)] += slack
         A.flags.writeable = False  # always, so that the kernels are compiled for one type of array
         norms = np.sqrt(np.diag(A)) * (1 + 1e-15)
-        rho = problem.adversary.rho / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
-        if rho < _NEGLIGIBLE * math.sqrt(scale):
-            rho = 0.0  # a smaller budget only raises the optimum, here by less than the last digit
+        rho = budgets / math.sqrt(problem.n_samples) / math.sqrt(unit) * (1 - 4e-16)
+        rho[rho < _NEGLIGIBLE * math.sqrt(scale)] = 0.0  # only raises the optimum, by less than the last digit
+        # A little less than they are, which covers the rounding of the squares that they are taken off.
+        costs = np.zeros(len(features)) if problem.costs is None else problem.costs[features] / unit * (1 - 2e-15)
         k, clear_cut = min(problem.k, len(features)), _is_clear_cut(problem, features)
-        return cls(A, rho, k, features, norms, scale, slack, offset, unit, clear_cut)
+        one = bool((all_budgets == all_budgets[0]).all())
+        return cls(A, terms_of(rho, costs), k, features, norms, scale, slack, offset, unit, clear_cut, one)
+
+    @property
+    def largest_budget(self) -> float:
+        """The largest budget, over sqrt(n)."""
+        return float(self.terms.largest)
+
+    @cached_property
+    def has_costs(self) -> bool:
+        """Whether a feature costs something."""
+        return bool(self.terms.cost.any())
+
+    @property
+    def costs(self) -> FloatArray | None:
+        """The costs, None if there are none."""
+        costs: FloatArray | None = self.terms.cost if self.has_costs else None
+        return costs
+
+    @cached_property
+    def is_even(self) -> bool:
+        """Whether all features have the same budget, and none a cost."""
+        return not self.has_costs and bool((self.terms.rho == self.terms.largest).all())
+
+    @property
+    def is_relaxable(self) -> bool:
+        """Whether the relaxation is about such budgets: all above 0 by some share of the largest, or none; no costs."""
+        return not self.has_costs and float(self.terms.share.min()) >= _LEAST_SHARE
+
+    @property
+    def budget_shares(self) -> FloatArray | None:
+        """What share of the largest budget each is; None where all are the same."""
+        shares: FloatArray | None = None if self.is_even else self.terms.share
+        return shares
+
+    @property
+    def is_bent(self) -> bool:
+        """Whether there is a budget or a cost, so that worths are not just squares."""
+        return self.largest_budget > 0 or self.has_costs
+
+    @property
+    def adversary(self) -> FeatureWise:
+        """The budgets, as ascent on A takes them."""
+        rho = self.terms.rho
+        return FeatureWise(self.largest_budget if (rho == self.largest_budget).all() else rho)
+
+    @property
+    def worths(self) -> FloatArray:
+        """What each feature is worth at most."""
+        worths: FloatArray = np.maximum(np.maximum(self.norms - self.terms.rho, 0.0) ** 2 - self.terms.cost, 0.0)
+        return worths
+
+    @property
+    def strongest(self) -> int:
+        """The feature that is worth most alone."""
+        return int(np.argmax(self.norms if self.is_even else self.worths))
 
     def largest_worths(self) -> float:
         """Return what needs no search: the k largest f(|a_j|) bound the optimum."""
@@ -83,7 +150,7 @@ class GramInstance:
 
     def largest_worths_of_each(self) -> FloatArray:
         """Return the same for 0, 1, ..., k features."""
-        worths = np.sort(np.maximum(self.norms - self.rho, 0.0) ** 2)[::-1][: self.k]
+        worths = np.sort(self.worths)[::-1][: self.k]
         return np.append(0.0, np.cumsum(worths)) * (1 + 1e-13)
 
     def outward(self, value: float) -> float:
@@ -92,11 +159,18 @@ class GramInstance:
         return scaled_up(raised, math.frexp(self.unit)[1] - 1)
 
     def inside(self, v: FloatArray) -> FloatArray:
-        """Return what a direction of the problem is on the kept features; the longest of them if it is nothing."""
+        """Return what a direction of the problem is on the kept features; the strongest of them if it is nothing."""
         cut = v[self.features].astype(np.float64)
         if not cut.any():
-            cut[int(np.argmax(self.norms))] = 1.0
+            cut[self.strongest] = 1.0
         return cut
+
+
+def terms_of(rho: FloatArray, costs: FloatArray) -> Terms:
+    """Return budgets and costs of features in the form that the kernels take."""
+    largest = float(rho.max(initial=0.0))
+    share = rho / largest if largest > 0 else np.ones(len(rho))
+    return Terms(rho, costs, rho + np.sqrt(costs) * (1 - 1e-15), share, largest)
 
 
 def _kept_features(problem: Problem) -> BoolArray:
@@ -109,8 +183,15 @@ def _kept_features(problem: Problem) -> BoolArray:
         return problem.kept_features
     squares = np.maximum(np.diag(problem.covariance) + problem.diagonal_shift, 0.0)
     norms = np.sqrt(problem.n_samples * squares) * (1 + 1e-15)
-    features: BoolArray = problem.adversary.kept_features(norms) & problem.covariance.any(axis=0)
+    features: BoolArray = (norms > feature_floor(problem)) & problem.covariance.any(axis=0)
     return features
+
+
+def _budgets(problem: Problem) -> FloatArray:
+    """Return the budget of every feature; none where the adversary moves samples, which it then does not do either."""
+    if problem.adversary.gram_suffices:
+        return problem.adversary.budgets(problem.n_features)
+    return np.zeros(problem.n_features)
 
 
 def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
@@ -122,10 +203,11 @@ def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
         return True
     others = np.ones(problem.n_features, dtype=np.bool_)
     others[features] = False
-    longest, rho = float(problem.column_norms.max()), float(problem.adversary.rho)
+    longest = float(problem.column_norms.max())
     # Relative to the longest column, so that no square leaves the range of floats.
     squares = (problem.column_norms[others] / longest) ** 2
-    return not (squares * (1 + 1e-9) + 1e-12 > (rho / longest) ** 2).any()
+    budgets = np.minimum(_budgets(problem)[others] / longest, 1e100)
+    return not (squares * (1 + 1e-9) + 1e-12 > budgets**2).any()
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
@@ -144,19 +226,25 @@ def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
 
 @dataclass
 class Incumbent:
-    """The best vector so far, its distance and its loadings a_j'u, over the kept features.
+    """The best vector so far, what it is worth and its loadings a_j'u, over the kept features.
 
-    `value` is the distance squared, `worth` what is left of it without the instance's offset.
+    `value` is the distance squared less the costs, `worth` what is left of it without the instance's offset; `cost` the
+    costs, and `spread` what rounding in g may grow to in an attack, as in `climb` of the kernels.
     """
 
     instance: GramInstance
     v: FloatArray
     g: FloatArray = field(init=False)
     value: float = field(init=False)
+    cost: float = field(init=False, default=0.0)
+    spread: float = field(init=False, default=1.0)
 
     def __post_init__(self) -> None:
-        self.value = -1.0
+        self.value = -math.inf
         self.offer(self.v)
+        if self.value <= 0 and not self.instance.is_even:
+            # With costs a vector may be worth less than nothing, but the strongest feature alone never is.
+            self.offer(np.eye(1, len(self.v), self.instance.strongest)[0])
 
     def offer(self, v: FloatArray) -> bool:
         """Take the vector if it is better; return whether it was. The value never goes down."""
@@ -164,10 +252,14 @@ class Incumbent:
         v = v / np.linalg.norm(v)
         pulled = A[:, support] @ v[support]
         energy = math.sqrt(max(float(pulled[support] @ v[support]), 0.0))
-        distance = max(energy - self.instance.rho * float(np.abs(v[support]).sum()), 0.0)
-        if distance**2 <= self.value:
+        terms, sizes = self.instance.terms, np.abs(v[support])
+        distance = max(energy - terms.largest * float((terms.share[support] * sizes).sum()), 0.0)
+        cost = float(terms.cost[support].sum())
+        if distance**2 - cost <= self.value:
             return False
-        self.v, self.g, self.value = v, pulled / energy if energy > 0 else pulled, distance**2
+        self.v, self.g, self.value = v, pulled / energy if energy > 0 else pulled, distance**2 - cost
+        self.cost = cost
+        self.spread = max(terms.largest * float(sizes.sum()) / energy, 1.0) if energy > 0 else 1.0
         return True
 
     @property
@@ -185,6 +277,7 @@ class Incumbent:
         # The Schur tests lose a few ulps of scale. Where the budget leaves far less than that, nodes are closed by caps
         # and propagation alone, which lose ulps of s_j and not of s_j^2. Where it leaves nothing that doubles can tell
         # from 0, no gap can be met, and the target only has to be positive.
-        lost = self.value + math.sqrt(self.value * instance.scale) if self.value > 0 else instance.scale
+        gross = self.value + self.cost
+        lost = gross + math.sqrt(gross * instance.scale) if self.value > 0 else instance.scale
         rounding = 16.0 * instance.k * (instance.k + 3) * 1.2e-16 * lost
         return self.value + max(asked, rounding)

@@ -54,6 +54,10 @@ class Levels:
             left, hopeful = [], False
             for k in open_ones:
                 gap = self.gap if k == self.k else max(self.gap, _FINEST)
+                if self.chain.instance.has_costs:
+                    # Often one feature more is not worth its cost, and levels have the same optimum. Each a little
+                    # nearer to it than the next, so that every feature of a better support still owes something.
+                    gap *= 0.5 + 0.5 * k / self.k
                 attempt = Attempt(self.chain.at(k), self.chain.incumbent(k), gap, self.meter)
                 self.attempt, started = attempt, self.work
                 for _ in attempt.turns():

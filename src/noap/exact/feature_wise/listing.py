@@ -44,10 +44,10 @@ class Listing(Refutation):
             return 1
         self.work += self.manner.price(len(node.free), self.instance.k - len(node.inc))
         work = self.workspace
-        if self.instance.rho > 0:
+        if self.instance.largest_budget > 0:
             work.scalings.fill(1.0)
         action, argument, n_free, _, nodes, *_ = kernels.examine(
-            work.data, self.T, self.incumbent.g,
+            work.data, self.T, self.incumbent.g, self.incumbent.spread,
             kernels.Pairs(node.inc, node.sign, node.lo, node.hi, node.free, node.ceil),
             work.arrays(len(node.free)), work.leaves, False,
         )  # fmt: skip
@@ -74,7 +74,7 @@ class Listing(Refutation):
         if not weights.any():
             weights = np.abs(self.workspace.g[node.free])
         f = int(np.argmax(weights))
-        return [node.exclude(f), node.include(f, self.instance.rho)]
+        return [node.exclude(f), node.include(f, float(self.instance.terms.entry[node.free[f]]))]
 
     @staticmethod
     def _name(node: Node) -> tuple[int, ...]:

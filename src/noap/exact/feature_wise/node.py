@@ -45,17 +45,17 @@ class Node:
             self.inc, self.sign, self.lo, self.hi, self.free[:n_free], self.ceil[:n_free], self.place, self.ways
         )
 
-    def include(self, f: int, rho: float, others: bool = True) -> "Node":
+    def include(self, f: int, lo: float, others: bool = True) -> "Node":
         """Return the child in which free feature number f lies in S; without the other free ones if so asked.
 
-        A feature with s_j < rho adds nothing, so S may be taken without it: the interval starts at rho. u and -u are
-        worth the same, so the first feature gets the sign +.
+        A feature below its entry adds nothing, so S may be taken without it: the interval starts there, or at a
+        threshold above it. u and -u are worth the same, so the first feature gets the sign +.
         """
         rest = np.arange(len(self.free)) != f if others else np.zeros(len(self.free), dtype=bool)
         return Node(
             np.append(self.inc, self.free[f]),
             np.append(self.sign, 0 if len(self.inc) else 1),
-            np.append(self.lo, rho),
+            np.append(self.lo, lo),
             np.append(self.hi, self.ceil[f]),
             self.free[rest],
             self.ceil[rest],

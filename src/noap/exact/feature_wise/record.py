@@ -128,13 +128,15 @@ class GramRecord:
         named = (kinds == SPLIT) | (kinds == ON) | (kinds == SIGN) | (kinds == INTERVAL)
         features = instance.features.astype(np.uint32)
         feature[named] = features[feature[named]]
+        # In one over units of a column; with budgets that differ as a number, what columns outside R grow by.
+        nu_unit = 1.0 / float(np.sqrt(instance.unit)) if instance.one_budget else instance.largest_budget
         return GramProof(
             kinds,
             np.frombuffer(self.test, dtype=np.uint8)[chosen],
             np.array(self.vector, dtype=np.uint32)[chosen],
             feature,
             np.array(self.cut)[chosen] * float(np.sqrt(instance.unit)),
-            np.array(self.nu)[chosen] / float(np.sqrt(instance.unit)),
+            np.array(self.nu)[chosen] * nu_unit,
             np.array(self.level, dtype=np.uint32)[chosen],
             np.maximum(np.array(self.levels) - instance.offset, 0.0) * instance.unit,
             features[np.array(each, dtype=np.int64)],

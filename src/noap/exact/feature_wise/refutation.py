@@ -16,7 +16,7 @@ from noap.proofs.feature_wise import AGAIN, INTERVAL, ON, SIGN, SPLIT
 
 __all__ = ["HIGH", "LOW", "PLAIN", "THOROUGH", "Manner", "Refutation", "Workspace"]
 
-# A ceiling that is nearer to rho than this, relatively, gets no threshold.
+# A ceiling that is nearer to the entry rho_j + sqrt(cost_j) than this, relatively, gets no threshold.
 _NARROW = 0.15
 # The number of the test of the chords, among those of the kernels.
 _CHORDS = 0
@@ -32,7 +32,7 @@ class Manner:
     Attributes
     ----------
     cut : float
-        Where the threshold m goes between rho (0) and the ceiling (1); 0 for plain branching.
+        Where the threshold m goes between the feature's entry (0) and the ceiling (1); 0 for plain branching.
     strong : bool
         Whether nodes that dominance leaves open take the semidefinite test, which is far stronger and far dearer.
     """
@@ -113,11 +113,11 @@ class Refutation:
         before = (self.incumbent.value, self.incumbent.v)
         if self.record is not None:
             self.record.visit(node.place, self.target)
-        if self.manner.cut == 0 and instance.rho > 0:
+        if self.manner.cut == 0 and instance.largest_budget > 0:
             work.scalings.fill(1.0)
-        strong = self.manner.strong and instance.rho == 0
+        strong = self.manner.strong and instance.largest_budget == 0
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
-            work.data, self.target, self.incumbent.g,
+            work.data, self.target, self.incumbent.g, self.incumbent.spread,
             kernels.Pairs(node.inc, node.sign, node.lo, node.hi, node.free, node.ceil),
             work.arrays(len(node.free)), work.leaves, strong,
         )  # fmt: skip
@@ -156,9 +156,9 @@ class Refutation:
         """Record which test closed a node, or dropped features from it."""
         assert self.record is not None
         if test == 0:
-            rho = self.instance.rho
-            roots = [math.sqrt(chord(lo, hi, rho)[0]) for lo, hi in zip(node.lo, node.hi, strict=True)]
-            own = node.inc, np.array(roots)
+            rho, costs = self.instance.terms.rho[node.inc], self.instance.terms.cost[node.inc]
+            chords = (chord(*ends) for ends in zip(node.lo, node.hi, rho, costs, strict=True))
+            own = node.inc, np.array([math.sqrt(slope) for slope, _ in chords])
         else:
             own = np.flatnonzero(self.workspace.v), self.workspace.v[np.flatnonzero(self.workspace.v)]
         self.record.test_at(node.place, test, nu, incumbent, own)
@@ -191,7 +191,7 @@ class Refutation:
             for child in children[:0:-1]:
                 cut = float(child.lo[-1])
                 # A threshold of 0: the feature lies in S, or it does not.
-                cut = cut if cut > self.instance.rho else 0.0
+                cut = cut if cut > self.instance.terms.entry[child.inc[-1]] else 0.0
                 kind = SPLIT if place == node.place else ON
                 child.place = self.record.branch(place, kind, int(child.inc[-1]), cut, 2)
                 place = child.place + 1
@@ -212,7 +212,7 @@ class Refutation:
 
     def _children(self, node: Node, action: int, argument: int) -> list[Node]:
         """Return the children, the most promising last: it is examined next."""
-        rho, p = self.instance.rho, self.instance.k - len(node.inc)
+        entry, p = self.instance.terms.entry, self.instance.k - len(node.inc)
         if action == kernels.BRANCH_FEATURE:
             # One feature after the other, best first: it lies in S, or it does not and the next is looked at. What is
             # left after all of them takes twice as many next time.
@@ -222,11 +222,11 @@ class Refutation:
                 f = int(np.flatnonzero(rest.free == feature)[0])
                 cut = self._threshold(rest, f)
                 children.append(rest.include(f, cut))
-                rest = rest.lowered(f, cut) if cut > rho else rest.exclude(f)
+                rest = rest.lowered(f, cut) if cut > entry[feature] else rest.exclude(f)
             rest.ways = min(2 * node.ways, kernels.WAYS) if self.manner.cut > 0 else 1
             return [rest, *reversed(children)]
         if action == kernels.BRANCH_EACH:
-            return [node.include(f, rho, others=False) for f in range(len(node.free))]
+            return [node.include(f, float(entry[node.free[f]]), others=False) for f in range(len(node.free))]
         if action == kernels.BRANCH_SIGN:
             return [node.with_sign(argument, -1), node.with_sign(argument, 1)]
         lo, hi = float(node.lo[argument]), float(node.hi[argument])
@@ -239,11 +239,12 @@ class Refutation:
         return [node.with_interval(argument, lo, cut), node.with_interval(argument, cut, hi)]
 
     def _threshold(self, node: Node, f: int) -> float:
-        """Return m for the branch on free feature number f; rho means plain branching."""
-        rho, ceil = self.instance.rho, float(node.ceil[f])
-        if self.manner.cut == 0 or ceil - rho <= _NARROW * rho:
-            return rho
-        return rho + self.manner.cut * (ceil - rho)
+        """Return m for the branch on free feature number f; its entry means plain branching."""
+        entry, ceil = float(self.instance.terms.entry[node.free[f]]), float(node.ceil[f])
+        # Without budget or cost a lower ceiling leaves the feature's column as it is.
+        if self.manner.cut == 0 or entry == 0 or ceil - entry <= _NARROW * entry:
+            return entry
+        return entry + self.manner.cut * (ceil - entry)
 
 
 class Workspace:
@@ -260,7 +261,10 @@ class Workspace:
         self.scalings = np.ones((5, m))
         self._S = np.empty((0, 0))
         self._arrays: kernels.Work | None = None
-        self.data = kernels.Data(instance.A, instance.rho, instance.k, instance.scale, instance.below)
+        self.data = kernels.Data(
+            instance.A, instance.terms, instance.k, instance.scale, instance.below, instance.is_bent,
+            0.0 if instance.is_even else 1.0,
+        )  # fmt: skip
         self.leaves = kernels.Leaves(self.leaf_features, self.leaf_tests, self.leaf_nus, self.leaf_weights)
 
     @property

@@ -104,7 +104,7 @@ class GramSearch:
         if self.instance.k >= _FEWEST:
             levels = self.begin_levels()
             ways[levels] = levels.turns()
-        price = 1.0 if self.instance.rho > 0 else _PRICE_WITHOUT_BUDGET
+        price = 1.0 if self.instance.is_bent else _PRICE_WITHOUT_BUDGET
         while ways and not self.meter.stopped():
             way = min(ways, key=lambda one: one.work * (price if one is self.levels else 1.0))
             self.meter.held = sum(one.bytes for one in ways if one is not way)

@@ -36,8 +36,8 @@ class Aim:
     def at(cls, node: Node, target: float, top: float) -> "Aim":
         """Aim at the worst t of a node; top is the largest entry of the matrix."""
         rho = node.rho
-        at_end = rho == 0.0 or node.worst >= node.k * (1 - 1e-9)
-        t = float(node.k) if at_end else node.worst
+        at_end = rho == 0.0 or node.worst >= node.span[1] * (1 - 1e-9)
+        t = node.span[1] if at_end else node.worst
         # The tangent that touches is that of the bound to come: the target, if it is near.
         least = rho * (math.sqrt(max(target, _FAR * node.bound)) / math.sqrt(t) + rho)
         slope = max(least, node.slope or (0.1 * top if rho == 0.0 else 0.0)) if at_end else least

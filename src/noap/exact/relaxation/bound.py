@@ -32,7 +32,9 @@ def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool)
     """
     instance = GramInstance.of(problem)
     incumbent = Incumbent(instance, instance.inside(v))
-    relaxation = Relaxation(instance.A, instance.rho, instance.k, branching=False)
+    relaxation = Relaxation(
+        instance.A, instance.largest_budget, instance.k, branching=False, weights=instance.budget_shares
+    )
     target = incumbent.target(controls.gap)
     try:
         with one_thread(len(instance.norms)):
@@ -55,7 +57,7 @@ def _follow(instance: GramInstance, incumbent: Incumbent, W: FloatArray | None) 
     for _ in range(_ROUNDS):
         pulled = instance.A @ v
         energy = float(np.sqrt(max(v @ pulled, 0.0)))
-        moved = keep_top_k(soft(pulled / energy, instance.rho)[None, :], instance.k)[0] if energy > 0 else v * 0.0
+        moved = keep_top_k(soft(pulled / energy, instance.terms.rho)[None, :], instance.k)[0] if energy > 0 else v * 0.0
         if not moved.any():
             return
         v = unit(moved)

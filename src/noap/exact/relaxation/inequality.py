@@ -1,9 +1,9 @@
 r"""An inequality above the variance: from a matrix near A, and what each place costs (docs/relaxation.md).
 
-With :math:`R = B - A - \mathrm{diag}(q)`, :math:`|R_{ij}| \le \mu + (\lambda_i + \lambda_j)/2` and
+With :math:`R = B - A - \mathrm{diag}(q)`, :math:`|R_{ij}| \le \mu w_i w_j + (\lambda_i w_j + \lambda_j w_i)/2` and
 :math:`B \preceq cI`, every unit v whose features take places worth :math:`\tau_i = \lambda_i^2/(4 q_i)` has
 
-.. math:: v^\top A v \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) \|v\|_1^2 .
+.. math:: v^\top A v \le c + \Big(\mu + \sum_{v_i \ne 0} \tau_i\Big) \Big(\sum_i w_i |v_i|\Big)^2 .
 """
 
 import math
@@ -48,9 +48,9 @@ class Inequality:
     lifts: FloatArray
 
     @classmethod
-    def of_threshold(cls, A: FloatArray, mu: float) -> "Inequality | None":
+    def of_threshold(cls, A: FloatArray, mu: float, weights: FloatArray | None = None) -> "Inequality | None":
         """Prove the one of the soft threshold of A, on all features; None if that fails."""
-        return cls.of(Threshold(A, mu))
+        return cls.of(Threshold(A, mu, weights))
 
     @classmethod
     def of(cls, threshold: Threshold) -> "Inequality | None":
@@ -60,7 +60,9 @@ class Inequality:
         return None if c is None else cls(np.arange(m), c, threshold.far, np.zeros(m), None, none, none)
 
     @classmethod
-    def of_matrix(cls, A: FloatArray, features: IntArray, nearby: Nearby) -> "Inequality | None":
+    def of_matrix(
+        cls, A: FloatArray, features: IntArray, nearby: Nearby, weights: FloatArray | None = None
+    ) -> "Inequality | None":
         """Prove the one of a matrix near a block of A; None if that fails."""
         top = float(np.abs(A).max())
         block, upper = A[np.ix_(features, features)], np.triu_indices(len(features))
@@ -73,10 +75,12 @@ class Inequality:
         if c is None:
             return None
         loads, lifts = nearby.loads, nearby.lifts
-        over = np.abs(B - block) - 0.5 * (loads[:, None] + loads[None, :])
+        w = np.ones(len(features)) if weights is None else weights[features]
+        over = np.abs(B - block) - 0.5 * (loads[:, None] * w[None, :] + w[:, None] * loads[None, :])
         # v_i^2 has a sign: on the diagonal one side is enough.
-        over.flat[:: len(block) + 1] = (block.diagonal() + lifts) - B.diagonal() - loads
-        room = 1e-15 * (top + float(np.abs(B).max()) + float(lifts.max()) + float(loads.max()))
+        over.flat[:: len(block) + 1] = (block.diagonal() + lifts) - B.diagonal() - loads * w
+        over /= np.outer(w, w)
+        room = 1e-15 * (top + float(np.abs(B).max()) + float(lifts.max()) + float(loads.max())) / float(w.min()) ** 2
         mu, prices, some = float(over.max()) + room, np.zeros(len(A)), lifts > 0
         prices[features[some]] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
         # Nothing is paid where lambda is 0; where only q is, nothing would be enough. A bound would not notice a NaN.

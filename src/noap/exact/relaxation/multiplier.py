@@ -3,7 +3,9 @@ r"""The multipliers of the l1 norm and of the number of places, by ADMM.
 For a slope :math:`\sigma` the best inequality of docs/relaxation.md minimises the largest eigenvalue of B. Its dual is
 
 .. math:: \max_{W \succeq 0,\ \mathrm{tr}\,W = 1}\ \langle A, W\rangle - \sigma t(W) , \qquad
-   t(W) = \max\Big(\sum_{ij} |W_{ij}|,\ \frac 1p \sum_{i \in F} \frac{(\sum_j |W_{ij}|)^2}{W_{ii}}\Big) .
+   t(W) = \max\Big(\sum_{ij} w_i w_j |W_{ij}|,\ \frac 1p \sum_{i \in F} \frac{(\sum_j w_j |W_{ij}|)^2}{W_{ii}}\Big) ,
+
+with weights w that are 1 where all features have the same budget.
 
 ADMM alternates between the projection on the spectahedron (one eigendecomposition) and a step row by row, with a price
 for each of the two sides of t. Its scaled multiplier U is within these prices at every moment, so that B = A - varrho U
@@ -41,9 +43,10 @@ _NOTHING = 1e-9
 
 
 class Nearby(NamedTuple):
-    """A matrix near A, and what its entries may be away from it by: mu + (loads_i + loads_j)/2, lifts on the diagonal.
+    """A matrix near A, and what its entries may be away from it by.
 
-    B is A + R + diag(lifts) with R_ij within these; docs/relaxation.md says what follows from its largest eigenvalue.
+    B is A + R + diag(lifts) with R_ij within mu w_i w_j + (loads_i w_j + loads_j w_i)/2; docs/relaxation.md says what
+    follows from its largest eigenvalue.
     """
 
     B: FloatArray
@@ -67,6 +70,8 @@ class Multiplier:
         Of the rows of Z, as the places count them.
     top : float
         The largest entry of the matrix that all began with.
+    weights : array of shape (m,)
+        Of the features in the l1 norm.
     share : float
         The part of the slope that is paid for places; the rest, which may be negative, is for the l1 norm.
     """
@@ -78,22 +83,25 @@ class Multiplier:
     W: FloatArray
     ratios: FloatArray
     top: float
+    weights: FloatArray
     share: float = 0.0
     _step: float = field(default=_STEP)
     _direction: float = field(default=0.0)
 
     @classmethod
-    def of(cls, A: FloatArray) -> "Multiplier":
+    def of(cls, A: FloatArray, weights: FloatArray | None = None) -> "Multiplier":
         """Start from the leading eigenvector."""
         leading = np.linalg.eigh(A)[1][:, -1]
         W, top = np.outer(leading, leading), float(np.abs(A).max())
-        return cls(A, W, np.zeros_like(A), top, W, np.full(len(A), 2.0), top)
+        weights = np.ones(len(A)) if weights is None else weights
+        return cls(A, W, np.zeros_like(A), top, W, np.full(len(A), 2.0), top, weights)
 
     def restricted(self, kept: BoolArray) -> "Multiplier":
         """Return the state on some of the features, to go on from."""
         block = np.ix_(kept, kept)
         A, Z, U, W = (M[block] for M in (self.A, self.Z, self.U, self.W))
-        return replace(self, A=A, Z=Z, U=U, W=W, ratios=self.ratios[kept], _direction=0.0)
+        ratios, weights = self.ratios[kept], self.weights[kept]
+        return replace(self, A=A, Z=Z, U=U, W=W, ratios=ratios, weights=weights, _direction=0.0)
 
     def advance(self, slope: float, free: BoolArray, places: int, steps: int) -> Nearby:
         """Take so many steps at a slope, and return the matrix that they lead to.
@@ -107,14 +115,14 @@ class Multiplier:
         """
         rows = np.flatnonzero(free)
         counted = 0 < places < len(rows)
-        taken = np.flatnonzero(~free)
+        taken, w = np.flatnonzero(~free), self.weights
         tau = self.share * slope / places if counted else 0.0
         mu = slope - tau * places if counted else slope
         own: FloatArray = np.maximum(self.ratios[taken], 2.0 * len(taken))
         if mu < 0.0:
             # The l1 norm is paid back. No entry may be cut by less than nothing, so the rows that pay for no place have
             # a load of -mu at their own ratio. It costs -mu/(2 ratio), which the slope has to cover as well.
-            mu = mu / (1.0 - float((0.5 / own).sum()))
+            mu = mu / (1.0 - float((0.5 * w[taken] ** 2 / own).sum()))
         size = len(self.A)
         far = change = 0.0
         g: FloatArray = np.zeros(size)
@@ -125,14 +133,14 @@ class Multiplier:
             reached = _FURTHER * self.W + (1.0 - _FURTHER) * self.Z + self.U
             if tau > 0:
                 g[rows] = self.ratios[rows] = ratios(
-                    reached, rows, tau / self.penalty, mu / self.penalty, self.ratios[rows]
+                    reached, rows, tau / self.penalty, mu / self.penalty, self.ratios[rows], w
                 )
             loads, lifts = 2.0 * tau * g, tau * g * g
             if mu < 0.0:
-                loads[taken], lifts[taken] = -mu, -0.5 * mu * own
-            cut = (mu + loads) / self.penalty
-            Z = np.sign(reached) * np.maximum(np.abs(reached) - cut[:, None], 0.0)
-            Z.flat[:: size + 1] = np.maximum(reached.diagonal() + lifts / self.penalty - cut, 0.0)
+                loads[taken], lifts[taken] = -mu * w[taken], -0.5 * mu * own
+            cut = (mu * w + loads) / self.penalty
+            Z = np.sign(reached) * np.maximum(np.abs(reached) - cut[:, None] * w, 0.0)
+            Z.flat[:: size + 1] = np.maximum(reached.diagonal() + lifts / self.penalty - cut * w, 0.0)
             self.U = reached - Z
             far = float(np.linalg.norm(self.W - Z))
             change = float(np.linalg.norm(Z - self.Z)) / max(float(np.linalg.norm(self.U)), 1e-300)
@@ -144,8 +152,14 @@ class Multiplier:
             self.penalty, self.U = 2.0 * self.penalty, self.U / 2.0
         elif change > _UNBALANCED * far and self.penalty > _LEAST_PENALTY * self.top:
             self.penalty, self.U = self.penalty / 2.0, 2.0 * self.U
-        self.ratios[taken] = _ratios_of(self.Z)[taken]
+        self.ratios[taken] = self._ratios_of_rows()[taken]
         return Nearby(B, loads, lifts)
+
+    def _ratios_of_rows(self) -> FloatArray:
+        """Return the weighted sum of the absolute values of a row over its diagonal entry, within reason."""
+        sums = (np.abs(self.Z) * self.weights).sum(axis=1)
+        found: FloatArray = np.clip(sums / np.maximum(self.Z.diagonal(), _NOTHING), self.weights, 1e3)
+        return found
 
     def _move_share(self, excess: float) -> None:
         """Pay more for places where too many are taken, less where too few are."""
@@ -166,10 +180,10 @@ class Multiplier:
     @property
     def taken(self) -> FloatArray:
         """What part of a place each feature takes: 1 for a feature of v if Z is vv'."""
-        sums, own = np.abs(self.Z).sum(axis=1), self.Z.diagonal()
+        sums, own = (np.abs(self.Z) * self.weights).sum(axis=1), self.Z.diagonal()
         some = own > _NOTHING
         parts: FloatArray = np.zeros(len(own))
-        parts[some] = sums[some] ** 2 / own[some] / sums.sum()
+        parts[some] = sums[some] ** 2 / own[some] / (sums * self.weights).sum()
         return parts
 
     def spread(self, free: BoolArray, places: int) -> tuple[float, bool]:
@@ -178,13 +192,8 @@ class Multiplier:
         It falls as the slope grows.
         """
         excess = self.excess(free, places)
-        return float(np.abs(self.Z).sum()) * (1.0 + max(excess, 0.0)), excess <= _TOO_MANY or self.share >= _MOST_SHARE
-
-
-def _ratios_of(Z: FloatArray) -> FloatArray:
-    """Return the sum of the absolute values of a row over its diagonal entry, within reason."""
-    ratios: FloatArray = np.abs(Z).sum(axis=1) / np.maximum(Z.diagonal(), _NOTHING)
-    return np.clip(ratios, 1.0, 1e3)
+        t = float((np.abs(self.Z) * np.outer(self.weights, self.weights)).sum())
+        return t * (1.0 + max(excess, 0.0)), excess <= _TOO_MANY or self.share >= _MOST_SHARE
 
 
 def _on_spectahedron(M: FloatArray) -> FloatArray:

@@ -28,6 +28,8 @@ class Node:
         To go on from; None where nobody will.
     slope : float
         The one at which the state was last.
+    span : tuple of two floats
+        Between these t lies, for every unit vector of k features.
     children : tuple of two nodes, or None for a leaf
     feature : int
         What it branches on: taken in the first child, left out in the second.
@@ -42,8 +44,10 @@ class Node:
         rho: float,
         k: int,
         slope: float = 0.0,
+        span: tuple[float, float] | None = None,
     ) -> None:
         self.included, self.rho, self.k, self.slope = included, rho, k, slope
+        self.span = span or (1.0, float(k))
         self.places = k - int(included.sum())
         # Where no place is left, the others are out.
         self.allowed = allowed if self.places else included
@@ -74,9 +78,10 @@ class Node:
     def _look(self) -> None:
         free = self.free
         lines = [one.line(self.included, free, self.places) for one in self.inequalities]
-        kept = useful(lines, self.k)
+        least, most = self.span
+        kept = useful(lines, most, least)
         self.inequalities = [self.inequalities[i] for i in kept]
-        self.bound, self.worst = bound_of([lines[i] for i in kept], self.rho, self.k)
+        self.bound, self.worst = bound_of([lines[i] for i in kept], self.rho, most, least)
 
     def branched(self) -> "tuple[Node, Node] | None":
         """Return the two nodes that a feature leads to, taken and left out; None where all is decided."""
@@ -91,6 +96,6 @@ class Node:
         included[self.feature], allowed[self.feature] = True, False
         rest = np.arange(len(features)) != at
         whole, part = self.state.restricted(np.ones_like(rest)), self.state.restricted(rest)
-        first = Node(included, self.allowed, self.inequalities, whole, self.rho, self.k, self.slope)
-        second = Node(self.included, allowed, self.inequalities, part, self.rho, self.k, self.slope)
+        first = Node(included, self.allowed, self.inequalities, whole, self.rho, self.k, self.slope, self.span)
+        second = Node(self.included, allowed, self.inequalities, part, self.rho, self.k, self.slope, self.span)
         return first, second

@@ -45,6 +45,8 @@ class Relaxation:
         As an instance has them.
     branching : bool
         Without it, the bound is that of the root: polynomial time.
+    weights : array of shape (m,), optional
+        What share of rho the budget of each feature is; above 0, and 1 for the largest. All have rho by default.
 
     Attributes
     ----------
@@ -55,17 +57,20 @@ class Relaxation:
     nodes : int
     """
 
-    def __init__(self, A: FloatArray, rho: float, k: int, *, branching: bool = True) -> None:
-        self.A, self.rho, self.k, self.branching = A, rho, k, branching
+    def __init__(
+        self, A: FloatArray, rho: float, k: int, *, branching: bool = True, weights: FloatArray | None = None
+    ) -> None:
+        self.A, self.rho, self.k, self.branching, self.weights = A, rho, k, branching, weights
         self.top = float(np.abs(A).max())
+        self.steepest = self.top if weights is None else float((np.abs(A) / np.outer(weights, weights)).max())
         self.work, self.nodes, self.bytes = 0.0, 1, 0
         self.done = False
         self.target = 0.0
-        slopes = (self.top, 0.0) if len(A) <= MOST_FEATURES else (self.top,)
-        known = [one for mu in slopes if (one := Inequality.of_threshold(A, mu)) is not None]
-        state = Multiplier.of(A) if len(A) <= MOST_FEATURES else None
+        slopes = (self.steepest, 0.0) if len(A) <= MOST_FEATURES else (self.steepest,)
+        known = [one for mu in slopes if (one := Inequality.of_threshold(A, mu, weights)) is not None]
+        state = Multiplier.of(A, weights) if len(A) <= MOST_FEATURES else None
         every = np.ones(len(A), dtype=np.bool_)
-        self.root = Node(~every, every, known, state, rho, k)
+        self.root = Node(~every, every, known, state, rho, k, span=None if weights is None else _span(weights, k))
         self._pending: Node | None = self.root  # the node that is looked at, or whose children are
         self._open: list[tuple[float, int, Node]] = []
         self._numbers = itertools.count()
@@ -106,7 +111,7 @@ class Relaxation:
     def _by_thresholds(self) -> Generator[None, None, None]:
         """Try thresholds around the one whose line touches the lowest curve where the bound is made."""
         # Slopes and what t they are good for; at slope 0 nothing holds it together, at the top it is one feature.
-        spreads = [(0.0, math.inf), (self.top, 1.0)]
+        spreads = [(0.0, math.inf), (self.steepest, self.root.span[0])]
         while len(spreads) <= _THRESHOLDS:
             below = max(mu for mu, spread in spreads if spread > self.root.worst)
             above = min(mu for mu, spread in spreads if spread <= self.root.worst)
@@ -114,12 +119,12 @@ class Relaxation:
                 return
             # From above, where the thresholded matrix is sparse and falls into small blocks.
             mu = math.sqrt(max(below, above / 2) * above)
-            threshold = Threshold(self.A, mu)
+            threshold = Threshold(self.A, mu, self.weights)
             spreads.append((mu, threshold.spread))
             # A factorisation of the largest block costs far more than the guess: only for a line that would be used.
             lines = [one.line(self.root.included, self.root.free, self.k) for one in self.root.inequalities]
             guess = Line(threshold.guess, threshold.far)
-            if bound_of([*lines, guess], self.rho, self.k)[0] < self.root.bound:
+            if bound_of([*lines, guess], self.rho, *self.root.span[::-1])[0] < self.root.bound:
                 made = Inequality.of(threshold)
                 if made is not None:
                     self.root.add(made)
@@ -171,7 +176,7 @@ class Relaxation:
                 return
             before = node.bound
             best = yield from self._best(node, steps)
-            made = Inequality.of_matrix(self.A, node.features, best)
+            made = Inequality.of_matrix(self.A, node.features, best, self.weights)
             if made is not None:
                 self.bytes += made.bytes
                 node.add(made)
@@ -196,3 +201,9 @@ class Relaxation:
         node.slope = aim.slope
         assert best is not None
         return best
+
+
+def _span(weights: FloatArray, k: int) -> tuple[float, float]:
+    """Return between which numbers (sum_i w_i |v_i|)^2 lies for unit vectors of at most k features."""
+    squares = np.sort(weights)[::-1] ** 2
+    return float(squares[-1]) * (1 - 1e-15), float(squares[:k].sum()) * (1 + 1e-15 * (k + 2))

@@ -85,19 +85,19 @@ def was_seen(seen, code):
 @part
 def follow(loadings, rho, taken, positions, weights, magnitudes):
     """Take the half-step in v towards a pull; returns the distance reached, 0 if the adversary cancels it."""
-    largest(loadings, positions.shape[0], taken, positions, magnitudes)
+    largest(loadings, rho, positions.shape[0], taken, positions, magnitudes)
     for i in range(positions.shape[0]):
         weights[i] = loadings[positions[i]]
     sort_by_position(positions, weights)
-    return shrink_to_unit(weights, rho)
+    return shrink_to_unit(weights, rho, positions)
 
 
 @part
 def improve(S, rho, rounds, still, positions, weights, block, product):
     """Alternate within the support of one vector, in place; returns its distance."""
     gather(S, positions, block)
-    alternate(block, rho, weights, ALL_OPEN, rounds, still, product)
-    return distance(block, rho, weights, product)
+    alternate(block, rho, positions, weights, ALL_OPEN, rounds, still, product)
+    return distance(block, rho, positions, weights, product)
 
 
 @kernel
@@ -112,12 +112,13 @@ def refine(S, rho, rounds, positions, weights, distances):
 @kernel
 def orthonormalise(rows):
     """Make the rows orthonormal in place (modified Gram-Schmidt); one that depends on those before it becomes 0."""
+    nowhere = np.empty(rows.shape[1], dtype=np.int64)  # a number as a budget asks for no position
     for i in range(rows.shape[0]):
         for h in range(i):
             along = np.dot(rows[h], rows[i])
             for j in range(rows.shape[1]):
                 rows[i, j] -= along * rows[h, j]
-        shrink_to_unit(rows[i], 0.0)
+        shrink_to_unit(rows[i], 0.0, nowhere)
 
 
 @kernel
@@ -171,7 +172,7 @@ def climb(S, rho, positions, weights, distances, order, count, max_steps, rounds
             for i in range(k):
                 positions[m, i], weights[m, i] = next_positions[i], next_weights[i]
             gather(S, positions[m], block)
-            alternate(block, rho, weights[m], ALL_OPEN, rounds, STILL, product)
+            alternate(block, rho, positions[m], weights[m], ALL_OPEN, rounds, STILL, product)
             before, code = code, code_of(positions[m], weights[m])
             if code == before:
                 break
@@ -213,25 +214,25 @@ def exchange(S, rho, positions, weights, additions, rounds, best, seen):
         for i in range(k):
             taken[positions[row, i]] = True
         first, has_empty = row * best, False
-        for place in range(k):
-            if weights[row, place] == 0.0:
+        for empty in range(k):
+            if weights[row, empty] == 0.0:
                 if has_empty:
                     continue
                 has_empty = True
             for i in range(k):
                 held[i] = weights[row, i]
-            held[place] = 0.0
-            if shrink_to_unit(held, 0.0) == 0.0:
+            held[empty] = 0.0
+            if shrink_to_unit(held, 0.0, positions[row]) == 0.0:
                 continue
-            alternate(block, rho, held, place, rounds, STILL, product)
+            alternate(block, rho, positions[row], held, empty, rounds, STILL, product)
             if pull(S, positions[row], held, loadings) == 0.0:
                 continue
-            largest(loadings, additions, taken, added, magnitudes)
+            largest(loadings, rho, additions, taken, added, magnitudes)
             for feature in added:
                 for i in range(k):
-                    tried_positions[i] = feature if i == place else positions[row, i]
+                    tried_positions[i] = feature if i == empty else positions[row, i]
                     tried[i] = loadings[tried_positions[i]]
-                reached = shrink_to_unit(tried, rho)
+                reached = shrink_to_unit(tried, rho, tried_positions)
                 worst = first
                 for c in range(first + 1, first + best):
                     if distances[c] < distances[worst]:

@@ -2,11 +2,13 @@ r"""The half-steps of ascent on S = X'X/n, for one k-sparse vector at a time.
 
 A vector is k positions in increasing order and k weights. With e = sqrt(v'Sv), the best response to v pulls the
 features by Sv/e, and the best v for that pull keeps its k largest entries, shrinks them by rho and scales to length 1.
+With budgets and costs of each feature it keeps the k that are worth most of those that are worth something.
 """
 
 import math
 
 from noap.heuristics.kernels.largest import ZERO, keep_name
+from noap.heuristics.kernels.terms import budget, left, magnitude, paid, pays
 from noap.runtime.kernels import part
 
 # Nothing here proves anything, so sums may be taken in any order.
@@ -14,12 +16,12 @@ ANY_ORDER = {"reassoc", "contract"}
 
 
 @part
-def largest(x, count, taken, positions, magnitudes):
-    """Fill `positions` with those of the `count` entries of largest magnitude that are not taken, largest first."""
+def largest(x, rho, count, taken, positions, magnitudes):
+    """Fill `positions` with those of the `count` entries that are worth most and not taken, largest first."""
     seen = ZERO
     for j in range(x.shape[0]):
         if not taken[j]:
-            keep_name(abs(x[j]), j, magnitudes, positions, ZERO, seen, count)
+            keep_name(magnitude(rho, x, j), j, magnitudes, positions, ZERO, seen, count)
             seen += 1
 
 
@@ -35,14 +37,17 @@ def sort_by_position(positions, weights):
 
 
 @part(fastmath=ANY_ORDER)
-def shrink_to_unit(x, rho):
+def shrink_to_unit(x, rho, positions):
     """Shrink the entries by rho and scale to length 1, in place; returns the length before scaling, 0 if none is left.
 
-    That length is the distance of the best vector on these positions against the pull x.
+    That length is the distance of the best vector on these positions against the pull x. What is not worth its cost is
+    left out, and the length is what is left after costs.
     """
     top = 0.0
     for i in range(x.shape[0]):
-        size = abs(x[i]) - rho
+        size = abs(x[i]) - budget(rho, positions[i])
+        if not pays(rho, positions[i], size):
+            size = 0.0
         x[i] = 0.0 if size <= 0.0 else math.copysign(size, x[i])
         top = max(top, size)
     if top <= 0.0:
@@ -55,7 +60,7 @@ def shrink_to_unit(x, rho):
     scale = 1.0 / length
     for i in range(x.shape[0]):
         x[i] *= scale
-    return length * top
+    return paid(rho, positions, x, length * top)
 
 
 @part
@@ -85,16 +90,13 @@ def energy(block, weights, product):
 
 
 @part
-def distance(block, rho, weights, product):
+def distance(block, rho, positions, weights, product):
     """Return sqrt(v'Sv) - rho |v|_1, at least 0."""
-    length = 0.0
-    for i in range(weights.shape[0]):
-        length += abs(weights[i])
-    return max(math.sqrt(energy(block, weights, product)) - rho * length, 0.0)
+    return left(rho, positions, weights, math.sqrt(energy(block, weights, product)))
 
 
 @part(fastmath=ANY_ORDER)
-def alternate(block, rho, weights, closed, rounds, still, product):
+def alternate(block, rho, positions, weights, closed, rounds, still, product):
     """Alternate within the support, in place, until no weight moves by more than `still`.
 
     Position `closed` (-1 for none) stays empty.
@@ -108,7 +110,7 @@ def alternate(block, rho, weights, closed, rounds, still, product):
             product[i] *= scale
         if closed >= 0:
             product[closed] = 0.0
-        if shrink_to_unit(product, rho) == 0.0:
+        if shrink_to_unit(product, rho, positions) == 0.0:
             return  # the adversary cancels what this vector is pulled to: it stays
         moved = 0.0
         for i in range(weights.shape[0]):

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.worth import chord, worth_up
+from noap.checker.feature_wise.kernels.worth import chord, floor_of, tallest, worth_up
 from noap.checker.kernels.rounding import U
 from noap.runtime.kernels import part
 
@@ -17,16 +17,15 @@ _ZERO = np.int64(0)
 
 
 @part
-def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
-    """Draw what follows for a node, in place. Returns (closed, n_free, floor, n_high).
+def owe(terms, T, p, below, best, inc, lo, hi, n_inc, free, ceil, n_free):
+    """Draw what follows for a node, in place. Returns (closed, n_free, carried, n_high).
 
-    `best` has the p largest worths of the free features. Where floor > r_lo, at least n_high free features lie in S
-    with s_j >= floor.
+    `best` has the p largest worths of the free features. At least n_high free features of S carry so much each.
     """
     k = len(below)
     z = np.empty(k)  # the largest worths that S may have, in rising order
     for c in range(k):
-        value = worth_up(hi[c], r_lo) if c < n_inc else best[c - n_inc]
+        value = worth_up(hi[c], terms.r_lo[inc[c]], terms.cost[inc[c]]) if c < n_inc else best[c - n_inc]
         place = c
         while place > 0 and z[place - 1] > value:
             z[place] = z[place - 1]
@@ -39,45 +38,47 @@ def owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free):
         due[q] = (T - below[k - q]) - 4.0 * U * (T + below[k - q])
         weakest[q] = (weakest[q - 1] + z[q - 1]) * (1.0 + 4.0 * U)
         if weakest[q] <= due[q]:
-            return True, n_free, r_lo, 0
+            return True, n_free, 0.0, 0
     for a in range(n_inc):
-        owed = least(due, weakest, below, z, worth_up(hi[a], r_lo))
+        r_lo, cost = terms.r_lo[inc[a]], terms.cost[inc[a]]
+        owed = least(due, weakest, below, z, worth_up(hi[a], r_lo, cost))
         if owed > 0.0:
-            lo[a] = max(lo[a], floor_of(owed, r_lo))
+            lo[a] = max(lo[a], floor_of(owed, r_lo, cost))
             if lo[a] > hi[a]:
-                return True, n_free, r_lo, 0
+                return True, n_free, 0.0, 0
     if p == 0:
-        return False, n_free, r_lo, 0
+        return False, n_free, 0.0, 0
     owed = least(due, weakest, below, z, best[p - 1])
     kept = _ZERO
     for f in range(n_free):
-        if worth_up(ceil[f], r_lo) > owed:
+        if worth_up(ceil[f], terms.r_lo[free[f]], terms.cost[free[f]]) > owed:
             free[kept], ceil[kept] = free[f], ceil[f]
             kept += 1
-    floor, n_high = higher(r_lo, T, p, below, due, owed, hi, n_inc, ceil, kept)
-    return False, kept, floor, n_high
+    carried, n_high = higher(terms, T, p, below, due, owed, inc, hi, n_inc, free, ceil, kept)
+    return False, kept, carried, n_high
 
 
 @part
-def higher(r_lo, T, p, below, due, owed, hi, n_inc, ceil, n_free):
-    """Choose a floor for all free features of S but e of them; `owed` is what each of them carries at least.
+def higher(terms, T, p, below, due, owed, inc, hi, n_inc, free, ceil, n_free):
+    """Choose what all free features of S but e carry; `owed` is what each of them carries at least.
 
     Any q = r + e + 1 features carry more than due[q]; with r included ones, the others carry more than due[q] - sum_r
-    f(hi), so at most e free features of S carry no more than that over e + 1. Any of these floors may be taken.
+    f(hi), so at most e free features of S carry no more than that over e + 1. Any of these may be taken; 0 is none.
     """
-    k, highest = len(below), r_lo
-    for f in range(n_free):
-        highest = max(highest, ceil[f])
+    k, top = len(below), tallest(terms, free, ceil, n_free)
+    if top < 0:
+        return 0.0, p
+    r_lo, cost, highest = terms.r_lo[free[top]], terms.cost[free[top]], ceil[top]
     weak = np.empty(n_inc)
     for c in range(n_inc):
-        value = worth_up(hi[c], r_lo)
+        value = worth_up(hi[c], terms.r_lo[inc[c]], terms.cost[inc[c]])
         place = c
         while place > 0 and weak[place - 1] > value:
             weak[place] = weak[place - 1]
             place -= 1
         weak[place] = value
-    likely = r_lo + math.sqrt(T / k)
-    best, best_floor, best_high = np.inf, r_lo, p
+    likely = r_lo + math.sqrt(T / k + cost)
+    best, best_carried, best_high = np.inf, 0.0, p
     for e in range(p):
         carried = owed if e == 0 else 0.0
         total = 0.0
@@ -91,14 +92,14 @@ def higher(r_lo, T, p, below, due, owed, hi, n_inc, ceil, n_free):
                 total = (total + weak[r]) * (1.0 + 4.0 * U)
         if not carried > 0.0:
             continue
-        floor = floor_of(carried, r_lo)
+        floor = floor_of(carried, r_lo, cost)
         if not floor < highest:
             continue
-        root, beta = chord(floor, highest, r_lo)
+        root, beta = chord(floor, highest, r_lo, cost)
         says = p * (root * likely) ** 2 + (p - e) * beta
         if says < best:
-            best, best_floor, best_high = says, floor, p - e
-    return best_floor, best_high
+            best, best_carried, best_high = says, carried, p - e
+    return best_carried, best_high
 
 
 @part
@@ -115,9 +116,3 @@ def least(due, weakest, below, z, own):
         if share > owed:  # so written that NaN says nothing
             owed = share
     return owed
-
-
-@part
-def floor_of(owed, r_lo):
-    """Return at most rho + sqrt(owed)."""
-    return (r_lo + math.sqrt(owed) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U)

@@ -2,7 +2,7 @@ r"""The Schur test of a Gram proof: every support :math:`S = I + Q`, :math:`|Q| 
 
 Columns :math:`y_j` with :math:`f(s_j) \le (y_j^\top u)^2 + \beta_j` make a pair worth at most
 :math:`\sum \beta_j + \lambda_{\max}(M_{SS})`, M their Gram matrix. Whatever enters (slopes, a vector w, nu) may be
-chosen freely; A, eps, top and r_lo are as in `tighten.py` beside this file, and rho <= r_hi. What is proved again is
+chosen freely; A, eps, top and terms are as in `tighten.py` beside this file. What is proved again is
 Step 4, The Schur test, of docs/exact.md, and in `gain` Step 5, What the attack gains at right angles, of docs/exact.md.
 """
 
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from noap.checker.feature_wise.kernels.worth import chord, offset, worth_up
+from noap.checker.feature_wise.kernels.worth import chord, floor_of, offset, shrunk, tallest, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
@@ -28,34 +28,35 @@ _OVER = 1e-5
 # where a_j'w = rho the search and the checker would otherwise decide by their last digits, and not alike.
 _TIED = 1e-12
 # Roundings of a share of a column, and of an entry of M; nothing. To Numba a Python integer is a type of its own.
-_SHARE, _ENTRY, _ZERO = np.int64(20), np.int64(24), np.int64(0)
+_SHARE, _ENTRY, _ZERO = np.int64(20), np.int64(28), np.int64(0)
 
 
 @part
-def gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, owed):
-    """Return D, at most rho times what the attack gains at right angles as nu counts it, and at least 0.
+def gain(terms, T, leans, inc, lo, hi, n_inc, nu, owed):
+    """Return D, at most what the attack gains at right angles as nu counts it, and at least 0.
 
-    leans[a] tells whether included feature a has the column a_j - rho sgn w. `owed` is what the free features with such
-    a column may fall short of: the sum of their x - nu x^2 is at least minus this.
+    leans[a] tells whether included feature a has the column a_j - rho_j sgn w. `owed` is what the free features with
+    such a column may fall short of: the sum of their rho_j x - nu f_j is at least minus this.
     """
     total, bulk = nu * T - owed, nu * T + owed
     for a in range(n_inc):
         if leans[a]:
-            # x - nu x^2 is concave in x = s - rho, and x lies between these ends.
-            x, y = lo[a] - r_hi, hi[a] - r_lo
-            total += min(x - nu * x * x, y - nu * y * y)
-            bulk += abs(x) + abs(y) + nu * (x * x + y * y)
+            # r_lo x - nu (x^2 - cost) is concave in x = s - rho, and x lies between these ends.
+            r, x, y = terms.r_lo[inc[a]], lo[a] - terms.r_hi[inc[a]], hi[a] - terms.r_lo[inc[a]]
+            refund = nu * terms.cost[inc[a]]
+            total += min(r * x - nu * x * x, r * y - nu * y * y) + refund
+            bulk += r * (abs(x) + abs(y)) + nu * (x * x + y * y) + refund
         else:
-            outside = nu * worth_up(hi[a], r_lo)
+            outside = nu * worth_up(hi[a], terms.r_lo[inc[a]], terms.cost[inc[a]])
             total -= outside
             bulk += outside
-    total -= gamma(4 * n_inc + 16) * bulk
-    return max(r_lo * total * (1.0 - 4.0 * U), 0.0)
+    total -= gamma(6 * n_inc + 20) * bulk
+    return max(total * (1.0 - 4.0 * U), 0.0)
 
 
 @part
 def columns(
-    A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high, chords, roots, nu,
+    A, eps, top, terms, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, carried, n_high, chords, roots, nu,
     kap, dlt, alt,
 ):  # fmt: skip
     """Make the columns y_j = kap_j a_j + dlt_j w of a test. Returns (threshold, tilt).
@@ -67,40 +68,45 @@ def columns(
         threshold, bulk = T, T
         for a in range(n_inc):
             kap[a], dlt[a] = roots[a], 0.0
-            beta = offset(lo[a], hi[a], r_lo, roots[a])
+            beta = offset(lo[a], hi[a], terms.r_lo[inc[a]], terms.cost[inc[a]], roots[a])
             threshold -= beta
             bulk += abs(beta)
-        beta = common_chords(r_lo, floor, ceil, n_free, kap[n_inc:])
+        beta = common_chords(terms, carried, free, ceil, n_free, kap[n_inc:])
         threshold -= n_high * beta
         bulk += n_high * abs(beta)
         for f in range(n_free):
-            if beta == 0.0 or not ceil[f] >= floor:
-                kap[n_inc + f] = shrunk(ceil[f], r_lo)
+            r_lo, cost = terms.r_lo[free[f]], terms.cost[free[f]]
+            if beta == 0.0 or not ceil[f] >= floor_of(carried, r_lo, cost):
+                kap[n_inc + f] = shrunk(ceil[f], r_lo, cost)
             dlt[n_inc + f] = 0.0
             alt[f] = -1.0
         return threshold - gamma(n_inc + 4) * bulk, 0.0
-    edge = r_lo * (1.0 - _TIED)
     leans = np.empty(n_inc, dtype=np.bool_)
+    # What an included feature costs is taken off whatever u is.
+    base = T
     for a in range(n_inc):
-        leans[a] = abs(g[inc[a]]) >= edge
-    # x - nu x^2 >= -x (nu x - 1) for x = s - rho: nothing is owed while nu x <= 1, and where that is passed by no more
-    # than rounding, little. Otherwise the feature counts as outside.
+        leans[a] = abs(g[inc[a]]) >= terms.r_lo[inc[a]] * (1.0 - _TIED)
+        base += terms.cost[inc[a]]
+    base *= 1.0 - gamma(n_inc + 2)
+    # rho x - nu f >= -x (nu x - rho) for x = s - rho: nothing is owed while nu x <= rho, and where that is passed by no
+    # more than rounding, little. Otherwise the feature counts as outside.
     owed = 0.0
     for f in range(n_free):
-        if abs(g[free[f]]) >= edge:
+        r_lo = terms.r_lo[free[f]]
+        if abs(g[free[f]]) >= r_lo * (1.0 - _TIED):
             x = (ceil[f] - r_lo) * (1.0 + 4.0 * U)
-            over = nu * x * (1.0 + 4.0 * U) - 1.0
-            if 0.0 < over <= 2.0 * _OVER:
+            over = nu * x * (1.0 + 4.0 * U) - r_lo
+            if 0.0 < over <= 2.0 * _OVER * r_lo:
                 owed = max(owed, x * over * (1.0 + 8.0 * U))
-    D = gain(r_lo, r_hi, T, leans, lo, hi, n_inc, nu, p * owed)
-    grow = math.sqrt(1.0 + r_hi * nu) * (1.0 + 4.0 * U)
+    D = gain(terms, T, leans, inc, lo, hi, n_inc, nu, p * owed)
+    grow = math.sqrt(1.0 + nu) * (1.0 + 4.0 * U)
     for c in range(n_inc + n_free):
         i = inc[c] if c < n_inc else free[c - n_inc]
-        s = g[i]
-        if abs(s) >= edge:
+        s, r_lo, cost = g[i], terms.r_lo[i], terms.cost[i]
+        if abs(s) >= r_lo * (1.0 - _TIED):
             # e = -+rho w, within the budget because |w| <= 1.
             kap[c], dlt[c] = 1.0, -r_lo if s > 0.0 else r_lo
-            inside = c < n_inc or nu * (ceil[c - n_inc] - r_lo) * (1.0 + 12.0 * U) <= 1.0 + _OVER
+            inside = c < n_inc or nu * (ceil[c - n_inc] - r_lo) * (1.0 + 12.0 * U) <= r_lo * (1.0 + _OVER)
         else:
             # e = -(share) a_j - (s - share s) w: shrunk until it certainly fits the budget.
             off = math.sqrt(max(A[i, i] - s * s, 0.0))
@@ -121,45 +127,49 @@ def columns(
             kap[c] *= grow
             dlt[c] *= grow
         if c >= n_inc:
-            alt[c - n_inc] = grow * shrunk(ceil[c - n_inc], r_lo) * (1.0 + 4.0 * U)
-    return (T + D) * (1.0 - 4.0 * U), D / T * (1.0 + 4.0 * U)
+            alt[c - n_inc] = grow * shrunk(ceil[c - n_inc], r_lo, cost) * (1.0 + 4.0 * U)
+            if cost > 0.0:
+                # f <= (what it leaves of the square at the ceiling) x^2, x = s - rho.
+                x = ceil[c - n_inc] - r_lo
+                left = math.sqrt(worth_up(ceil[c - n_inc], r_lo, cost)) / x * (1.0 + 16.0 * U) if x > 0.0 else 0.0
+                kap[c] *= left
+                dlt[c] *= left
+    return (base + D) * (1.0 - 4.0 * U), D / base * (1.0 + 4.0 * U)
 
 
 @part
-def common_chords(r_lo, floor, ceil, n_free, kap):
-    """Fill kap with roots of slopes such that f(s) <= (kap_j s)^2 + beta between floor and ceil_j; returns beta <= 0.
+def common_chords(terms, carried, free, ceil, n_free, kap):
+    """Fill kap with roots of slopes such that f(s) <= (kap_j s)^2 + beta where f(s) >= carried; returns beta <= 0.
 
-    One beta for all of them, because any of the free features may be the ones of S. Below the floor f(s) <= (kap_j s)^2
-    holds: f(s)/s^2 grows with s, and kap_j^2 is at least what it is at the floor. 0, and nothing filled, without a
-    floor. A feature that cannot reach the floor is left out.
+    One beta for all of them, because any of the free features may be the ones of S. A feature that carries less has
+    f(s) <= (kap_j s)^2: f(s)/s^2 grows with s, and kap_j^2 is at least what it is at the floor. 0, and nothing filled,
+    where carried is 0. A feature that cannot reach its floor is left out.
     """
-    highest = 0.0
-    for f in range(n_free):
-        highest = max(highest, ceil[f])
-    if not highest > floor > r_lo:
+    top = tallest(terms, free, ceil, n_free)
+    if top < 0 or not carried > 0.0:
         return 0.0
-    wanted = chord(floor, highest, r_lo)[1]
+    r_lo, cost = terms.r_lo[free[top]], terms.cost[free[top]]
+    floor = floor_of(carried, r_lo, cost)
+    if not ceil[top] > floor > r_lo:
+        return 0.0
+    wanted = chord(floor, ceil[top], r_lo, cost)[1]
     if not wanted < 0.0:
         return 0.0
     beta = wanted
     for f in range(n_free):
+        r_lo, cost = terms.r_lo[free[f]], terms.cost[free[f]]
+        floor = floor_of(carried, r_lo, cost)
         if not ceil[f] >= floor:
             continue
-        low, high = worth_up(floor, r_lo) - wanted, worth_up(ceil[f], r_lo) - wanted
+        low, high = worth_up(floor, r_lo, cost) - wanted, worth_up(ceil[f], r_lo, cost) - wanted
         kap[f] = math.sqrt(max(low / (floor * floor), high / (ceil[f] * ceil[f]))) * (1.0 + 8.0 * U)
-        beta = max(beta, offset(floor, ceil[f], r_lo, kap[f]))
+        beta = max(beta, offset(floor, ceil[f], r_lo, cost, kap[f]))
     return beta if beta < 0.0 else 0.0
-
-
-@part
-def shrunk(ceil, r_lo):
-    """Return at least 1 - rho/ceil: a_j times this loses no more than rho while s_j <= ceil."""
-    return max(1.0 - r_lo / ceil * (1.0 - 4.0 * U), 0.0) * (1.0 + 4.0 * U) + 2.0 * U if r_lo > 0.0 else 1.0
 
 
 @kernel
 def schur_test(
-    A, eps, top, r_lo, r_hi, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high,
+    A, eps, top, terms, T, k, g, g_eps, w_eps, inc, lo, hi, n_inc, free, ceil, n_free, carried, n_high,
     chords, roots, nu, shrink, S, fails, scaling, clock,
 ):  # fmt: skip
     """Run the Schur test: whether tI - M_SS is positive definite for S = I + Q, every |Q| <= p.
@@ -174,7 +184,7 @@ def schur_test(
     for f in range(n_free):
         fails[f] = True
     t, tilt = columns(
-        A, eps, top, r_lo, r_hi, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, floor, n_high,
+        A, eps, top, terms, T, p, g, g_eps, inc, lo, hi, n_inc, free, ceil, n_free, carried, n_high,
         chords, roots, nu, kap, dlt, alt,
     )  # fmt: skip
     if not t > 0.0:
@@ -190,7 +200,7 @@ def schur_test(
     for f in range(n_free):
         most_kap = max(most_kap, alt[f])
     # Entries of M: |y_i'y_j| <= length^2, |w'y_i| <= length. First what the data are off, then the roundings of at most
-    # twelve operations on terms of at most this size.
+    # fourteen operations on terms of at most this size.
     root = math.sqrt(top + eps)
     length = most_kap * root + most_dlt
     off = most_kap * most_kap * eps + 2.0 * most_kap * most_dlt * g_eps + most_dlt * most_dlt * w_eps

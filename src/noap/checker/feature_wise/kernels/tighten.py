@@ -1,8 +1,8 @@
 r"""What the slabs and worths of a node of a Gram proof imply, for the real numbers and not for their rounding.
 
 The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
-``eps``. No entry exceeds ``top`` in magnitude, and ``r_lo <= rho``. A node is a set of pairs (u, S), as
-docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
+``eps``. No entry exceeds ``top`` in magnitude, and `terms` has what features are worth. A node is a set of pairs
+(u, S), as docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
 
 Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
 enter is then evaluated with an allowance for every rounding error. U is the unit roundoff. What is proved again is
@@ -15,7 +15,7 @@ import numpy as np
 
 from noap.checker.feature_wise.kernels.owed import owe
 from noap.checker.feature_wise.kernels.wedge import wedge_of
-from noap.checker.feature_wise.kernels.worth import worth_down, worth_up
+from noap.checker.feature_wise.kernels.worth import floor_of, worth_down, worth_up
 from noap.checker.kernels.clock import late
 from noap.checker.kernels.largest import insert
 from noap.checker.kernels.rounding import U, gamma
@@ -138,10 +138,10 @@ def gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which):
 
 
 @kernel
-def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
+def tighten(A, eps, top, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, clock):
     """Draw what slabs and worths imply, in place; less is drawn where time is up.
 
-    Returns (closed, n_free, floor, n_high), as `propagate` does.
+    Returns (closed, n_free, carried, n_high), as `propagate` does.
     """
     size = n_inc + 1
     coef = np.empty((size, max(n_inc, 1)))
@@ -149,15 +149,15 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
     low, high, cb, mu, q = np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size)
     z, heft, wedge = np.empty(n_inc), np.empty(n_inc), np.empty(n_inc)
     which = np.empty(size, dtype=np.int64)
-    tau, floor, n_high = 0.0, r_lo, 0
+    tau, carried, n_high = 0.0, 0.0, 0
     if len(below) > 1:
-        closed, n_free, _, floor, n_high = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, _, carried, n_high = propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free, r_lo, 0
+            return True, n_free, 0.0, 0
     for _ in range(_ROUNDS):
         for a in range(n_inc):
             if late(clock, 40.0 * n_inc * n_inc):
-                return False, n_free, floor, n_high
+                return False, n_free, carried, n_high
             m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
             skip = m  # the slab of the feature itself is left out; m stands for none
             for j in range(m):
@@ -176,7 +176,7 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
                     down = most
             if sign[a] == 0:
                 if up < lo[a] and down < lo[a]:
-                    return True, n_free, r_lo, 0
+                    return True, n_free, 0.0, 0
                 if up < lo[a]:
                     sign[a] = -1
                 elif down < lo[a]:
@@ -184,19 +184,19 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
                 else:
                     hi[a] = min(hi[a], max(up, down))
                     if lo[a] > hi[a]:
-                        return True, n_free, r_lo, 0
+                        return True, n_free, 0.0, 0
                     continue
             if sign[a] == -1:
                 up, down = down, up
             hi[a] = min(hi[a], up)
             lo[a] = max(lo[a], -down)
             if lo[a] > hi[a]:
-                return True, n_free, r_lo, 0
+                return True, n_free, 0.0, 0
         m = gather(A, inc, sign, lo, hi, n_inc, wedge, tau, coef, B, low, high, which)
         if m > 0:
             for f in range(n_free):
                 if f % 16 == 0 and late(clock, 320.0 * n_inc * n_inc):
-                    return False, n_free, floor, n_high
+                    return False, n_free, carried, n_high
                 most = 0.0
                 for direction in (1.0, -1.0):
                     if most < ceil[f]:
@@ -206,36 +206,36 @@ def tighten(A, eps, top, r_lo, T, p, below, inc, sign, lo, hi, n_inc, free, ceil
                         )  # fmt: skip
                         most = max(most, up)
                 ceil[f] = min(ceil[f], most)
-        closed, n_free, rest, floor, n_high = propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, rest, carried, n_high = propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free, r_lo, 0
+            return True, n_free, 0.0, 0
         signed = n_inc >= 2
         for a in range(n_inc):
             signed = signed and sign[a] != 0
         if not signed:
             break
-        tau = wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
+        tau = wedge_of(A, eps, top, terms, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
         if tau == 0.0:
             break
-    return False, n_free, floor, n_high
+    return False, n_free, carried, n_high
 
 
 @part
-def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
+def propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings imply, and the bounds below[q] on the optima of fewer features, in place.
 
-    Returns (closed, n_free, what the free features add at most, floor, n_high): as `owe` does.
+    Returns (closed, n_free, what the free features add at most, carried, n_high): as `owe` does.
     """
     best = np.empty(max(p, 1))
     for c in range(p):
         best[c] = 0.0
     kept, held = _ZERO, _ZERO
     for f in range(n_free):
-        if not ceil[f] > r_lo:
+        if not ceil[f] > terms.entry[free[f]]:
             continue  # worth nothing
+        held = insert(worth_up(ceil[f], terms.r_lo[free[f]], terms.cost[free[f]]), best, held, p)
         free[kept], ceil[kept] = free[f], ceil[f]
         kept += 1
-        held = insert(worth_up(ceil[f], r_lo), best, held, p)
     n_free = kept
     if p == 0:
         n_free = _ZERO
@@ -248,27 +248,29 @@ def propagate(r_lo, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         rest = min(rest, below[p])
     total = rest
     for a in range(n_inc):
-        total += worth_up(hi[a], r_lo)
+        total += worth_up(hi[a], terms.r_lo[inc[a]], terms.cost[inc[a]])
     total *= grow
     if total <= T:
-        return True, n_free, rest, r_lo, 0
+        return True, n_free, rest, 0.0, 0
     if len(below) > 1:
-        closed, n_free, floor, n_high = owe(r_lo, T, p, below, best, lo, hi, n_inc, free, ceil, n_free)
-        return closed, n_free, rest, floor, n_high
+        closed, n_free, carried, n_high = owe(terms, T, p, below, best, inc, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, rest, carried, n_high
     for a in range(n_inc):
         # A pair worth more than T has f(s_a) > T - (the worth of all the others). The total has f(hi_a) with r_lo for
         # rho: that is taken off again, rounded down.
-        spare = (T - (total - worth_down(hi[a], r_lo))) - 4.0 * U * (T + total)
+        r_lo, cost = terms.r_lo[inc[a]], terms.cost[inc[a]]
+        spare = (T - (total - worth_down(hi[a], r_lo, cost))) - 4.0 * U * (T + total)
         if spare > 0.0:
-            lo[a] = max(lo[a], (r_lo + math.sqrt(spare) * (1.0 - 4.0 * U)) * (1.0 - 4.0 * U))
+            lo[a] = max(lo[a], floor_of(spare, r_lo, cost))
             if lo[a] > hi[a]:
-                return True, n_free, rest, r_lo, 0
+                return True, n_free, rest, 0.0, 0
     if p > 0:
         kept = 0
         last = best[p - 1] * (1.0 - 4.0 * U)
         for f in range(n_free):
-            if ((total - last) + worth_up(ceil[f], r_lo)) * (1.0 + 8.0 * U) > T:
+            own = worth_up(ceil[f], terms.r_lo[free[f]], terms.cost[free[f]])
+            if ((total - last) + own) * (1.0 + 8.0 * U) > T:
                 free[kept], ceil[kept] = free[f], ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, rest, r_lo, 0
+    return False, n_free, rest, 0.0, 0

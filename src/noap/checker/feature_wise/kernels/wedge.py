@@ -1,6 +1,6 @@
 """One more slab that every pair worth more than T obeys, from the chords of the included features.
 
-A, eps, top and r_lo are as in the file `tighten.py` beside this one. What is proved again is Step 3, The eigenvector
+A, eps, top and terms are as in the file `tighten.py` beside this one. What is proved again is Step 3, The eigenvector
 slab, of docs/exact.md.
 """
 
@@ -15,7 +15,7 @@ from noap.runtime.kernels import part
 
 
 @part
-def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock):
+def wedge_of(A, eps, top, terms, T, inc, sign, lo, hi, n_inc, rest, wedge, clock):
     r"""Find a slab that every pair worth more than T obeys: fills `wedge`, returns tau (0: none found).
 
     With chords f(s_j) <= (r_j s_j)^2 + beta_j and Y the columns r_j a_j, such a pair has |Y'u|^2 > t = T - sum beta -
@@ -27,7 +27,7 @@ def wedge_of(A, eps, top, r_lo, T, inc, sign, lo, hi, n_inc, rest, wedge, clock)
     G = np.empty((n_inc, n_inc))
     target, bulk, steepest = T - rest, T + rest, 0.0
     for a in range(n_inc):
-        root[a], beta = chord(lo[a], hi[a], r_lo)
+        root[a], beta = chord(lo[a], hi[a], terms.r_lo[inc[a]], terms.cost[inc[a]])
         target -= beta
         bulk += abs(beta)
         steepest = max(steepest, root[a])

@@ -3,7 +3,7 @@ r"""One node of the search: tighten, test, and say how to branch.
 A node is a set of pairs (u, S): a unit direction u and a support S of at most k features. Its included features lie
 in S, each with a sign (of a_j'u; 0 if unknown) and an interval lo <= s_j <= hi for s_j = |a_j'u|; a free feature may
 lie in S, and if it does, s_j <= ceil_j. The node is closed once no pair in it is worth more than T, where a pair is
-worth the sum of f(s_j) = (s_j - rho)_+^2 over S.
+worth the sum over S of f_j(s_j): (s_j - rho_j)_+^2 less the feature's cost, or 0 where that is negative.
 """
 
 import math
@@ -36,16 +36,20 @@ NOWHERE = np.int64(-1)
 
 
 class Data(NamedTuple):
-    """The instance: the Gram matrix A of its columns a_j, the budget, the size of a support, the scale of rounding.
+    """The instance: the Gram matrix A of its columns a_j, what they are worth, the size of a support.
 
-    `below` has proved bounds on the optima of 0, 1, ..., k - 1 features; it is empty where there are none.
+    `scale` is that of rounding. `below` has proved bounds on the optima of 0, 1, ..., k - 1 features; it is empty where
+    there are none. `bent` tells whether there is a budget or a cost, so that worths are not just squares; `uneven` is 1
+    where features have different budgets, or costs, and 0 where they have not.
     """
 
     A: Any
-    rho: Any
+    terms: Any
     k: Any
     scale: Any
     below: Any
+    bent: Any
+    uneven: Any
 
 
 class Pairs(NamedTuple):
@@ -81,7 +85,7 @@ class Leaves(NamedTuple):
 
 
 @kernel
-def examine(data, T, g_best, pairs, work, leaves, strong):
+def examine(data, T, g_best, spread_best, pairs, work, leaves, strong):
     """Tighten and test one node, its arrays narrowed in place, and, where one feature is missing, look at its leaves.
 
     With p = 1 a node that stays open has one leaf per feature that failed. Most of them close at once, so they are
@@ -103,7 +107,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
     One loop over the node and its leaves, with every call in one place: Numba makes the code of all that a kernel calls
     anew in each of its callers, and types a function that calls itself several times over.
     """
-    A, rho, k, scale, below = data
+    A, terms, k, scale, below, bent, uneven = data
     v, best_v, g, S, W, fails, scalings = work
     n = A.shape[0]
     w = np.empty(n)
@@ -115,10 +119,10 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
         n_inc, n_free = inc.shape[0], free.shape[0]
         p = k - n_inc
         action, argument, distance, by, gained = OPEN, NOWHERE, -1.0, NO_TEST, 0.0
-        tau, floor, n_high = 0.0, rho, 0
+        tau, carried, n_high, spread = 0.0, 0.0, 0, 1.0
         for _ in range(3):
-            closed, n_free, U, floor, n_high = tighten(
-                A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau
+            closed, n_free, U, carried, n_high = tighten(
+                A, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau
             )
             if closed:
                 action = DONE
@@ -127,8 +131,8 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             rest = U
             for a in range(n_inc):
                 signed = signed and sign[a] != 0
-                rest -= worth(hi[a], rho)
-            tau = eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w) if signed else 0.0
+                rest -= worth(hi[a], terms.rho[inc[a]], terms.cost[inc[a]])
+            tau = eigen_slab(A, terms, T, inc, sign, lo, hi, n_inc, max(rest, 0.0), n, w) if signed else 0.0
             if tau == 0.0:
                 break
 
@@ -143,7 +147,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
                 length = math.sqrt(A[inc[0], inc[0]])
                 for i in range(n):
                     g[i] = A[inc[0], i] / length
-            distance = climb(A, rho, k, inc, n_inc, free, n_free, g, 8, own)
+            distance, spread = climb(A, terms, k, inc, n_inc, free, n_free, g, 8, own)
             if distance > 0.0 and distance * distance > T:
                 action, argument = DONE, AGAIN
 
@@ -167,31 +171,37 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             for a in range(n_inc):
                 if sign[a] == 0 and (unsigned < 0 or A[inc[a], inc[a]] < A[inc[unsigned], inc[unsigned]]):
                     unsigned = a
-            tests = 1 if rho == 0.0 else 5
+            tests = 1 if terms.largest == 0.0 else 5
+            spent = 0.0
+            for a in range(n_inc):
+                spent += terms.cost[inc[a]]
             for attempt in range(tests + 1):
                 # Tests that look hopeless are only glanced at. If all that is left to branch by is one of them, it is
                 # run after all.
                 glance = attempt < tests
                 test = attempt if glance else best_test
                 near = best_test > 0 and best_measure <= NEAR
-                if not glance and (
-                    best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and rho > 0.0 and not near)
-                ):
+                if not glance and (best_test == NO_TEST or best_worst >= 0 or (unsigned >= 0 and bent and not near)):
                     break
                 if test >= 3 and (distance < 0.0 or n_inc == 0):
                     continue  # the adversary cancels this node's own vector, or it is the incumbent again
                 lean = g_best if test < 3 else g
                 if test == 0:
-                    offsets = chord_columns(rho, lo, hi, n_inc, ceil, n_free, n_high, floor, kap, dlt, alt)
+                    offsets = chord_columns(
+                        terms, inc, lo, hi, n_inc, free, ceil, n_free, n_high, carried, kap, dlt, alt
+                    )
                     threshold, tilt = T - offsets, 0.0
                     room = ulps * (threshold + scale)
                 else:
                     D, nu = respond(
-                        A, rho, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt
+                        A, terms, T, lean, inc, lo, hi, n_inc, free, ceil, n_free, test % 2 == 1, kap, dlt, alt
                     )
-                    threshold, tilt = T + D, D / T
-                    # Columns outside R are longer by 1 + rho nu, squared, and so are their rounding errors.
-                    room = ulps * (threshold + (1.0 + rho * nu) * scale)
+                    # What an included feature costs is taken off whatever u is.
+                    threshold, tilt = T + spent + D, D / (T + spent)
+                    # Columns outside R are longer by 1 + r nu, squared, and so are their rounding errors. With a budget
+                    # for all, those of w are no larger.
+                    grown = (spread_best if test < 3 else spread) * (1.0 + uneven * tilt)
+                    room = ulps * (threshold + (1.0 + terms.largest * nu) * scale * grown)
                 verdict, worst, measure = schur(
                     A, lean, kap, dlt, alt, idx, n_inc, n_free, threshold, tilt, p, room,
                     S, W, fails, alpha, leans, root,
@@ -223,7 +233,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             near = best_test > 0 and best_measure <= NEAR
             if action != OPEN:
                 pass
-            elif unsigned >= 0 and (best_worst < 0 or (rho > 0.0 and not near)):
+            elif unsigned >= 0 and (best_worst < 0 or (bent and not near)):
                 action, argument = BRANCH_SIGN, unsigned
             elif best_worst >= 0:
                 action, argument, by, gained = BRANCH_FEATURE, best_worst, best_test, best_nu
@@ -242,7 +252,7 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
                     if p == 1:
                         action = BRANCH_EACH
             else:
-                action, argument = BRANCH_INTERVAL, interval_to_split(rho, g, inc, lo, hi, n_inc)
+                action, argument = BRANCH_INTERVAL, interval_to_split(terms, g, inc, lo, hi, n_inc)
 
         if turn == 0 or distance > farthest:
             farthest = distance
@@ -264,7 +274,8 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             leaves.features[n_closed], leaves.tests[n_closed], leaves.nus[n_closed] = inc[k - 1], by, gained
             for a in range(k):
                 if by == 0:
-                    leaves.weights[n_closed, a] = math.sqrt(chord(lo[a], hi[a], rho)[0])
+                    slope, _ = chord(lo[a], hi[a], terms.rho[inc[a]], terms.cost[inc[a]])
+                    leaves.weights[n_closed, a] = math.sqrt(slope)
                 else:
                     leaves.weights[n_closed, a] = own[inc[a]]
             n_closed += 1
@@ -272,14 +283,15 @@ def examine(data, T, g_best, pairs, work, leaves, strong):
             break
         for a in range(k - 1):
             one.inc[a], one.sign[a], one.lo[a], one.hi[a] = pairs.inc[a], pairs.sign[a], pairs.lo[a], pairs.hi[a]
-        one.inc[k - 1], one.lo[k - 1], one.hi[k - 1] = pairs.free[turn], rho, pairs.ceil[turn]
+        one.inc[k - 1], one.hi[k - 1] = pairs.free[turn], pairs.ceil[turn]
+        one.lo[k - 1] = terms.entry[pairs.free[turn]]
         one.sign[k - 1] = 1 if k == 1 else 0
     action = BRANCH_EACH if kept else DONE
     return action, node[1], kept, farthest, 1 + node[2], node[4], node[5], n_closed
 
 
 @part
-def interval_to_split(rho, g, inc, lo, hi, n_inc):
+def interval_to_split(terms, g, inc, lo, hi, n_inc):
     """Return the included feature whose chord loses most, -1 if there is none: which one is chosen proves nothing.
 
     Step 6, Branching, of docs/exact.md.
@@ -288,11 +300,13 @@ def interval_to_split(rho, g, inc, lo, hi, n_inc):
     for a in range(n_inc):
         if hi[a] - lo[a] <= 1e-8 * hi[a]:
             continue
-        alpha, beta = chord(lo[a], hi[a], rho)
+        rho, cost = terms.rho[inc[a]], terms.cost[inc[a]]
+        alpha, beta = chord(lo[a], hi[a], rho, cost)
         s = min(max(abs(g[inc[a]]), lo[a]), hi[a])
         middle = 0.5 * (lo[a] + hi[a])
         # Mostly what the chord loses at this node's own vector; a little of what it loses at most breaks the ties.
-        excess = alpha * s * s + beta - worth(s, rho) + 0.1 * (alpha * middle * middle + beta - worth(middle, rho))
+        lost = alpha * middle * middle + beta - worth(middle, rho, cost)
+        excess = alpha * s * s + beta - worth(s, rho, cost) + 0.1 * lost
         if excess > widest:
             split, widest = a, excess
     if split < 0:

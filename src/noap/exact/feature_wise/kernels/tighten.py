@@ -6,7 +6,7 @@ import numpy as np
 
 from noap.exact.feature_wise.kernels.caps import cap
 from noap.exact.feature_wise.kernels.owed import owe
-from noap.exact.feature_wise.kernels.worth import chord, worth
+from noap.exact.feature_wise.kernels.worth import chord, lowest, worth
 from noap.heuristics.kernels.largest import ZERO, keep
 from noap.runtime.kernels import part
 
@@ -71,16 +71,16 @@ def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb,
 
 
 @part
-def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
-    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, floor, n_high).
+def tighten(A, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w, tau):
+    """Lower ceilings, narrow intervals, fix signs, drop features. Returns (closed, n_free, U, carried, n_high).
 
     Step 1, Caps, of docs/exact.md, and then Step 2, Propagation, of docs/exact.md.
     """
     if len(below) > 1:
         # Lower levels give floors to all of S before any slab is looked at.
-        closed, n_free, U, _, _ = propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+        closed, n_free, U, _, _ = propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free)
         if closed:
-            return True, n_free, U, rho, 0
+            return True, n_free, U, 0.0, 0
     size = n_inc + 2
     B = np.empty((size, size))
     low = np.empty(size)
@@ -105,7 +105,7 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
         up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
         if sign[a] == 0:
             if up < lo[a] and down < lo[a]:
-                return True, n_free, 0.0, rho, 0
+                return True, n_free, 0.0, 0.0, 0
             if up < lo[a]:
                 sign[a] = -1
             elif down < lo[a]:
@@ -118,20 +118,20 @@ def tighten(A, rho, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free, w
         hi[a] = min(hi[a], up)
         lo[a] = max(lo[a], -down)
         if lo[a] > hi[a]:
-            return True, n_free, 0.0, rho, 0
-    return propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free)
+            return True, n_free, 0.0, 0.0, 0
+    return propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free)
 
 
 @part
-def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
+def propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free):
     """Draw what the ceilings alone imply, and the proved bounds below[q] >= opt_q of fewer features, if any.
 
-    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, floor, n_high): if floor > rho, at least n_high
-    free features lie in S with s_j >= floor.
+    Step 2, Propagation, of docs/exact.md. Returns (closed, n_free, U, carried, n_high): at least n_high free
+    features of S carry so much each.
     """
     kept = ZERO
     for f in range(n_free):
-        if ceil[f] > rho:
+        if ceil[f] > terms.entry[free[f]]:
             free[kept] = free[f]
             ceil[kept] = ceil[f]
             kept += 1
@@ -141,10 +141,10 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         top[c] = 0.0
     if p > 0:
         for f in range(n_free):
-            keep(worth(ceil[f], rho), top, f, p)
+            keep(worth(ceil[f], terms.rho[free[f]], terms.cost[free[f]]), top, f, p)
     U = 0.0
     for a in range(n_inc):
-        U += worth(hi[a], rho)
+        U += worth(hi[a], terms.rho[inc[a]], terms.cost[inc[a]])
     if p > 0:
         added = 0.0
         for c in range(p):
@@ -152,30 +152,31 @@ def propagate(rho, T, p, below, lo, hi, n_inc, free, ceil, n_free):
         U += min(added, below[p]) if p < len(below) else added
     U *= 1.0 + 1e-14 * (n_inc + p + 2)
     if U <= T:
-        return True, n_free, U, rho, 0
+        return True, n_free, U, 0.0, 0
     if len(below) > 1:
-        closed, n_free, floor, n_high = owe(rho, T, p, below, top, lo, hi, n_inc, free, ceil, n_free)
-        return closed, n_free, U, floor, n_high
+        closed, n_free, carried, n_high = owe(terms, T, p, below, top, inc, lo, hi, n_inc, free, ceil, n_free)
+        return closed, n_free, U, carried, n_high
     for a in range(n_inc):
-        spare = T - (U - worth(hi[a], rho))
+        rho, cost = terms.rho[inc[a]], terms.cost[inc[a]]
+        spare = T - (U - worth(hi[a], rho, cost))
         if spare > 0.0:
-            lo[a] = max(lo[a], (rho + math.sqrt(spare)) * (1.0 - 1e-14))
+            lo[a] = max(lo[a], lowest(spare, rho, cost))
             if lo[a] > hi[a]:
-                return True, n_free, U, rho, 0
+                return True, n_free, U, 0.0, 0
     if p > 0:
         kept = 0
         last = top[p - 1]
         for f in range(n_free):
-            if U - last + worth(ceil[f], rho) > T:
+            if U - last + worth(ceil[f], terms.rho[free[f]], terms.cost[free[f]]) > T:
                 free[kept] = free[f]
                 ceil[kept] = ceil[f]
                 kept += 1
         n_free = kept
-    return False, n_free, U, rho, 0
+    return False, n_free, U, 0.0, 0
 
 
 @part
-def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
+def eigen_slab(A, terms, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     """From the chords on I: either the included part closes, or u leans towards their leading eigenvector.
 
     Returns tau, 0 where nothing follows; fills w with the inner products a_i'w. The eigenvalues are raised by 1e-10 of
@@ -185,7 +186,7 @@ def eigen_slab(A, rho, T, inc, sign, lo, hi, n_inc, rest, n_features, w):
     root = np.empty(n_inc)
     betas = 0.0
     for a in range(n_inc):
-        alpha, beta = chord(lo[a], hi[a], rho)
+        alpha, beta = chord(lo[a], hi[a], terms.rho[inc[a]], terms.cost[inc[a]])
         root[a] = math.sqrt(alpha)
         betas += beta
     for a in range(n_inc):

@@ -1,0 +1,39 @@
+"""Which adversaries, budgets and costs go together with which data."""
+
+from typing import Any
+
+from noap.adversaries import ENERGY_LESS_L1, EntryWise, SampleWise, SpectralNorm, require_served
+from noap.adversaries.base import Adversary
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+
+__all__ = ["require_covariance_suffices", "require_fit"]
+
+# The adversaries whose optimum a covariance determines; and those for which, once u is fixed, the objective is a sum
+# over the features, so that a cost is one term more.
+FROM_COVARIANCE_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
+COSTS_SERVES = ENERGY_LESS_L1
+
+
+def _checked(adversary: Any) -> Adversary:
+    if not isinstance(adversary, Adversary):
+        raise InvalidProblem(f"adversary must be an object such as noap.FeatureWise(2.0), got {adversary!r}.")
+    return adversary
+
+
+def require_fit(adversary: Any, n: int, d: int, costs: "FloatArray | None") -> None:
+    """Raise InvalidProblem unless the adversary fits n x d data and goes together with the costs."""
+    _checked(adversary).check_shape(n, d)
+    if costs is not None:
+        require_served(adversary, COSTS_SERVES, "Problem with costs", "leave costs out")
+
+
+def require_covariance_suffices(adversary: Any) -> None:
+    """Raise InvalidProblem if the adversary needs the samples themselves, or is unknown."""
+    moved = {SampleWise: "samples", EntryWise: "entries"}.get(type(_checked(adversary)))
+    if moved is not None:
+        raise InvalidProblem(
+            f"adversary {type(adversary).__name__} moves {moved} one by one, so a covariance S is not "
+            "enough; build Problem from the samples X."
+        )
+    require_served(adversary, FROM_COVARIANCE_SERVES, "Problem.from_covariance", "build Problem from the samples X")

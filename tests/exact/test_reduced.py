@@ -1,0 +1,207 @@
+"""SpectralNorm by plain sparse PCA, with its certificate; EntryWise by the adversaries that are smaller."""
+
+import dataclasses
+import math
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import noap
+from judge import root_below, vanilla_optimum
+from noap.checker.witness import value_below
+from noap.errors import InvalidProblem, NoapWarning
+from noap.exact.reduced import inside, less_spectral_budget
+
+
+def data(seed, n=15, d=7):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
+    return X - X.mean(axis=0)
+
+
+def spectral_problems(X, k, rho):
+    adversary = noap.SpectralNorm(rho)
+    yield noap.Problem(X, k, adversary)
+    yield noap.Problem.from_covariance(X.T @ X / len(X), n_samples=len(X), k=k, adversary=adversary)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+@pytest.mark.parametrize("seed", range(4))
+def test_spectral_optimum_is_that_of_plain_sparse_pca_less_the_budget(seed, share):
+    X, k = data(seed), 3
+    n = len(X)
+    root = math.sqrt(n * vanilla_optimum(X.T @ X / n, k))
+    expected = (root - share * root) ** 2 / n
+    for problem in spectral_problems(X, k, share * root):
+        result = noap.solve(problem)
+        assert result.status is noap.Status.OPTIMAL
+        assert result.value == pytest.approx(expected, rel=1e-8)
+        assert expected * (1 - 1e-9) <= result.bound <= expected * (1 + 1.01e-4)
+        report = noap.verify(problem, result.certificate)
+        assert report.ok, report.message
+        assert report.value <= expected * (1 + 1e-9)
+        assert expected * (1 - 1e-9) <= report.bound <= result.bound * (1 + 1e-5)
+        moved = X + noap.SpectralNorm(share * root).attack(X, result.v)
+        np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / n, atol=1e-12)
+        np.testing.assert_allclose(noap.solve(problem, "ascent").value, expected, rtol=1e-8)
+        assert noap.solve(problem, "ppm").value <= expected * (1 + 1e-9)
+
+
+def test_a_spectral_certificate_is_about_its_budget_and_its_bound(tmp_path):
+    X = data(9)
+    problem = noap.Problem(X, 3, noap.SpectralNorm(2.0))
+    certificate = noap.solve(problem).certificate
+    certificate.save(tmp_path / "proof.noap")
+    loaded = noap.Certificate.load(tmp_path / "proof.noap")
+    assert loaded.claim.adversary == "SpectralNorm"
+    assert noap.verify(problem, loaded).ok
+    for other in (noap.SpectralNorm(2.1), noap.FeatureWise(2.0), noap.NoAdversary()):
+        assert not noap.verify(problem.with_adversary(other), loaded).ok
+    for factor in (0.99, 0.9):
+        claim = dataclasses.replace(loaded.claim, bound=factor * loaded.value)
+        assert not noap.verify(problem, dataclasses.replace(loaded, claim=claim)).ok
+    claim = dataclasses.replace(loaded.claim, value=1.01 * loaded.bound)
+    assert not noap.verify(problem, dataclasses.replace(loaded, claim=claim)).ok
+    # The proof of another adversary proves nothing here.
+    for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):
+        foreign = noap.solve(problem.with_adversary(adversary)).certificate
+        assert not noap.verify(problem, dataclasses.replace(loaded, proof=foreign.proof)).ok or (
+            foreign.bound >= loaded.bound
+        )
+
+
+@given(
+    bound=st.floats(0, 1e6),
+    n=st.integers(1, 1000),
+    rho=st.floats(0, 1e4),
+)
+def test_the_map_of_bounds_rounds_up(bound, n, rho):
+    got = Fraction(less_spectral_budget(bound, n, rho))
+    below = root_below(n * Fraction(bound)) - Fraction(rho)
+    assert got >= (max(below, Fraction(0)) ** 2) / n
+    if below > Fraction(1, 10**6):
+        assert got <= below**2 / n * (1 + Fraction(1, 10**5))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_witness_of_a_spectral_claim_is_from_below(seed):
+    X = data(seed)
+    rng = np.random.default_rng(seed)
+    weights, places = rng.standard_normal(3), np.array([0, 2, 5])
+    for problem in spectral_problems(X, 3, 1.5):
+        rows = [[Fraction(float(x)) for x in row] for row in X[:, places]]
+        exact = [Fraction(float(w)) for w in weights]
+        energy = sum(sum(x * w for x, w in zip(row, exact, strict=True)) ** 2 for row in rows)
+        length = root_below(sum(w * w for w in exact))
+        worth = (root_below(energy) / length - Fraction(1.5)) ** 2 / len(X)
+        found = value_below(problem, places, weights)
+        slack = 1e-9 if problem.X is None else 0  # the covariance was rounded when it was formed
+        assert found <= float(worth * (1 + Fraction(1, 10**15))) * (1 + slack)
+        assert found >= float(worth) * (1 - 1e-9)
+
+
+def test_a_spectral_budget_that_cancels_everything():
+    X = data(1)
+    for problem in spectral_problems(X, 3, 0.0):
+        top = problem.rho_max
+        dead = problem.with_adversary(noap.SpectralNorm(top))
+        assert dead.optimum_is_zero
+        with pytest.warns(NoapWarning, match="cancel every direction"):
+            assert (noap.solve(dead).value, noap.solve(dead).bound) == (0.0, 0.0)
+        # Beyond the largest sparse singular value, below what is known at once: found out by the search.
+        smallest = math.sqrt(len(X) * vanilla_optimum(X.T @ X / len(X), 3))
+        assert smallest < top
+        result = noap.solve(problem.with_adversary(noap.SpectralNorm(0.5 * (smallest + top))))
+        assert result.value == 0.0
+        assert result.bound <= 1e-3 * problem.scale
+
+
+def entry_wise_optimum(X, delta):
+    """The optimum with k = 2, on a fine grid of every pair."""
+    angles = np.linspace(0, math.pi, 4001)
+    best = 0.0
+    for i, j in combinations(range(X.shape[1]), 2):
+        v = np.stack([np.cos(angles), np.sin(angles)])
+        away = np.maximum(np.abs(X[:, [i, j]] @ v) - delta * np.abs(v).sum(axis=0), 0.0)
+        best = max(best, float((away**2).sum(axis=0).max()) / len(X))
+    return best
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05, 0.3, 1.0, 2.0])
+@pytest.mark.parametrize("shape", [(12, 5), (2, 5), (1, 4)])
+def test_entry_wise_bounds_hold(delta, shape):
+    X = np.random.default_rng(shape[0]).standard_normal(shape) * 1.5
+    problem = noap.Problem(noap.data.validation.Samples(X, None), 2, noap.EntryWise(delta))
+    expected = entry_wise_optimum(X, delta)
+    if problem.optimum_is_zero:
+        assert expected == 0.0
+        return
+    ascended = noap.solve(problem, "ascent")
+    assert ascended.value == pytest.approx(expected, rel=1e-5, abs=1e-9)
+    result = noap.solve(problem)
+    assert result.value >= ascended.value * (1 - 1e-12)
+    assert result.bound >= expected
+    assert result.bound_proof == "rigorous"
+    assert result.certificate is None
+    assert "no search of its own for EntryWise" in result.messages[0]
+    if delta == 0.0:
+        assert result.status is noap.Status.OPTIMAL
+    moved = X + result.attack()
+    np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / len(X), atol=1e-12)
+
+
+def test_entry_wise_optimum_is_zero_exactly_at_the_largest_entry():
+    X = data(3)
+    top = float(np.abs(X).max())
+    assert noap.EntryWise(0.0).rho_max(X, 3) == top
+    for delta, zero in ((top, True), (math.nextafter(top, 0.0), False)):
+        assert noap.Problem(X, 3, noap.EntryWise(delta)).optimum_is_zero is zero
+    problem = noap.Problem(X, 3, noap.EntryWise(0.9 * top))
+    np.testing.assert_array_equal(problem.kept_features, np.abs(X).max(axis=0) > 0.9 * top)
+    with pytest.warns(NoapWarning, match="cancel every direction"):
+        assert noap.solve(noap.Problem(X, 3, noap.EntryWise(top))).bound == 0.0
+
+
+@given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-300, 1.0, 1e9, 1e200]))
+def test_moved_entries_stay_inside_exactly(seed, scale):
+    rng = np.random.default_rng(seed)
+    X = scale * rng.standard_normal(40)
+    delta = scale * 10.0 ** rng.uniform(-18, 0)
+    Y = X + rng.uniform(-1.5, 1.5, 40) * delta
+    kept = inside(X, Y, delta)
+    assert all(abs(Fraction(y) - Fraction(x)) <= Fraction(delta) for x, y in zip(X, kept, strict=True))
+    assert set(kept.tolist()) <= set(X.tolist()) | set(Y.tolist())
+
+
+def test_entry_wise_says_what_it_cannot_do():
+    X = data(0)
+    with pytest.raises(InvalidProblem, match="moves entries one by one"):
+        noap.Problem.from_covariance(X.T @ X / 15, n_samples=15, k=2, adversary=noap.EntryWise(0.1))
+    for adversary in (noap.EntryWise(0.1), noap.SpectralNorm(0.1)):
+        with pytest.raises(InvalidProblem, match="Problem with costs serves"):
+            noap.Problem(X, 2, adversary, costs=np.ones(7))
+        for method in ("mip", "relaxation"):
+            with pytest.raises(InvalidProblem, match="serves the adversaries"):
+                noap.solve(noap.Problem(X, 2, adversary), method)
+        with pytest.raises(InvalidProblem, match="path serves the adversaries"):
+            noap.path(X, 2, type(adversary), [0.0, 0.1])
+
+
+def test_entry_wise_keeps_to_its_time(capsys):
+    X = np.random.default_rng(0).standard_normal((60, 20))
+    result = noap.solve(noap.Problem(X - X.mean(axis=0), 4, noap.EntryWise(0.5)), time_limit=0.5)
+    assert math.isfinite(result.bound)
+    assert result.bound >= result.value
+
+
+@pytest.mark.parametrize("key", ["spectral", "entry"])
+def test_the_estimator_takes_them_by_name(key):
+    X = data(2, n=40)
+    model = noap.RobustSparsePCA(n_components=2, k=3, adversary=key, noise=0.1, method="exact").fit(X)
+    assert model.components_.shape == (2, 7)
+    assert (model.robust_variance_ > 0).all()
+    assert (model.bound_ >= model.robust_variance_).all()
