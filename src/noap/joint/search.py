@@ -26,6 +26,9 @@ __all__ = ["JointSearch", "Node"]
 
 # Of the asked gap: by how much a support has to beat its price to count as new, and what pricing may leave at least.
 _NEW, _LEFT = 0.05, 0.25
+# Where the relaxation is not enough the first bound stands only until the tree is closed: it may be off by this share of
+# what the relaxation lacks.
+_COARSE = 0.1
 # What is smaller than this, relative to the value, is rounding of the linear program.
 _ROUNDING = 1e-9
 # How much of the prices before is kept for the next call of ascent: new prices swing less.
@@ -50,6 +53,11 @@ class Node:
     def size(self) -> int:
         """How many nodes there are from here on."""
         return 1 + sum(child.size for child in self.children)
+
+    @property
+    def estimate(self) -> float:
+        """What the relaxation says, over the supports that were known."""
+        return math.inf if self.solution is None else self.solution.value
 
     def leaves(self) -> "list[Node]":
         """Return the nodes without children below this one, in order."""
@@ -100,9 +108,10 @@ class JointSearch:
                 self.controls.limit = Limit.INTERRUPTED
             self._evaluate(self.root)
             while not self.controls.expired():
-                node = max(self.root.leaves(), key=lambda leaf: leaf.bound)
-                if node.bound <= self.target:
+                still_open = [leaf for leaf in self.root.leaves() if leaf.bound > self.target]
+                if not still_open:
                     break
+                node = max(still_open, key=lambda leaf: leaf.estimate)
                 feature = _branching_feature(node)
                 if feature == NOBODY:
                     break
@@ -167,6 +176,8 @@ class JointSearch:
             self._say(solution)
             if node.bound <= self.target or self.controls.expired():
                 return
+            if node.record is not None and solution.value > self.target:
+                return  # more supports do not make it less: no prices bring the bound down to the target
             new = self._threshold(solution)
             if until is None or self.controls.seconds < until:
                 if smooth is not None:
@@ -180,7 +191,8 @@ class JointSearch:
                 self._offer([c for c, _ in best_packing(list(self.columns), groups, self.d, self.controls.share(1))])
             if self._improve():
                 continue
-            slack = max(0.9 * (self.target - solution.value), _LEFT * self.controls.gap * self.value)
+            above = solution.value - self.target
+            slack = max(-0.9 * above, _COARSE * above, _LEFT * self.controls.gap * self.value)
             before = self._reduced(solution, groups)
             self._prove(node, solution.prices, solution.rents, slack / len(self.ks))
             after = self._reduced(solution, groups)
@@ -243,8 +255,10 @@ class JointSearch:
             best = self._best_column(prices, group)
             start = np.zeros(self.d) if best is None else best.vector(self.d)
             share = self.controls.share(len(groups) - i)
+            # Where the packing is whole a proof is all that is missing.
+            part = 1.0 if node.solution is not None and node.solution.is_whole else _PROVING
             pricing = priced(
-                problem, self.controls, start, float(rent) + slack, None if share is None else _PROVING * share
+                problem, self.controls, start, float(rent) + slack, None if share is None else part * share
             )
             self.pricings, self.nodes = self.pricings + 1, self.nodes + pricing.result.nodes
             v = pricing.result.v
