@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from cases import SHAPES
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from packings import joint_optimum, small_problem
 
 import noap
+from cases import SHAPES
 from noap.errors import InvalidProblem, NoapWarning
-from packings import joint_optimum, small_problem
 
 TOLERANCE = 2e-6
 
@@ -40,7 +40,9 @@ def judged(problem, ks):
     report = noap.verify(problem, joint.certificate)
     assert report.ok, report.message
     assert report.value <= joint.value * (1 + 1e-12) + 1e-12 * problem.scale
-    assert best - 1e-7 * max(best, 1e-6 * problem.scale) <= report.bound <= joint.bound * (1 + 1e-6) + 1e-8 * problem.scale
+    assert (
+        best - 1e-7 * max(best, 1e-6 * problem.scale) <= report.bound <= joint.bound * (1 + 1e-6) + 1e-8 * problem.scale
+    )
     return joint
 
 
