@@ -35,8 +35,10 @@ def judged(problem, ks):
     assert sum(map(len, supports)) == len(set().union(*supports)) if supports else joint.value == 0
     assert all(len(one) <= k for one, k in zip(sorted(supports, key=len)[::-1], sorted(ks)[::-1], strict=False))
     values = [one.value for one in joint.components]
-    assert values == sorted(values, reverse=True) and all(value > 0 for value in values)
-    assert math.fsum(values) == joint.value and len(values) <= len(ks)
+    assert values == sorted(values, reverse=True)
+    assert all(value > 0 for value in values)
+    assert math.fsum(values) == joint.value
+    assert len(values) <= len(ks)
     report = noap.verify(problem, joint.certificate)
     assert report.ok, report.message
     assert report.value <= joint.value * (1 + 1e-12) + 1e-12 * problem.scale
@@ -127,7 +129,9 @@ def test_nothing_is_worth_anything():
     problem = noap.Problem(np.diag([1.0, -1.0]), k=1, adversary=noap.FeatureWise(2.0))
     with pytest.warns(NoapWarning, match="there is no component"):
         joint = noap.solve_components(problem, 2)
-    assert joint.components == () and joint.value == joint.bound == 0.0 and joint.status is noap.Status.OPTIMAL
+    assert joint.components == ()
+    assert joint.value == joint.bound == 0.0
+    assert joint.status is noap.Status.OPTIMAL
     assert noap.verify(problem, joint.certificate).ok
 
 
@@ -143,14 +147,16 @@ def test_a_limit_leaves_a_rigorous_bound():
     problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())
     stopped = noap.solve_components(problem, 3, time_limit=0.01)
     best = noap.solve_components(problem, 3, time_limit=1.0)
-    assert stopped.limit is noap.Limit.TIME and stopped.bound >= best.value
+    assert stopped.limit is noap.Limit.TIME
+    assert stopped.bound >= best.value
     assert noap.verify(problem, stopped.certificate).ok
 
 
 def test_the_same_call_gives_the_same_answer():
     problem, ks = graph_problem(7)
     one, two = solved(problem, len(ks), k=ks), solved(problem, len(ks), k=ks)
-    assert one.bound == two.bound and np.array_equal(one.vectors, two.vectors)
+    assert one.bound == two.bound
+    assert np.array_equal(one.vectors, two.vectors)
 
 
 @pytest.mark.parametrize(
@@ -180,5 +186,7 @@ def test_refuses_what_has_no_theorem():
 
 def test_says_what_is_proved():
     joint = judged(triangles(), (2, 2))
-    assert joint.claim.startswith("optimal: no 2 disjoint components") and "proved bound" in joint._repr_html_()
-    assert "pricings=" in repr(joint.certificate) and "joint optimum" in joint.certificate._repr_html_()
+    assert joint.claim.startswith("optimal: no 2 disjoint components")
+    assert "proved bound" in joint._repr_html_()
+    assert "pricings=" in repr(joint.certificate)
+    assert "joint optimum" in joint.certificate._repr_html_()

@@ -26,8 +26,8 @@ __all__ = ["JointSearch", "Node"]
 
 # Of the asked gap: by how much a support has to beat its price to count as new, and what pricing may leave at least.
 _NEW, _LEFT = 0.05, 0.25
-# Where the relaxation is not enough the first bound stands only until the tree is closed: it may be off by this share of
-# what the relaxation lacks.
+# Where the relaxation is not enough the first bound stands only until the tree is closed: it may be off by this share
+# of what the relaxation lacks.
 _COARSE = 0.1
 # What is smaller than this, relative to the value, is rounding of the linear program.
 _ROUNDING = 1e-9
