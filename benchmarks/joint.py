@@ -1,10 +1,10 @@
 """Several components at once, beside one after the other: values, bounds, gaps and times; every instance, none omitted.
 
-Run: python -m benchmarks.joint SECTION [...] --data FOLDER [--limit SECONDS] [--only NAME ...], sections "vanilla" (every
-matrix of at most 128 features, r = 2 and 3, k = 5 and 10), "robust" (the same as correlations, under feature-wise noise
-of 0.3) and "snp500" (r = 4, as shares of the trace). Each writes results/joint-<section>.csv with one row per instance,
-and a summary beside it; --render writes the summary alone. A row that is there already is kept, so that a run can go on
-where it was stopped. Times are of the process, not of the clock, but the limit is of the clock.
+Run: python -m benchmarks.joint SECTION [...] --data FOLDER [--limit SECONDS] [--only NAME ...], sections "vanilla"
+(every matrix of at most 128 features, r = 2 and 3, k = 5 and 10), "robust" (the same as correlations, under
+feature-wise noise of 0.3) and "snp500" (r = 4, as shares of the trace). Each writes results/joint-<section>.csv with
+one row per instance, and a summary beside it; --render writes the summary alone. A row that is there already is kept,
+so that a run can go on where it was stopped. Times are of the process, not of the clock, but the limit is of the clock.
 """
 
 import argparse
@@ -105,7 +105,10 @@ def run(section: str, folder: Path, limit: float, only: list[str]) -> None:
 def render(section: str, limit: float) -> None:
     rows = read_table(RESULTS / f"joint-{section}.csv").to_dicts()
     proved = sum(row["status"] == "optimal" for row in rows)
-    columns = ["data", "d", "r", "k", "value", "gap", "one by one loses", "CPU", "supports", "proofs", "nodes", "tree", "verified"]
+    columns = [
+        "data", "d", "r", "k", "value", "gap", "one by one loses", "CPU", "supports", "proofs", "nodes", "tree",
+        "verified",
+    ]  # fmt: skip
     shares = section == "snp500"
     columns += ["share of the trace", "bound", "one by one", "msPCA", "nsprcomp"] if shares else []
 
@@ -122,10 +125,10 @@ def render(section: str, limit: float) -> None:
 
     text = heading(f"Several components at once: {section}")
     text += (
-        f"\n{proved} of {len(rows)} proved to {_GAP:g} within {limit:g} s of wall clock on a machine that was busy with "
-        "other work (two cores, a load of 5 to 10); CPU is the time of the process. One by one: each component from the "
-        "features that those before leave, each solved by the exact method. Tree: nodes of the tree over owners of "
-        "features, 1 where the linear relaxation is enough.\n"
+        f"\n{proved} of {len(rows)} proved to {_GAP:g} within {limit:g} s of wall clock on a machine that was busy "
+        "with other work (two cores, a load of 5 to 10); CPU is the time of the process. One by one: each component "
+        "from the features that those before leave, each solved by the exact method. Tree: nodes of the tree over "
+        "owners of features, 1 where the linear relaxation is enough.\n"
     )
     if shares:
         text += "The published shares are those of orthogonal rather than disjoint components.\n"

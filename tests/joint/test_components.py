@@ -12,6 +12,7 @@ from packings import joint_optimum, small_problem
 import noap
 from cases import SHAPES
 from noap.errors import InvalidProblem, NoapWarning
+from noap.joint import search
 
 TOLERANCE = 2e-6
 
@@ -149,6 +150,22 @@ def test_a_limit_leaves_a_rigorous_bound():
     best = noap.solve_components(problem, 3, time_limit=1.0)
     assert stopped.limit is noap.Limit.TIME
     assert stopped.bound >= best.value
+    assert noap.verify(problem, stopped.certificate).ok
+
+
+def test_an_interrupt_leaves_a_rigorous_bound(monkeypatch):
+    rng = np.random.default_rng(5)
+    problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())
+
+    def interrupted(*given):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(search, "fractional", interrupted)
+        stopped = noap.solve_components(problem, 3)
+    assert stopped.limit is noap.Limit.INTERRUPTED
+    assert len(stopped.components) == 3
+    assert stopped.bound >= noap.solve_components(problem, 3, time_limit=1.0).value
     assert noap.verify(problem, stopped.certificate).ok
 
 

@@ -70,6 +70,16 @@ class Columns:
             better = self._take(self._best_on(places, weights)) or better
         return better
 
+    def strongest(self, count: int) -> list[Column]:
+        """Take the features that are worth most alone, so many of those that are worth anything, and return them."""
+        costs = 0.0 if self.problem.costs is None else self.problem.costs
+        lengths = np.sqrt(np.maximum(np.diag(self.problem.covariance), 0.0))
+        worths = np.maximum(lengths - self._budgets, 0.0) ** 2 - costs
+        features = np.argsort(-worths, kind="stable")[:count]
+        for j in features[worths[features] > 0]:
+            self.offer(np.array([j]), np.ones(1))
+        return list(self)
+
     def _take(self, column: Column) -> bool:
         key = tuple(column.support.tolist())
         known = self._known.get(key)

@@ -123,7 +123,8 @@ class JointSearch:
                     self._evaluate(child)
 
     def _seed(self) -> None:
-        """Take the components one after the other, each from what those before leave."""
+        """Take the strongest features alone, then components one after the other, each from what those before leave."""
+        self._offer(self.columns.strongest(len(self.ks)))
         allowed = np.ones(self.d, dtype=np.bool_)
         packing: list[Column] = []
         for k in sorted(self.ks, reverse=True):
@@ -254,7 +255,8 @@ class JointSearch:
             problem = charged(self.problem, charges, group)
             best = self._best_column(prices, group)
             start = np.zeros(self.d) if best is None else best.vector(self.d)
-            share = self.controls.share(len(groups) - i)
+            # Once it is to stop the worths of single features have to do.
+            share = 0.0 if self.controls.expired() else self.controls.share(len(groups) - i)
             # Where the packing is whole a proof is all that is missing.
             part = 1.0 if node.solution is not None and node.solution.is_whole else _PROVING
             pricing = priced(
