@@ -22,7 +22,7 @@ from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.notebook import html_table
 
-__all__ = ["Certificate", "Claim", "Proof", "claim_entry", "claim_from"]
+__all__ = ["COMPONENTS", "Certificate", "Claim", "Proof", "claim_entry", "claim_from"]
 
 Proof: TypeAlias = GramProof | LevelsProof | RelaxationProof | SampleProof
 _TEXTS = {
@@ -37,6 +37,8 @@ _PROOFS: dict[str, type[GramProof | RelaxationProof | SampleProof]] = {
 }
 # A proof by levels has one of these for each.
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation")
+COMPONENTS = "components"
+"""What the header of a certificate of several components calls its proof."""
 # "f4 f8": either.
 _TYPES = {
     "gram": {
@@ -197,6 +199,8 @@ class Certificate:
             wanted |= {f"{i}.{name}": code for i, tree in enumerate(trees) for name, code in _TYPES[tree].items()}
         elif isinstance(kind, str) and kind in _PROOFS and trees is None:
             wanted = dict(_TYPES[kind])
+        elif kind == COMPONENTS:
+            raise _unreadable("it is one of several components together; read it with noap.JointCertificate")
         else:
             raise _unreadable("its kind of proof is unknown")
         wanted |= {"v_places": "u4", "v_weights": "f8"}

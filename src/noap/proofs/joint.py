@@ -16,14 +16,13 @@ from noap.data.validation import as_megabytes
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.proofs import container
-from noap.proofs.certificate import Certificate, Claim, claim_entry, claim_from
+from noap.proofs.certificate import COMPONENTS, Certificate, Claim, claim_entry, claim_from
 from noap.proofs.parts import largest, steps, unusable_array
 from noap.runtime.notebook import html_table
 
 __all__ = ["JointCertificate"]
 
 UIntArray = npt.NDArray[np.uint32]
-_KIND = "components"
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,14 +142,14 @@ class JointCertificate:
         arrays: dict[str, np.ndarray] = {name: getattr(self, name) for name in _TYPES}
         for i, one in enumerate(self.pricings):
             arrays[f"pricing.{i}"] = np.frombuffer(one.to_bytes(), dtype=np.uint8)
-        return container.pack({"claim": claim, "proof": _KIND, "pricings": len(self.pricings)}, arrays, version)
+        return container.pack({"claim": claim, "proof": COMPONENTS, "pricings": len(self.pricings)}, arrays, version)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "JointCertificate":
         """Read a file's contents; raises InvalidProblem if they are not a joint certificate."""
         megabytes = as_megabytes(memory_limit)
         header, arrays = container.unpack(data, megabytes)
-        if header.get("proof") != _KIND:
+        if header.get("proof") != COMPONENTS:
             raise _unreadable("it is not one of several components; read it with noap.Certificate")
         claim = claim_from(header.get("claim"), header["version"])
         count = header.get("pricings")
