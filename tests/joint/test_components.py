@@ -136,6 +136,13 @@ def test_nothing_is_worth_anything():
     assert noap.verify(problem, joint.certificate).ok
 
 
+def test_columns_without_data_are_worth_nothing():
+    problem = noap.Problem(np.zeros((8, 2)), k=1, adversary=noap.FeatureWise([0.0, 0.0]))
+    joint = judged(problem, (1, 1))
+    assert joint.components == ()
+    assert noap.verify(problem, joint.certificate).bound == 0.0
+
+
 def test_the_first_component_alone_is_the_ordinary_problem():
     rng = np.random.default_rng(3)
     problem = noap.Problem(rng.standard_normal((20, 8)), k=3, adversary=noap.FeatureWise(1.0))

@@ -151,8 +151,9 @@ class _Checker:
             if reason is not None:
                 return math.inf, f"pricing problem {pricing}: {reason}"
             terms.append(bound)
-        # The exact sum, rounded once; and the next float above.
-        return math.nextafter(math.fsum(terms), math.inf), None
+        # The exact sum, rounded once, and the next float above; a sum that is rounded to 0 is 0.
+        total = math.fsum(terms)
+        return (math.nextafter(total, math.inf) if total > 0 else 0.0), None
 
     def _pricing(self, pricing: int) -> tuple[float, str | None]:
         """Return what no support is worth more than after charges, at least 0."""
