@@ -17,6 +17,8 @@ __all__ = [
     "Certificate",
     "EntryWise",
     "FeatureWise",
+    "JointCertificate",
+    "JointResult",
     "KPath",
     "Limit",
     "NearOptimal",
@@ -42,6 +44,7 @@ __all__ = [
     "path",
     "screen_submatrix",
     "solve",
+    "solve_components",
     "stability",
     "standardise",
     "stream",
@@ -59,6 +62,8 @@ _LAZY = {
     "theory": "noap.theory",
 }
 _LAZY_NAMES = {
+    "JointCertificate": "noap.proofs.joint",
+    "JointResult": "noap.joint",
     "KPath": "noap.sweep",
     "NearOptimal": "noap.alternatives",
     "Path": "noap.sweep",
@@ -69,6 +74,7 @@ _LAZY_NAMES = {
     "k_path": "noap.sweep",
     "near_optimal": "noap.alternatives",
     "path": "noap.sweep",
+    "solve_components": "noap.joint",
     "stability": "noap.resampling",
 }
 

@@ -10,13 +10,15 @@ import math
 import time
 from dataclasses import dataclass
 
+from noap.checker.about import other_problem
 from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
 from noap.data.validation import as_megabytes, as_seconds
 from noap.errors import CertificateRejected, InvalidProblem
 from noap.problem import Problem
-from noap.proofs.certificate import Certificate, Claim
+from noap.proofs.certificate import Certificate
+from noap.proofs.joint import JointCertificate
 from noap.runtime.notebook import html_table
 
 __all__ = ["Verification", "verify"]
@@ -77,7 +79,7 @@ class Verification:
 
 def verify(
     problem: Problem,
-    certificate: Certificate,
+    certificate: Certificate | JointCertificate,
     *,
     time_limit: float | None = None,
     memory_limit: float | None = None,
@@ -91,7 +93,8 @@ def verify(
     Parameters
     ----------
     problem : Problem
-    certificate : Certificate
+    certificate : Certificate or JointCertificate
+        Of several components together the report's value and bound are those of their sum.
     time_limit : float, optional
         Seconds after which the certificate is rejected as not proved within them; those in which the checker itself is
         compiled, once per machine, do not count, neither here nor in `seconds` of the answer. The rejection comes a
@@ -123,7 +126,7 @@ the estimators.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if not isinstance(certificate, Certificate):
+    if not isinstance(certificate, Certificate | JointCertificate):
         raise InvalidProblem(
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
@@ -133,18 +136,25 @@ the estimators.'
     started = time.perf_counter()
     value, bound, reason = _check(problem, certificate, allowance)
     if reason is None:
-        message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
+        what = "optimum" if isinstance(certificate, Certificate) else certificate.optimum_in_words
+        message = f"Accepted: {value:.17g} <= {what} <= {bound:.17g}, for all {problem.n_features} features."
     else:
         message = f"Rejected: {reason.rstrip('.')}."
     seconds = time.perf_counter() - started - allowance.compiling
     return Verification(reason is None, value, bound, message, certificate.nodes, seconds)
 
 
-def _check(problem: Problem, certificate: Certificate, allowance: Allowance) -> tuple[float, float, str | None]:
+def _check(
+    problem: Problem, certificate: Certificate | JointCertificate, allowance: Allowance
+) -> tuple[float, float, str | None]:
     """Return the proved value and bound, and the reason for a rejection."""
+    if isinstance(certificate, JointCertificate):
+        from noap.checker.joint import check_joint
+
+        return check_joint(problem, certificate, _RELATIVE, _ABSOLUTE, allowance)
     value = 0.0
     try:
-        reason = _other_problem(problem, certificate.claim) or certificate.malformed()
+        reason = other_problem(problem, certificate.claim) or certificate.malformed()
         if reason is not None:
             return 0.0, math.inf, reason
         size = certificate.nbytes
@@ -174,30 +184,3 @@ def _check(problem: Problem, certificate: Certificate, allowance: Allowance) -> 
     if reason is None and value > bound:
         return value, math.inf, "its bound lies below what its own vector is worth"
     return value, bound, reason
-
-
-def _other_problem(problem: Problem, claim: Claim) -> str | None:
-    """Return in what the claim is about another problem, None if it is about this one."""
-    mine = Claim.about(problem, claim.value, claim.bound)
-    for name, said in (
-        ("adversary", "the adversary {}"),
-        ("rho", "rho = {}"),
-        ("k", "k = {}"),
-        ("source", "data given as {}"),
-        ("n_samples", "{} samples"),
-        ("n_features", "{} features"),
-    ):
-        theirs, ours = getattr(claim, name), getattr(mine, name)
-        if theirs != ours:
-            return f"the certificate is about {said.format(theirs)}, and this problem has {said.format(ours)}"
-    if claim.budgets != mine.budgets:
-        return "the certificate is about other budgets of single features or samples"
-    if claim.costs != mine.costs:
-        return "the certificate is about other costs"
-    # To the last bit: the same numbers centred and scaled by another formula are other data.
-    other = (
-        "the certificate is about other data: other entries, another order, centred and scaled otherwise, or deflated "
-        "for a later component; prepare X with noap.standardise, whose last digits are those of the command line and "
-        "the estimators"
-    )
-    return None if claim.sha256 == mine.sha256 else other

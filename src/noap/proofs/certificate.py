@@ -23,7 +23,7 @@ from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.notebook import html_table
 
-__all__ = ["Certificate", "Claim", "Proof"]
+__all__ = ["COMPONENTS", "Certificate", "Claim", "Proof", "claim_entry", "claim_from"]
 
 Proof: TypeAlias = GramProof | LevelsProof | ManyProof | RelaxationProof | SampleProof
 _TEXTS = {
@@ -39,6 +39,8 @@ _PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] 
 }
 # A proof by levels has one of these for each.
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation")
+COMPONENTS = "components"
+"""What the header of a certificate of several components calls its proof."""
 # "f4 f8": either.
 _TYPES = {
     "gram": {
@@ -188,12 +190,7 @@ class Certificate:
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
-        claim: dict[str, Any] = {field.name: getattr(self.claim, field.name) for field in fields(Claim)}
-        for name in ("rho", "value", "bound"):
-            claim[name] = float(claim[name]).hex()
-        version = container.VERSION if claim["budgets"] is None and claim["costs"] is None else container.WITH_TERMS
-        if version == container.VERSION:
-            del claim["budgets"], claim["costs"]
+        claim, version = claim_entry(self.claim)
         kinds, proof = _packed(self.proof)
         arrays: dict[str, np.ndarray] = {
             "v_places": self.places.astype(np.uint32),
@@ -206,13 +203,15 @@ class Certificate:
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "Certificate":
         """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
-        claim = _claim(header.get("claim"), header["version"])
+        claim = claim_from(header.get("claim"), header["version"])
         kind, trees = header.get("proof"), header.get("trees")
         if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
             wanted = {"ks": "u4", "bounds": "f8"}
             wanted |= {f"{i}.{name}": code for i, tree in enumerate(trees) for name, code in _TYPES[tree].items()}
         elif isinstance(kind, str) and kind in _PROOFS and trees is None:
             wanted = dict(_TYPES[kind])
+        elif kind == COMPONENTS:
+            raise _unreadable("it is one of several components together; read it with noap.JointCertificate")
         else:
             raise _unreadable("its kind of proof is unknown")
         wanted |= {"v_places": "u4", "v_weights": "f8"}
@@ -285,7 +284,19 @@ def _unpacked_levels(arrays: dict[str, np.ndarray], kinds: list[str]) -> LevelsP
     return LevelsProof(arrays["ks"], arrays["bounds"], trees)
 
 
-def _claim(entry: Any, version: int) -> Claim:
+def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
+    """Return what the header says of a claim, and the version of the file that it takes."""
+    entry: dict[str, Any] = {field.name: getattr(claim, field.name) for field in fields(Claim)}
+    for name in ("rho", "value", "bound"):
+        entry[name] = float(entry[name]).hex()
+    if entry["budgets"] is not None or entry["costs"] is not None:
+        return entry, container.WITH_TERMS
+    del entry["budgets"], entry["costs"]
+    return entry, container.VERSION
+
+
+def claim_from(entry: Any, version: int) -> Claim:
+    """Read what the header says of a claim, trusting nothing."""
     terms = {"budgets", "costs"}
     expected = {field.name for field in fields(Claim)} - (terms if version == container.VERSION else set())
     if not isinstance(entry, dict) or set(entry) != expected:

@@ -1,0 +1,139 @@
+"""`noap.solve_components`: several components with disjoint supports, optimal together."""
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from noap.adversaries import ENERGY_LESS_L1, require_served
+from noap.data.validation import as_count, as_sparsity
+from noap.errors import InvalidProblem, NoapWarning
+from noap.joint.proof import certificate_of, nothing_worth
+from noap.joint.result import JointResult
+from noap.problem import Problem
+from noap.result import Result
+from noap.runtime.controls import Controls
+from noap.solving import nothing_left
+
+__all__ = ["solve_components"]
+
+SERVES = ENERGY_LESS_L1
+_PART = "One of several components that were chosen together; what is proved is about their sum."
+
+
+def solve_components(
+    problem: Problem,
+    r: int,
+    *,
+    k: Sequence[int] | None = None,
+    gap: float = 1e-4,
+    time_limit: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+    progress: bool = False,
+) -> JointResult:
+    r"""Find r directions with disjoint supports whose robust variances add up to the most, and prove how much that is.
+
+    .. math:: \max \sum_{t=1}^r \max_{\mathrm{supp}(v_t) \subseteq S_t}
+        \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v_t\|_2^2
+        \quad \text{over disjoint } S_1, \ldots, S_r \text{ of at most } k \text{ features}
+
+    less the costs of the features used, if the problem has costs. Against FeatureWise one E for all of them can do no
+    more than one for each, since it moves every column by itself (docs/components.md). A component may stay away: where
+    no further support is worth anything, fewer than r come back.
+
+    Parameters
+    ----------
+    problem : Problem
+        Without an adversary or against FeatureWise, with any budgets and costs.
+    r : int
+        How many components.
+    k : sequence of r int, optional
+        How many features each component may use; by default all of them as many as the problem says.
+    gap : float
+        Relative gap (bound - value)/value of the sums at which the result counts as optimal.
+    time_limit : float, optional
+        Seconds. When it runs out, or on Ctrl-C, the best answer so far comes back, with its bound.
+    random_state : int, Generator or None
+        None means 0: the same call gives the same answer.
+    progress : bool
+        Show a line of progress on a terminal or under the cell of a notebook, and once a minute in a log.
+
+    Returns
+    -------
+    JointResult
+
+    Examples
+    --------
+    >>> import noap
+    >>> S = [[1.0, 0.8, 0.7, 0.0], [0.8, 1.0, 0.0, 0.6], [0.7, 0.0, 1.0, 0.0], [0.0, 0.6, 0.0, 1.0]]
+    >>> problem = noap.Problem.from_covariance(S, n_samples=10, k=2, adversary=noap.NoAdversary())
+    >>> joint = noap.solve_components(problem, 2)
+    >>> [one.support.tolist() for one in joint.components], round(joint.value, 4), joint.status
+    ([[0, 2], [1, 3]], 3.3, <Status.OPTIMAL: 'optimal'>)
+    >>> noap.verify(problem, joint.certificate).ok
+    True
+
+    Taking the best pair first, features 0 and 1, leaves nothing that goes together: 1.8 + 1.0.
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    require_served(problem.adversary, SERVES, "solve_components", "take components one by one with RobustSparsePCA")
+    ks = _sizes(problem, as_count("r", r), k)
+    controls = Controls.checked(gap, time_limit, random_state, progress)
+    problem.check_unchanged()
+    whole = problem.with_sparsity(max(ks))
+    if whole.optimum_is_zero:
+        warnings.warn(f"{nothing_left(problem)}, so there is no component; use less noise.", NoapWarning, stacklevel=2)
+        return JointResult(
+            problem, ks, (), bound=0.0, asked_gap=controls.gap, seconds=controls.seconds,
+            certificate=nothing_worth(whole, ks),
+        )  # fmt: skip
+    from noap.joint.search import JointSearch  # loads Numba
+
+    search = JointSearch(whole, ks, controls)
+    search.run()
+    found = []
+    for column, size in zip(sorted(search.packing, key=len, reverse=True), sorted(ks, reverse=True), strict=False):
+        result = Result(
+            problem.with_sparsity(size),
+            "joint",
+            column.vector(problem.n_features),
+            limit=controls.limit,
+            asked_gap=controls.gap,
+            messages=(_PART,),
+        )
+        if result.value > 0:
+            found.append(result)
+    components = tuple(sorted(found, key=lambda one: -one.value))
+    return JointResult(
+        problem,
+        ks,
+        components,
+        bound=search.bound,
+        limit=controls.limit,
+        asked_gap=controls.gap,
+        columns=len(search.columns),
+        pricings=search.pricings,
+        nodes=search.nodes,
+        branches=search.root.size,
+        seconds=controls.seconds,
+        certificate=certificate_of(whole, ks, components, search.root, search.bound),
+    )
+
+
+def _sizes(problem: Problem, r: int, k: Any) -> tuple[int, ...]:
+    """Return how many features each component may use."""
+    if r > problem.n_features:
+        raise InvalidProblem(f"r must be at most the number of features, {problem.n_features}, got {r}.")
+    if k is None:
+        return (problem.k,) * r
+    try:
+        given = tuple(k)
+    except TypeError:
+        raise InvalidProblem(
+            f"k must have one integer for each of the r components, got {k!r}; leave it out to use that of the problem."
+        ) from None
+    if len(given) != r:
+        raise InvalidProblem(f"k must have one entry for each of the {r} components, got {len(given)}.")
+    return tuple(as_sparsity(one, problem.n_features) for one in given)

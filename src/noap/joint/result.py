@@ -1,0 +1,113 @@
+"""What was found for several components together, and what is proved about them."""
+
+import math
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+
+from noap.errors import NoapError
+from noap.linalg.types import FloatArray
+from noap.metrics import gap as relative_gap
+from noap.problem import Problem
+from noap.proofs.joint import JointCertificate
+from noap.result import Result, Status, rounding_allowance
+from noap.runtime.limits import Limit
+from noap.runtime.notebook import html_table
+
+__all__ = ["JointResult"]
+
+
+@dataclass(frozen=True, eq=False)
+class JointResult:
+    """Disjoint components, what they are worth together, and a bound for all such components together.
+
+    value <= joint optimum <= bound. The status follows from the numbers.
+
+    Attributes
+    ----------
+    problem : Problem
+    ks : tuple of int
+        How many features each component may use.
+    components : tuple of Result
+        Sorted by value, the largest first; their supports are disjoint. There are fewer than asked for where no further
+        support is worth anything. Their own bounds are infinite: what is proved is about all of them together.
+    value : float
+        The sum of their values.
+    bound : float
+        Upper bound on that sum for all disjoint supports of these sizes, in exact arithmetic.
+    limit : Limit or None
+        Why the search stopped early, None if it did not.
+    asked_gap : float
+    columns, pricings, nodes : int
+        How many supports were weighed, how many exact searches with prices were run, and how many nodes they had.
+    branches : int
+        How many nodes the tree over owners of features has: 1 where the linear relaxation was enough.
+    seconds : float
+    certificate : JointCertificate
+        The proof of the bound, for :func:`noap.verify` and for a file.
+    """
+
+    problem: Problem = field(repr=False)
+    ks: tuple[int, ...]
+    components: tuple[Result, ...] = field(repr=False)
+    _: KW_ONLY
+    bound: float
+    limit: Limit | None = None
+    asked_gap: float = 1e-4
+    columns: int = 0
+    pricings: int = 0
+    nodes: int = 0
+    branches: int = 1
+    seconds: float = 0.0
+    certificate: JointCertificate = field(repr=False)
+    value: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        value = math.fsum(one.value for one in self.components)
+        object.__setattr__(self, "value", value)
+        if self.bound < value:
+            # Rounding may put the two an ulp apart; more than that is a wrong bound and must be heard.
+            if value - self.bound > 1e-9 * max(value, 1e-3 * self.problem.scale):
+                raise NoapError(
+                    f"The joint bound {self.bound!r} lies below the value {value!r} of its own components: this is a "
+                    "bug in noap, please report it with the data."
+                )
+            object.__setattr__(self, "bound", value)
+        if self.status is Status.OPTIMAL:
+            object.__setattr__(self, "limit", None)
+
+    @property
+    def gap(self) -> float:
+        """(bound - value)/value; 0 if both are 0, inf if only the value is."""
+        return relative_gap(self.value, self.bound)
+
+    @property
+    def status(self) -> Status:
+        """OPTIMAL if the bound is within the asked gap of the value, else FEASIBLE."""
+        room = len(self.ks) * rounding_allowance(self.value, self.problem.scale)
+        proved = self.gap <= self.asked_gap or self.bound - self.value <= room
+        return Status.OPTIMAL if proved else Status.FEASIBLE
+
+    @property
+    def vectors(self) -> FloatArray:
+        """The components as rows, an array of shape (m, d)."""
+        return np.array([one.v for one in self.components]).reshape(len(self.components), self.problem.n_features)
+
+    @property
+    def claim(self) -> str:
+        """What is proved, in one sentence."""
+        if self.value <= 0:
+            return f"{self.status.value}: no component found; together they are worth at most {self.bound:.6g}."
+        return (
+            f"{self.status.value}: no {len(self.ks)} disjoint components are worth more than {self.bound:.10g} "
+            f"together, and these are worth {self.value:.10g} (rigorous)."
+        )
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: the features of each component and its value."""
+        names = self.problem.feature_names or tuple(f"feature {j}" for j in range(self.problem.n_features))
+        rows: list[tuple[object, ...]] = [
+            (", ".join(names[j] for j in one.support), f"{one.value:.6g}") for one in self.components
+        ]
+        rows += [("together", f"{self.value:.6g}"), ("proved bound", f"{self.bound:.6g}")]
+        return html_table(self.claim, rows)

@@ -1,0 +1,195 @@
+"""The certificate of several components together: their vectors, and a bound on every packing of disjoint supports.
+
+docs/components.md proves the theorem, docs/certificate-format.md ("Several components") the format. What a joint
+certificate adds to others is a tree over owners of features, charges for its leaves, and an ordinary certificate for
+every pricing problem.
+"""
+
+import os
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from noap.data.validation import as_megabytes
+from noap.errors import InvalidProblem
+from noap.linalg.types import FloatArray
+from noap.proofs import container
+from noap.proofs.certificate import COMPONENTS, Certificate, Claim, claim_entry, claim_from
+from noap.proofs.parts import largest, steps, unusable_array
+from noap.runtime.notebook import html_table
+
+__all__ = ["JointCertificate"]
+
+UIntArray = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True, eq=False)
+class JointCertificate:
+    """A proof that disjoint components are together within bound - value of the best, for :func:`noap.verify`.
+
+    With d features, r slots, m components, N nodes of which L are leaves, R records and P pricing problems:
+
+    Attributes
+    ----------
+    claim : Claim
+        The problem, with the largest k of a slot; value and bound are those of the sum.
+    ks : array of uint32, shape (r,)
+        How many features each slot may use.
+    slots : array of uint32, shape (m,)
+        Which slot each component fills.
+    starts, places, weights : arrays of uint32, uint32 and float64
+        Component i has the entries starts[i] to starts[i + 1].
+    branches : array of uint32, shape (N,)
+        Nodes in preorder: the feature whose owner is chosen, d for a leaf.
+    leaves : array of uint32, shape (L,)
+        The record that bounds each leaf.
+    charges : array of float64, shape (R d,)
+        One row for each record: what a feature is charged, its cost and its price together.
+    uses : array of uint32, shape (R r,)
+        One row for each record: the pricing problem of each slot.
+    priced : array of float64, shape (P d,)
+        One row for each pricing problem: its costs.
+    pricings : tuple of P Certificates
+    """
+
+    claim: Claim
+    ks: UIntArray
+    slots: UIntArray
+    starts: UIntArray
+    places: UIntArray
+    weights: FloatArray
+    branches: UIntArray
+    leaves: UIntArray
+    charges: FloatArray
+    uses: UIntArray
+    priced: FloatArray
+    pricings: tuple[Certificate, ...]
+
+    @property
+    def value(self) -> float:
+        """The claimed sum of the values of the components."""
+        return self.claim.value
+
+    @property
+    def bound(self) -> float:
+        """The claimed bound on all such sums."""
+        return self.claim.bound
+
+    @property
+    def optimum_in_words(self) -> str:
+        """What value and bound enclose, as it stands in a sentence."""
+        sizes = self.ks.tolist()
+        each = f"{sizes[0]}" if len(set(sizes)) == 1 else ", ".join(map(str, sizes))
+        return f"joint optimum of {len(sizes)} disjoint components of at most {each} features"
+
+    @property
+    def nodes(self) -> int:
+        """How many nodes the trees of the pricing problems have."""
+        return sum(one.nodes for one in self.pricings)
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes its arrays take."""
+        own = sum(int(getattr(self, name).nbytes) for name in _TYPES)
+        return own + sum(one.nbytes for one in self.pricings)
+
+    def __repr__(self) -> str:
+        return f"JointCertificate({self.claim!r}, r={len(self.ks)}, pricings={len(self.pricings)}, nodes={self.nodes})"
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""
+        claim = self.claim
+        rows = [
+            ("adversary", f"{claim.adversary}, {claim.rho_in_words}"),
+            ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}"),
+            ("features of the components", ", ".join(map(str, self.ks.tolist()))),
+            ("joint optimum at least", f"{claim.value:.17g}"),
+            ("joint optimum at most", f"{claim.bound:.17g}"),
+            ("nodes", self.nodes),
+        ]
+        return html_table("Certificate: a claim until noap.verify(problem, certificate) has checked it", rows)
+
+    def malformed(self) -> str | None:
+        """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
+        reason = unusable_array(self, _TYPES)
+        if reason is not None:
+            return reason
+        if not isinstance(self.pricings, tuple) or not all(isinstance(one, Certificate) for one in self.pricings):
+            return "its pricing problems have no certificates"
+        d, r = self.claim.n_features, len(self.ks)
+        if r == 0 or not 1 <= int(self.ks.min()) <= int(self.ks.max()) <= d or int(self.ks.max()) != self.claim.k:
+            return "its numbers of features make no sense"
+        if len(self.starts) != len(self.slots) + 1 or self.starts[0] != 0 or self.starts[-1] != len(self.places):
+            return "its vectors are malformed"
+        if any((lengths < 0).any() or largest(lengths) > d for lengths in steps(self.starts)):
+            return "its vectors are malformed"
+        if len(self.places) != len(self.weights) or largest(self.places) >= d or largest(self.slots) >= r:
+            return "its vectors are malformed"
+        n_records, n_priced = len(self.uses) // r, len(self.pricings)
+        if len(self.uses) != n_records * r or len(self.charges) != n_records * d or len(self.priced) != n_priced * d:
+            return "its charges are malformed"
+        if largest(self.uses) >= n_priced or largest(self.leaves) >= n_records or largest(self.branches) > d:
+            return "its tree refers to what is not there"
+        if self.charges.min(initial=0.0) < 0 or self.priced.min(initial=0.0) < 0:
+            return "it has a negative charge"
+        return next(filter(None, (one.malformed() for one in self.pricings)), None)
+
+    def to_bytes(self) -> bytes:
+        """Return the file's contents."""
+        claim, version = claim_entry(self.claim)
+        arrays: dict[str, np.ndarray] = {name: getattr(self, name) for name in _TYPES}
+        for i, one in enumerate(self.pricings):
+            arrays[f"pricing.{i}"] = np.frombuffer(one.to_bytes(), dtype=np.uint8)
+        return container.pack({"claim": claim, "proof": COMPONENTS, "pricings": len(self.pricings)}, arrays, version)
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> "JointCertificate":
+        """Read a file's contents; raises InvalidProblem if they are not a joint certificate."""
+        megabytes = as_megabytes(memory_limit)
+        header, arrays = container.unpack(data, megabytes)
+        if header.get("proof") != COMPONENTS:
+            raise _unreadable("it is not one of several components; read it with noap.Certificate")
+        claim = claim_from(header.get("claim"), header["version"])
+        count = header.get("pricings")
+        if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= len(arrays):
+            raise _unreadable("its number of pricing problems makes no sense")
+        files = [f"pricing.{i}" for i in range(count)]
+        if set(arrays) != {*_TYPES, *files}:
+            raise _unreadable("its arrays are not the ones that belong to its kind of proof")
+        if any(arrays[name].dtype != np.uint8 for name in files):
+            raise _unreadable("a pricing problem is of the wrong type")
+        left = None if megabytes is None else megabytes - (len(data) + sum(a.nbytes for a in arrays.values())) / 1e6
+        pricings = []
+        for name in files:
+            if left is not None and left <= 0:
+                raise _unreadable(f"with its arrays inflated it takes more than the {megabytes:g} of memory_limit")
+            pricings.append(Certificate.from_bytes(arrays[name].tobytes(), memory_limit=left))
+            left = None if left is None else left - pricings[-1].nbytes / 1e6
+        certificate = cls(claim, **{name: arrays[name] for name in _TYPES}, pricings=tuple(pricings))
+        reason = certificate.malformed()
+        if reason is not None:
+            raise _unreadable(reason)
+        return certificate
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the certificate to a file, whole or not at all. An existing file is replaced."""
+        container.write_bytes(path, self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], *, memory_limit: float | None = None) -> "JointCertificate":
+        """Read a certificate, as safely and with the same limits as those of single components are."""
+        megabytes = as_megabytes(memory_limit)
+        return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
+
+
+_TYPES: dict[str, np.dtype[Any]] = {
+    name: np.dtype("<f8") if name in ("weights", "charges", "priced") else np.dtype("<u4")
+    for name in (field.name for field in fields(JointCertificate))
+    if name not in ("claim", "pricings")
+}
+
+
+def _unreadable(reason: str) -> InvalidProblem:
+    return InvalidProblem(f"The certificate cannot be read: {reason}.")
