@@ -32,7 +32,7 @@ class EntryWise(Adversary):
     delta : float
         The largest error of an entry.
 
-    >>> EntryWise(1.0).value([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0])
+    >>> round(EntryWise(1.0).value([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0]), 12)
     6.5
     """
 

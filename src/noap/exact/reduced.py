@@ -150,7 +150,7 @@ def inside(X: FloatArray, Y: FloatArray, delta: float) -> FloatArray:
     """Return Y, with the entries of X where Y may be further than delta from it: exactly, whatever rounding did.
 
     >>> inside(np.array([1.0, 2.0]), np.array([1.5, 2.6]), 0.5)
-    array([1. , 2. ])
+    array([1., 2.])
     >>> inside(np.array([1.0, 2.0]), np.array([1.25, 2.25]), 0.5)
     array([1.25, 2.25])
     """
