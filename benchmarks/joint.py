@@ -1,4 +1,4 @@
-"""Several components at once, beside one after the other: values, bounds, gaps and times; every instance, none omitted.
+"""Several components at once, beside one after the other: values, bounds, gaps and times of every instance that ran.
 
 Run: python -m benchmarks.joint SECTION [...] --data FOLDER [--limit SECONDS] [--only NAME ...], sections "vanilla"
 (every matrix of at most 128 features, r = 2 and 3, k = 5 and 10), "robust" (the same as correlations, under
