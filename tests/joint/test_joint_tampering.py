@@ -173,6 +173,18 @@ def test_files(problem, certificate, plain, tmp_path):
         noap.JointCertificate.load(tmp_path / "joint.noap", memory_limit=0.0001)
 
 
+def test_many_small_files_within_one_ask_for_much_together(plain):
+    _, made = plain
+    pricing = made.pricings[0]
+    # Each takes eight megabytes, and a few kilobytes in the file.
+    zeros = np.zeros(1_000_000)
+    large = replace(pricing, proof=replace(pricing.proof, levels=np.append(pricing.proof.levels, zeros)))
+    d = len(made.charges)
+    many = replace(made, pricings=(large,) * 30, priced=np.tile(made.priced[:d], 30))
+    with pytest.raises(InvalidProblem, match="memory_limit"):
+        noap.JointCertificate.from_bytes(many.to_bytes())
+
+
 def test_damaged_files_are_refused(certificate):
     data = certificate.to_bytes()
     rng = np.random.default_rng(0)

@@ -23,6 +23,8 @@ from noap.runtime.notebook import html_table
 __all__ = ["JointCertificate"]
 
 UIntArray = npt.NDArray[np.uint32]
+# Megabytes that a file may take inflated if nobody says otherwise, and so many more for each of its own.
+_ALLOWED, _ALLOWED_RATIO = 64.0, 32.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,13 +162,18 @@ class JointCertificate:
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
         if any(arrays[name].dtype != np.uint8 for name in files):
             raise _unreadable("a pricing problem is of the wrong type")
-        left = None if megabytes is None else megabytes - (len(data) + sum(a.nbytes for a in arrays.values())) / 1e6
+        # For all of them together: each may be small and ask for much.
+        allowed = _ALLOWED + _ALLOWED_RATIO * len(data) / 1e6 if megabytes is None else megabytes
+        left = allowed - (len(data) + sum(a.nbytes for a in arrays.values())) / 1e6
         pricings = []
         for name in files:
-            if left is not None and left <= 0:
-                raise _unreadable(f"with its arrays inflated it takes more than the {megabytes:g} of memory_limit")
+            if left <= 0:
+                raise _unreadable(
+                    f"with its arrays inflated it takes more than {allowed:.3g} megabytes; if you trust it, allow more "
+                    "with memory_limit"
+                )
             pricings.append(Certificate.from_bytes(arrays[name].tobytes(), memory_limit=left))
-            left = None if left is None else left - pricings[-1].nbytes / 1e6
+            left -= pricings[-1].nbytes / 1e6
         certificate = cls(claim, **{name: arrays[name] for name in _TYPES}, pricings=tuple(pricings))
         reason = certificate.malformed()
         if reason is not None:
