@@ -36,11 +36,11 @@ def solve_components(
 
     .. math:: \max \sum_{t=1}^r \max_{\mathrm{supp}(v_t) \subseteq S_t}
         \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v_t\|_2^2
-        \quad \text{over disjoint } S_1, \ldots, S_r \text{ of at most } k \text{ features}
 
-    less the costs of the features used, if the problem has costs. Against FeatureWise one E for all of them can do no
-    more than one for each, since it moves every column by itself (docs/components.md). A component may stay away: where
-    no further support is worth anything, fewer than r come back.
+    over disjoint :math:`S_1, \ldots, S_r` of at most k features, less the costs of the features used, if the problem
+    has costs. Against FeatureWise one E for all of them can do no more than one for each, since it moves every column
+    by itself (docs/components.md). A component may stay away: where no further support is worth anything, fewer than
+    r come back.
 
     Parameters
     ----------
