@@ -30,9 +30,8 @@ _PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
 # The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where
-# it does not, it costs no more than that. Without a budget the search with the semidefinite test relaxes every node,
-# though without counting places. A node of a tree takes time beside its tests: as much as so many entries.
-_RELAXED, _RELAXED_TOO, _PER_NODE = 2.0, 0.5, 2000.0
+# it does not, it costs no more than that. A node of a tree takes time beside its tests: as much as so many entries.
+_RELAXED, _PER_NODE = 2.0, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 # With many features a threshold costs no more than a few nodes do.
 _PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
@@ -126,16 +125,17 @@ class Attempt:
     def _is_relaxable(self) -> bool:
         """Whether the relaxation in the l1 norm costs little enough and can be handed over as a proof."""
         instance, m = self.instance, len(self.instance.norms)
+        # At rho = 0 the search with the semidefinite test has nearly the same relaxation at every node.
+        has_it = instance.largest_budget == 0 and m <= MOST
         limit = self.meter.limits.bytes
         fits = limit is None or self.meter.held + self.bytes + _MATRICES * m * m <= limit
-        return instance.k >= 2 and instance.is_relaxable and instance.clear_cut and fits
+        return instance.k >= 2 and not has_it and instance.is_relaxable and instance.clear_cut and fits
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
         patience = _PATIENCE_FOR_LARGE_TREES if self._by_thresholds else _PATIENCE_FOR_TREES
         had = self.work + _PER_NODE * self.nodes - patience * (self.root_price + _PER_NODE)
-        has_its_like = self.instance.largest_budget == 0 and len(self.instance.norms) <= MOST
-        share = (_RELAXED_TOO if has_its_like else _RELAXED) * had
+        share = _RELAXED * had
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
