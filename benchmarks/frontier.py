@@ -62,7 +62,7 @@ def standardised(folder: Path) -> Iterator[Instance]:
 
 
 def many(folder: Path) -> Iterator[Instance]:
-    """Yield every matrix without an adversary at k = 20 to 100, to 1e-6; samples where there are fewer than features."""
+    """Yield every matrix without an adversary at k = 20 to 100, to 1e-6 (samples where they are few)."""
     matrices = [(f"{name} {key or ''}".strip(), S) for name, key, S in matrices_in(folder)]
     for name in ("micromass", "leukemia", "prostate"):
         if (folder / "large" / f"{name}.npz").exists():
