@@ -40,7 +40,7 @@ class Problem:
         property that reads it raise InvalidProblem.
     k : int
         How many features v may use.
-    adversary : FeatureWise, SampleWise or NoAdversary
+    adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
     costs : array-like of shape (d,), optional
         What it costs to use each feature, in the units of the robust variance: the objective is the robust variance of
         v less the costs of the features that v uses, and using none is worth 0. For FeatureWise and NoAdversary.
@@ -101,7 +101,7 @@ class Problem:
         costs: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
-        r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise and NoAdversary.
+        r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
 
         Parameters
         ----------
