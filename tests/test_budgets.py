@@ -3,7 +3,6 @@
 import itertools
 import math
 import pickle
-import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -12,33 +11,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import noap
-from noap.errors import InvalidProblem, NoapWarning
+from budget_cases import INF, ascended, data, drawn_budgets, drawn_costs
+from noap.errors import InvalidProblem
 from noap.heuristics import screened
 from noap.heuristics.sample_climber import SampleClimber
 from noap.linalg.exact_norms import longer_than, pairs_exceed
-
-INF = math.inf
-
-
-def data(seed, n=12, d=7):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) * rng.uniform(0.5, 2.0, d)
-    return X - X.mean(axis=0)
-
-
-def drawn_budgets(seed, count, top=3.0):
-    """Random budgets with zeros, ties and some that are infinite."""
-    rng = np.random.default_rng(1000 + seed)
-    rho = rng.uniform(0, top, count)
-    rho[rng.random(count) < 0.2] = 0.0
-    rho[rng.random(count) < 0.2] = top / 2
-    rho[rng.random(count) < 0.15] = INF
-    return rho
-
-
-def drawn_costs(seed, d):
-    rng = np.random.default_rng(2000 + seed)
-    return rng.uniform(0, 1, d) * (rng.random(d) < 0.6)
 
 
 def best_by_enumeration(X, k, rho, costs):
@@ -61,12 +38,6 @@ def best_by_enumeration(X, k, rho, costs):
                 away = max(np.linalg.norm(A @ w) - rho[S] @ np.abs(w), 0.0)
                 best = max(best, away**2 / n - costs[S] @ (w != 0))
     return best
-
-
-def ascended(problem):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NoapWarning)
-        return noap.solve(problem, "ascent")
 
 
 @pytest.mark.parametrize("with_costs", [False, True])
@@ -261,78 +232,6 @@ def test_a_feature_that_is_not_trusted_is_worth_nothing():
         assert np.isfinite(noap.solve(problem, method).v).all()
 
 
-class TestCosts:
-    def test_value_is_what_is_left_after_costs(self):
-        X = data(2)
-        costs = np.linspace(0, 0.6, 7)
-        problem = noap.Problem(X, 3, noap.FeatureWise(1.0), costs=costs)
-        plain = problem.with_costs(None)
-        v = np.array([0, 0.6, 0, 0, 0.8, 0, 0])
-        assert problem.robust_variance(v) == plain.value(v) == plain.robust_variance(v)
-        assert problem.value(v) == pytest.approx(plain.value(v) - costs[1] - costs[4])
-        assert problem.value(np.zeros(7)) == 0.0
-        with pytest.raises(InvalidProblem, match="unit length"):
-            plain.value(np.zeros(7))
-        result = ascended(problem)
-        assert result.value == pytest.approx(result.robust_variance - result.cost)
-        assert result.cost == pytest.approx(costs[result.support].sum())
-        assert "costs" in repr(problem)
-
-    def test_costs_travel(self):
-        costs = np.linspace(0, 0.6, 7)
-        problem = noap.Problem(data(2), 3, noap.FeatureWise(np.arange(7.0)), costs=costs)
-        part = problem.restricted(np.array([5, 2]))
-        np.testing.assert_array_equal(part.costs, costs[[5, 2]])
-        np.testing.assert_array_equal(part.adversary.rho, [5.0, 2.0])
-        np.testing.assert_array_equal(problem.with_sparsity(2).costs, costs)
-        np.testing.assert_array_equal(problem.with_adversary(noap.NoAdversary()).costs, costs)
-        assert noap.Problem(data(2), 3, noap.FeatureWise(1.0), costs=np.zeros(7)).costs is None
-        assert not problem.costs.flags.writeable
-        # What is known of one must not be taken for the other.
-        assert not problem.with_costs(np.full(7, 100.0)).kept_features.any()
-        assert problem.with_costs(None).with_adversary(noap.NoAdversary()).kept_features.all()
-
-    @pytest.mark.parametrize("bad", [[1.0], np.full(7, -1.0), np.full(7, INF), np.full(7, math.nan), ["a"] * 7, 3.0])
-    def test_bad_costs_are_named(self, bad):
-        with pytest.raises(InvalidProblem, match="costs"):
-            noap.Problem(data(0), 2, noap.FeatureWise(1.0), costs=bad)
-
-    def test_costs_are_for_adversaries_whose_objective_is_a_sum_over_features(self):
-        with pytest.raises(InvalidProblem, match="Problem with costs serves the adversaries FeatureWise and NoAdv"):
-            noap.Problem(data(0), 2, noap.SampleWise(1.0), costs=np.ones(7))
-
-    @pytest.mark.parametrize("from_covariance", [False, True])
-    def test_nothing_is_worth_its_cost(self, from_covariance):
-        X = data(4)
-        single = np.maximum(np.linalg.norm(X, axis=0) - 1.0, 0.0) ** 2 / len(X)
-
-        def problem(costs):
-            if from_covariance:
-                S, n = X.T @ X / len(X), len(X)
-                return noap.Problem.from_covariance(S, n_samples=n, k=3, adversary=noap.FeatureWise(1.0), costs=costs)
-            return noap.Problem(X, 3, noap.FeatureWise(1.0), costs=costs)
-
-        dear = problem(single * (1 + 1e-12))
-        assert dear.optimum_is_zero
-        with pytest.warns(NoapWarning, match="no feature is worth its cost"):
-            result = noap.solve(dear, "ascent")
-        assert (result.value, result.bound, result.support.size) == (0.0, 0.0, 0)
-        assert result.status is noap.Status.OPTIMAL
-        cheap = problem(single * np.where(np.arange(7) == 3, 1 - 1e-9, 1.0))
-        assert not cheap.optimum_is_zero
-        assert ascended(cheap).value > 0
-
-    def test_a_negative_value_has_no_gap(self):
-        problem = noap.Problem(data(0), 1, noap.FeatureWise(1.0), costs=np.full(7, 1e-3))
-        v = np.eye(7)[0]
-        dear = problem.with_costs(np.full(7, 50.0))
-        result = noap.Result(dear, "mine", v, bound=1.0, bound_proof="rigorous")
-        assert result.value < 0
-        assert result.gap == INF
-        assert result.status is noap.Status.FEASIBLE
-        assert "worth nothing" in result.claim
-
-
 def test_what_the_relaxation_does_not_take_it_says():
     X = data(0)
     with pytest.raises(InvalidProblem, match="takes a budget above 0 for every feature"):
@@ -355,77 +254,3 @@ def test_attacked_covariance_with_budgets():
         result = noap.Result(problem, "mine", v)
         moved = X + result.attack()
         np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / len(X), atol=1e-12)
-
-
-class TestDoors:
-    names = tuple("abcdefg")
-
-    def model(self, **settings):
-        return noap.RobustSparsePCA(k=3, method="ascent", scale=True, **settings)
-
-    def frame(self, seed=5):
-        import pandas as pd
-
-        return pd.DataFrame(data(seed, n=40), columns=list(self.names))
-
-    def test_the_estimator_takes_the_noise_of_each_feature(self):
-        import pandas as pd
-
-        X = self.frame()
-        noise = np.array([0.1, 0.0, 0.5, INF, 0.2, 0.2, 0.9])
-        named = dict(zip(self.names, noise, strict=True))
-        turned = {name: named[name] for name in reversed(self.names)}
-        models = [self.model(noise=given).fit(X) for given in (noise, noise.tolist(), turned, pd.Series(turned))]
-        models.append(self.model(rho=turned | {name: math.sqrt(40) * named[name] for name in self.names}).fit(X))
-        Z = ((X - X.mean()) / X.std(ddof=0)).to_numpy()
-        expected = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(noise, 40)), "ascent")
-        for model in models:
-            np.testing.assert_allclose(model.noise_, noise)
-            np.testing.assert_allclose(model.rho_, math.sqrt(40) * noise)
-            np.testing.assert_allclose(model.components_[0], expected.v, atol=1e-9)
-            np.testing.assert_allclose(model.robust_variance(X), model.robust_variance_, rtol=1e-9)
-            np.testing.assert_allclose(model.robust_variance(X, noise=turned), model.robust_variance_, rtol=1e-9)
-            assert model.score(X) == pytest.approx(model.robust_variance_.sum())
-        given = noap.RobustSparsePCA(
-            k=3, method="ascent", scale=True, adversary=noap.FeatureWise(math.sqrt(40) * noise)
-        )
-        np.testing.assert_allclose(given.fit(X).components_, models[0].components_, atol=1e-9)
-        two = self.model(n_components=2, noise=noise).fit(X)
-        assert two.components_.shape == (2, 7)
-        assert not two.components_[:, 3].any()
-
-    @pytest.mark.parametrize(
-        ("noise", "said"),
-        [
-            ([0.1, 0.2], "noise has 2 entries, but X has 7 features"),
-            ({"a": 0.1}, "no entry for the feature 'b'"),
-            (dict.fromkeys("abcdefgh", 0.1), "noise has an entry for 'h', which X does not have"),
-            ([-1.0] * 7, "noise must be at least 0, got -1 for the feature 'a'"),
-            ([[0.1] * 7], "noise has shape"),
-        ],
-    )
-    def test_noise_that_does_not_fit_is_named(self, noise, said):
-        with pytest.raises(InvalidProblem, match=said):
-            self.model(noise=noise).fit(self.frame())
-
-    def test_names_need_names_and_samples_need_a_number(self):
-        with pytest.raises(InvalidProblem, match="X has no names"):
-            self.model(noise=dict.fromkeys(self.names, 0.1)).fit(self.frame().to_numpy())
-        with pytest.raises(InvalidProblem, match="rho has 7 entries, but there are 40 samples"):
-            self.model(adversary="sample", noise=[0.1] * 7).fit(self.frame())
-        with pytest.raises(InvalidProblem, match="noise must be a number for adversary 'entry'"):
-            self.model(adversary="entry", noise=[0.1] * 7).fit(self.frame())
-        by_sample = self.model(adversary=noap.SampleWise(np.linspace(0, 1, 40))).fit(self.frame())
-        np.testing.assert_allclose(by_sample.robust_variance(self.frame()), by_sample.robust_variance_)
-        with pytest.raises(InvalidProblem, match="rho has 40 entries, but there are 12 samples"):
-            by_sample.robust_variance(self.frame().iloc[:12])
-        chosen = noap.RobustSparsePCACV(self.model(adversary=noap.FeatureWise(np.ones(7))), ks=[2], by="k-path")
-        assert chosen.fit(self.frame()).best_noise_ == 1.0  # a factor on the budgets of the object
-
-    def test_resamples_keep_the_budgets_of_their_samples(self):
-        X = data(7, n=30)
-        rho = np.where(np.arange(30) < 15, 0.0, INF)
-        stable = noap.stability(noap.Problem(X, 2, noap.SampleWise(rho)), 4, method="ascent")
-        assert stable.frequencies.max() > 0
-        priced = noap.Problem(X, 2, noap.FeatureWise(np.full(7, 0.5)), costs=np.full(7, 0.1))
-        assert noap.stability(priced, 4, method="ascent").frequencies.max() > 0

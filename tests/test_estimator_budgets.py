@@ -66,6 +66,10 @@ def test_noise_of_single_features_comes_in_many_ways(wine, noise, way):
     assert by_rho.set_params(method="ascent").fit(wine).components_ == pytest.approx(model.components_, abs=1e-9)
     by_object = RobustSparsePCA(k=4, adversary=FeatureWise(model.rho_), scale=True, method="ascent").fit(wine)
     assert np.array_equal(by_object.components_, model.components_)
+    solved = noap.solve(noap.Problem(standardised(wine), 4, FeatureWise.with_noise(in_order, len(wine))), "ascent")
+    assert solved.v == pytest.approx(v, abs=1e-9)
+    for measured in (model.robust_variance(wine), model.robust_variance(wine, noise=WAYS[way](noise))):
+        assert measured == pytest.approx(model.robust_variance_, rel=1e-9)
 
 
 def test_exact_with_noises_and_costs_of_features_is_best_of_all_supports(wine):
@@ -141,6 +145,11 @@ def test_samples_may_have_noises_of_their_own(wine):
         model.robust_variance(wine.iloc[:20])
     with pytest.raises(InvalidProblem, match="one number per sample, for adversary='sample'"):
         RobustSparsePCA(adversary="sample", noise=dict.fromkeys(wine.columns, 0.1)).fit(wine)
+    with pytest.raises(InvalidProblem, match="rho has 13 entries, but there are 178 samples"):
+        RobustSparsePCA(adversary="sample", noise=[0.1] * 13).fit(wine)
+    by_object = RobustSparsePCA(k=3, adversary=noap.SampleWise(noise), scale=True, method="ascent").fit(wine)
+    assert by_object.components_ == pytest.approx(model.components_, abs=1e-9)
+    assert by_object.robust_variance(wine) == pytest.approx(by_object.robust_variance_)
 
 
 def test_what_is_wrong_with_noises_and_costs_is_one_sentence(wine, noise):
@@ -171,6 +180,10 @@ def test_what_is_wrong_with_noises_and_costs_is_one_sentence(wine, noise):
         fit(noise=pd.Series([0.1, 0.2], index=["hue", "hue"]))
     with pytest.raises(InvalidProblem, match=r"^noise has an entry for 'weight', which X does not have; take it out"):
         fit(noise={**noise, "weight": 0.3})
+    with pytest.raises(InvalidProblem, match=r"^noise has shape"):
+        fit(noise=[[0.1] * 13])
+    with pytest.raises(InvalidProblem, match=r"^noise must be a number for adversary 'entry'"):
+        fit(adversary="entry", noise=[0.1] * 13)
 
 
 def test_tables_and_pictures_of_results_know_costs(wine):
@@ -220,6 +233,10 @@ def test_shares_of_the_factor_that_leaves_nothing_are_tried_by_default(wine, noi
     finite = {name: min(max(x, 0.1), 0.5) for name, x in noise.items()}
     model = RobustSparsePCACV(RobustSparsePCA(noise=finite, scale=True), ks=[3], by="k-path").fit(wine)
     assert model.choice_.noises == pytest.approx([0.1 / min(finite.values())])
+    budgets = RobustSparsePCA(adversary=FeatureWise(np.ones(13)), scale=True)
+    assert (
+        RobustSparsePCACV(budgets, ks=[2], by="k-path").fit(wine).best_noise_ == 1.0
+    )  # a factor on those of the object
     base = RobustSparsePCA(noise=np.full(len(wine), 0.1), adversary="sample", scale=True)
     with pytest.raises(InvalidProblem, match="noise must be a number for all samples, or one for each feature"):
         RobustSparsePCACV(base, ks=[3]).fit(wine)
@@ -234,5 +251,6 @@ def test_resamples_keep_budgets_and_costs(wine, noise):
     dear = noap.stability(noap.Problem(Z, k=3, adversary=FeatureWise(rho), costs=costs), n_boot=10)
     assert cheap.frequencies[4] >= 0.5
     assert dear.frequencies[4] == dear.frequencies[6] == cheap.frequencies[6] == 0.0
-    by_sample = noap.Problem(Z, k=3, adversary=noap.SampleWise(np.linspace(0.0, 1.0, len(wine))))
+    half = np.where(np.arange(len(wine)) < len(wine) // 2, np.linspace(0.0, 1.0, len(wine)), np.inf)
+    by_sample = noap.Problem(Z, k=3, adversary=noap.SampleWise(half))
     assert noap.stability(by_sample, n_boot=3, method="ascent").frequencies.max() > 0

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
-from noap.data import screening
+from noap.data import inner_products, screening
 from noap.data.centring import warn_if_uncentred
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.requirements import require_covariance_suffices, require_fit
@@ -40,7 +40,7 @@ class Problem:
         property that reads it raise InvalidProblem.
     k : int
         How many features v may use.
-    adversary : FeatureWise, SampleWise or NoAdversary
+    adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
     costs : array-like of shape (d,), optional
         What it costs to use each feature, in the units of the robust variance: the objective is the robust variance of
         v less the costs of the features that v uses, and using none is worth 0. For FeatureWise and NoAdversary.
@@ -101,7 +101,7 @@ class Problem:
         costs: ArrayLike | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
-        r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise and NoAdversary.
+        r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
 
         Parameters
         ----------
@@ -262,26 +262,17 @@ class Problem:
     @cached_property
     def covariance(self) -> FloatArray:
         r"""The matrix :math:`S = X^\top X/n` in float64, d x d; computed when first asked for."""
-        covariance: FloatArray = products.gram(self.X) / self.n_samples
-        covariance.flags.writeable = False
+        covariance = inner_products.covariance(self)
         self.check_unchanged()
         return covariance
 
     def covariance_columns(self, features: IntArray) -> FloatArray:
         """Return the d x m columns of S that belong to the features; no d x d array is formed for it."""
-        if "covariance" in self.__dict__ or self.X is None:
-            return self.covariance[:, features]
-        product: FloatArray = self.X.T @ products.columns(self.X, features) / self.n_samples
-        return product
+        return inner_products.columns(self, features)
 
     def gram_block(self, features: IntArray) -> FloatArray:
         """Return the m x m block of `gram` on the features; no d x d array is formed for it."""
-        if len(features) == self.n_features:
-            return self.gram
-        if "covariance" in self.__dict__ or self.X is None:
-            block: FloatArray = self.gram[np.ix_(features, features)]
-            return block
-        return products.gram(self.X[:, features]) / self.n_samples
+        return inner_products.block(self, features)
 
     @cached_property
     def diagonal_shift(self) -> float:
@@ -306,18 +297,12 @@ class Problem:
 
     @cached_property
     def _lifted(self) -> FloatArray:
-        lifted = self.covariance + self.lift * np.eye(self.n_features)
-        lifted.flags.writeable = False
-        return lifted
+        return inner_products.lifted(self)
 
     @cached_property
     def column_norms(self) -> FloatArray:
         r"""The norms :math:`\|a_j\|` of the d columns of X: the roots of n times the diagonal of `gram`."""
-        if self.X is None:
-            squares = np.maximum(np.diag(self.covariance) + self.lift, 0.0)
-            from_diagonal: FloatArray = np.sqrt(self.n_samples * squares)
-            return from_diagonal
-        column_norms = products.column_norms(self.X)
+        column_norms = inner_products.lengths(self)
         self.check_unchanged()
         return column_norms
 

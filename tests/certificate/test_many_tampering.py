@@ -43,6 +43,7 @@ def many(request):
     proof = made.certificate.proof
     assert proof.ks.tolist() == [2, 3, 4]
     assert (proof.counts[1:] >= 2).all()
+    assert all(len(array) for array in (proof.sizes, proof.kind, proof.places, proof.weights))
     return made
 
 
@@ -182,13 +183,13 @@ def test_a_proof_without_levels_is_the_worths_of_single_features(many):
 
 def test_a_proof_about_other_pairs_is_none():
     """Where the proof was made without a feature, the checker still sees that it fits with the others."""
-    X = data(6)
+    X = data(12)
     fewer, all_of_them = Many(X[:, :-1], 3, 0.0), Many(X, 3, 0.0)
     lie = dataclasses.replace(all_of_them.certificate, proof=fewer.certificate.proof)
-    if fewer.optimum < all_of_them.optimum * (1 - 1e-6):
-        assert not all_of_them.judge(claiming(lie, bound=fewer.certificate.bound, value=0.0)).ok
+    assert fewer.optimum < all_of_them.optimum * (1 - 1e-6)
+    assert not all_of_them.judge(claiming(lie, bound=fewer.certificate.bound, value=0.0)).ok
     for seed in range(6):
-        other = Many(data(seed + 10), 3, 0.0)
+        other = Many(data(seed + 20), 3, 0.0)
         lie = dataclasses.replace(all_of_them.certificate, proof=other.certificate.proof)
         for share in (1.0, 1 - 1e-4, 0.9):
             all_of_them.judge(claiming(lie, bound=share * all_of_them.optimum, value=0.0))
@@ -238,8 +239,6 @@ MALFORMED = {
 
 @pytest.mark.parametrize("name", MALFORMED)
 def test_malformed_proofs_are_neither_read_nor_accepted(many, name):
-    if name.startswith("a vector") and len(many.certificate.proof.places) == 0:
-        pytest.skip("no vectors")
     tampered = MALFORMED[name](many.certificate)
     assert not many.judge(tampered).ok
     with pytest.raises(InvalidProblem) as refusal:

@@ -233,3 +233,8 @@ def misread_pairs(seed, count, blocks, n=6, d=40):
         truth = len(X) * exact_feature_wise(X, v, budgets) - spent
         if truth > 0:
             yield rng, Pair(A, budgets, costs, k, v), truth
+
+
+def two_supports(k):
+    """How many features a step looks at in one go: those of the pair and those of the vector an attack responds to."""
+    return 2 * k

@@ -36,8 +36,9 @@ from noap.cli.options import (
     Seed,
     Sheet,
 )
-from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
-from noap.cli.single_features import read_single_features, strength_as_json
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_table
+from noap.cli.problems import problem_as_json, problem_of
+from noap.cli.single_features import read_single_features
 from noap.data.validation import as_share
 from noap.errors import InvalidProblem
 from noap.result import Status
@@ -114,15 +115,14 @@ def k_path(
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
     table = read_table(file, reading)
     single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
-    n, d = (int(size) for size in table.X.shape)
+    d = len(table.names)
     if wanted is not None:
         k = min(max(wanted), d)
     largest = min(_LARGEST, d) if k is None else k
     if certificates is not None:
         for one in wanted or range(1, largest + 1):
             refuse_to_overwrite(_place(certificates, one), force, "--certificates")
-    budget = single.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
-    problem = noap.Problem(table.standardised(center, scale), k=largest, adversary=budget, costs=single.costs)
+    problem = problem_of(table, single, largest, adversary, noise, rho, center=center, scale=scale)
     path = noap.k_path(problem, wanted, gap=gap, time_limit=time_limit, random_state=seed, progress=log or not json)
     chosen = path.choose(share)
     document = _document(path, table.names, share, chosen, center=center, scale=scale)
@@ -155,16 +155,8 @@ def _write(
     certificates: Path | None,
     share: float,
 ) -> None:
-    if out is not None and out.suffix.lower() == ".json":
-        write_text(out, "--out", document + "\n")
-    elif out is not None:
-        import polars as pl
-
-        frame = path.to_frame(loadings=True)
-        if out.suffix.lower() == ".csv":
-            write_file(out, "--out", frame.with_columns(pl.col("features").list.join("; ")).write_csv)
-        else:
-            write_file(out, "--out", frame.write_parquet)
+    if out is not None:
+        write_table(out, document, lambda: path.to_frame(loadings=True))
     if plot is not None:
         write_file(plot, "--plot", lambda temporary: path.plot(share).savefig(temporary, dpi=150))
     if certificates is not None:
@@ -243,16 +235,12 @@ def _percent(share: float) -> str:
 
 
 def _document(path: noap.KPath, names: tuple[str, ...], share: float, chosen: int, *, center: bool, scale: bool) -> str:
-    problem = path.problem
+    about = problem_as_json(path.problem, names, center=center, scale=scale)
+    del about["k"]  # every level has its own
     return json_module.dumps(
         {
             "noap": __version__,
-            "n_samples": problem.n_samples,
-            "n_features": problem.n_features,
-            "adversary": type(problem.adversary).__name__,
-            **strength_as_json(problem, names),
-            "center": center,
-            "scale": scale,
+            **about,
             "share": share,
             "chosen_k": chosen,
             "elbow": elbow if (elbow := path.elbow()) < path.ks[-1] else None,  # the end of the curve is no bend

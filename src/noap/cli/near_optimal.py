@@ -34,8 +34,9 @@ from noap.cli.options import (
     Seed,
     Sheet,
 )
-from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
-from noap.cli.single_features import read_single_features, strength_as_json
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_table
+from noap.cli.problems import problem_as_json, problem_of
+from noap.cli.single_features import read_single_features
 from noap.runtime.names import counted, listed
 
 __all__ = ["near_optimal"]
@@ -91,12 +92,11 @@ def near_optimal(
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
     table = read_table(file, reading)
     single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
-    budget = single.adversary(adversary, noise, rho, int(table.X.shape[0]), lambda: table.scales(center, scale))
-    problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=single.costs)
+    problem = problem_of(table, single, k, adversary, noise, rho, center=center, scale=scale)
     near = noap.near_optimal(problem, within, limit, time_limit=time_limit, random_state=seed, progress=log or not json)
     document = _document(near, table.names, center=center, scale=scale)
     if out is not None:
-        _write(out, near, document)
+        write_table(out, document, near.to_frame)
     if json:
         typer.echo(document)
     else:
@@ -149,31 +149,12 @@ def _completeness(near: noap.NearOptimal) -> str:
     return f"Not complete: there may be other sets worth more than {near.threshold:.6g}, better ones among them.{why}"
 
 
-def _write(out: Path, near: noap.NearOptimal, document: str) -> None:
-    if out.suffix.lower() == ".json":
-        write_text(out, "--out", document + "\n")
-        return
-    import polars as pl
-
-    frame = near.to_frame()
-    if out.suffix.lower() == ".csv":
-        write_file(out, "--out", frame.with_columns(pl.col(pl.List(pl.String)).list.join("; ")).write_csv)
-    else:
-        write_file(out, "--out", frame.write_parquet)
-
-
 def _document(near: noap.NearOptimal, names: tuple[str, ...], *, center: bool, scale: bool) -> str:
     problem = near.problem
     return json_module.dumps(
         {
             "noap": __version__,
-            "n_samples": problem.n_samples,
-            "n_features": problem.n_features,
-            "k": problem.k,
-            "adversary": type(problem.adversary).__name__,
-            **strength_as_json(problem, names),
-            "center": center,
-            "scale": scale,
+            **problem_as_json(problem, names, center=center, scale=scale),
             "within": near.within,
             "threshold": near.threshold,
             "complete": near.complete,

@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from noap.errors import InvalidProblem
 from noap.runtime.files import write_whole
 
-__all__ = ["check_suffix", "log_progress", "refuse_to_overwrite", "write_file", "write_text"]
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["check_suffix", "log_progress", "refuse_to_overwrite", "write_file", "write_table", "write_text"]
 
 
 def refuse_to_overwrite(path: Path | None, force: bool, option: str = "--out") -> None:
@@ -40,6 +44,20 @@ def write_file(path: Path, option: str, write: Callable[[Path], object]) -> None
 def write_text(path: Path, option: str, text: str) -> None:
     """Write text in UTF-8, whole or not at all."""
     write_file(path, option, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+
+
+def write_table(path: Path, document: str, frame: Callable[[], "polars.DataFrame"]) -> None:
+    """Write --out as its suffix says: the JSON document, or the frame, in CSV with lists of names joined by "; "."""
+    if path.suffix.lower() == ".json":
+        write_text(path, "--out", document + "\n")
+        return
+    import polars
+
+    table = frame()
+    if path.suffix.lower() == ".csv":
+        write_file(path, "--out", table.with_columns(polars.col(polars.List(polars.String)).list.join("; ")).write_csv)
+    else:
+        write_file(path, "--out", table.write_parquet)
 
 
 def log_progress(wanted: bool) -> None:

@@ -3,7 +3,7 @@
 import json as json_module
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -38,13 +38,16 @@ from noap.cli.options import (
     TimeLimit,
     Who,
 )
-from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_table
 from noap.cli.single_features import read_single_features, strength_as_json
 from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.runtime.counting import CountLine
 from noap.runtime.names import counted
 from noap.sweep.barcode import barcode
+
+if TYPE_CHECKING:
+    import polars
 
 __all__ = ["path", "print_path"]
 
@@ -165,7 +168,7 @@ def path(
             line.step()
     document = _document(paths, unit, center=center, scale=scale)
     if out is not None:
-        _write(out, paths, document)
+        write_table(out, document, lambda: _points(paths))
     if features_out is not None:
         _write_features(features_out, paths)
     if plot is not None:
@@ -227,29 +230,22 @@ def _span(first: float, last: float) -> str:
 
 
 def _write_features(out: Path, paths: tuple[noap.Path, ...]) -> None:
-    import polars as pl
+    import polars
 
-    frame = pl.concat([one.features_frame() for one in paths])
+    frame = polars.concat([one.features_frame() for one in paths])
     if out.suffix.lower() == ".parquet":
         write_file(out, "--features-out", frame.write_parquet)
         return
-    spans = [name for name, kind in frame.schema.items() if kind == pl.List]
-    texts = [pl.Series(name, ["; ".join(_span(*ends) for ends in row) for row in frame[name]]) for name in spans]
+    spans = [name for name, kind in frame.schema.items() if kind == polars.List]
+    texts = [polars.Series(name, ["; ".join(_span(*ends) for ends in row) for row in frame[name]]) for name in spans]
     write_file(out, "--features-out", frame.with_columns(texts).write_csv)
 
 
-def _write(out: Path, paths: tuple[noap.Path, ...], document: str) -> None:
-    if out.suffix.lower() == ".json":
-        write_text(out, "--out", document + "\n")
-        return
-    import polars as pl
+def _points(paths: tuple[noap.Path, ...]) -> "polars.DataFrame":
+    import polars
 
-    frame = pl.concat([one.to_frame(loadings=True) for one in paths])
-    if out.suffix.lower() == ".csv":
-        joined = frame.with_columns(pl.col("features").list.join("; "))
-        write_file(out, "--out", joined.write_csv)
-    else:
-        write_file(out, "--out", frame.write_parquet)
+    frame: polars.DataFrame = polars.concat([one.to_frame(loadings=True) for one in paths])
+    return frame
 
 
 def _document(paths: tuple[noap.Path, ...], unit: float, *, center: bool, scale: bool) -> str:

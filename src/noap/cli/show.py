@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noap._version import __version__
-from noap.cli.single_features import strength_as_json
+from noap.cli.problems import problem_as_json
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.result import Result
@@ -57,21 +57,13 @@ def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
 def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> dict[str, Any]:
     """Return the result as JSON takes it; what is not proved or not finite is None.
 
-    `center` and `scale` say what was done to the data first: `noap attack` does it again. A direction that is worth
-    nothing is no answer: then there are no features.
+    A direction that is worth nothing is no answer: then there are no features.
     """
-    problem = result.problem
     support = support_of(result)
     return {
         "noap": __version__,
         "method": result.method,
-        "n_samples": problem.n_samples,
-        "n_features": problem.n_features,
-        "k": problem.k,
-        "adversary": type(problem.adversary).__name__,
-        **strength_as_json(problem, names),
-        "center": center,
-        "scale": scale,
+        **problem_as_json(result.problem, names, center=center, scale=scale),
         "support": support.tolist(),
         "features": [names[j] for j in support],
         "loadings": result.v[support].tolist(),

@@ -34,6 +34,7 @@ from noap.cli.options import (
     Sheet,
 )
 from noap.cli.output import log_progress, refuse_to_overwrite, write_text
+from noap.cli.problems import problem_of
 from noap.cli.show import as_json, print_result
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
@@ -158,10 +159,8 @@ def solve(
         )
     else:
         table = read_table(file, reading)
-        given, names = single(table.names), table.names
-        n = int(table.X.shape[0])
-        budget = given.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
-        problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=given.costs)
+        names = table.names
+        problem = problem_of(table, single(names), k, adversary, noise, rho, center=center, scale=scale)
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,

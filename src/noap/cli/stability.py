@@ -35,8 +35,9 @@ from noap.cli.options import (
     Seed,
     Sheet,
 )
-from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_text
-from noap.cli.single_features import read_single_features, strength_as_json
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_table
+from noap.cli.problems import problem_as_json, problem_of
+from noap.cli.single_features import read_single_features
 from noap.data.validation import as_share
 from noap.runtime.names import counted, listed
 
@@ -98,8 +99,7 @@ def stability(
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
     table = read_table(file, reading)
     single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
-    budget = single.adversary(adversary, noise, rho, int(table.X.shape[0]), lambda: table.scales(center, scale))
-    problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=single.costs)
+    problem = problem_of(table, single, k, adversary, noise, rho, center=center, scale=scale)
     found = noap.stability(
         problem,
         n_boot,
@@ -114,7 +114,7 @@ def stability(
     )
     document = _document(found, table.names, share, center=center, scale=scale)
     if out is not None:
-        _write(out, found, document)
+        write_table(out, document, found.to_frame)
     if plot is not None:
         write_file(plot, "--plot", lambda temporary: found.plot().savefig(temporary, dpi=150))
     if json:
@@ -157,26 +157,11 @@ def _chosen(found: noap.Stability, row: dict[str, Any]) -> bool:
     return bool(row["selected"]) and found.result.value > 0
 
 
-def _write(out: Path, found: noap.Stability, document: str) -> None:
-    if out.suffix.lower() == ".json":
-        write_text(out, "--out", document + "\n")
-    else:
-        frame = found.to_frame()
-        write_file(out, "--out", frame.write_csv if out.suffix.lower() == ".csv" else frame.write_parquet)
-
-
 def _document(found: noap.Stability, names: tuple[str, ...], share: float, *, center: bool, scale: bool) -> str:
-    problem = found.result.problem
     return json_module.dumps(
         {
             "noap": __version__,
-            "n_samples": problem.n_samples,
-            "n_features": problem.n_features,
-            "k": problem.k,
-            "adversary": type(problem.adversary).__name__,
-            **strength_as_json(problem, names),
-            "center": center,
-            "scale": scale,
+            **problem_as_json(found.result.problem, names, center=center, scale=scale),
             "method": found.result.method,
             "resamples": len(found.values),
             "share": share,

@@ -16,13 +16,17 @@ from noap.linalg.types import Data, FloatArray
 __all__ = [
     "Samples",
     "Symmetric",
+    "as_costs",
     "as_count",
     "as_covariance",
+    "as_jobs",
     "as_megabytes",
     "as_names",
     "as_samples",
     "as_seconds",
+    "as_share",
     "as_sparsity",
+    "as_strength",
     "names_of",
     "require_numbers",
 ]
@@ -54,6 +58,13 @@ def as_count(name: str, given: Any) -> int:
     if isinstance(given, (bool, np.bool_)) or not isinstance(given, (int, np.integer)) or given < 1:
         raise InvalidProblem(f"{name} must be a positive integer, got {given!r}.")
     return int(given)
+
+
+def as_jobs(n_jobs: Any) -> int | None:
+    """Return a number of processes, -1 for all cores, as an int other than 0; None as it is."""
+    if isinstance(n_jobs, bool) or not (n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs != 0)):
+        raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {n_jobs!r}.")
+    return None if n_jobs is None else int(n_jobs)
 
 
 def as_costs(costs: Any, d: int) -> "FloatArray | None":

@@ -15,7 +15,7 @@ from noap.adversaries.base import Adversary
 from noap.adversaries.budgets import scaled
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
-from noap.data.validation import as_count, as_samples, as_share, as_sparsity, as_strength
+from noap.data.validation import as_count, as_jobs, as_samples, as_share, as_sparsity, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.estimators.held_out import choose_by_held_out
@@ -26,7 +26,7 @@ from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, wide
 from noap.linalg.types import Data, FloatArray
 from noap.problem import Problem
 from noap.resampling.permutation import permutation_null
-from noap.resampling.tasks import checked_jobs, seeds
+from noap.resampling.tasks import seeds
 from noap.sweep import k_path
 
 __all__ = ["RobustSparsePCACV"]
@@ -255,7 +255,7 @@ scale_, results_
 
     def _chosen(self, base: RobustSparsePCA, data: Data, own: FloatArray | None) -> tuple[Choice, bool]:
         n, d = data.shape
-        jobs, progress = checked_jobs(self.n_jobs), bool(self.verbose)
+        jobs, progress = as_jobs(self.n_jobs), bool(self.verbose)
         ks = self._ks(d)
         if self.by == "held-out":
             noises = self._noises(base, data, ks, own)

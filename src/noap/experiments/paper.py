@@ -9,17 +9,11 @@ from dataclasses import replace
 from noap.errors import InvalidProblem
 from noap.experiments.spec import Method, OptionValue, Spec, SpikedModel
 
-__all__ = ["EXPERIMENTS", "FULL_TRIALS", "MIP_SECONDS", "QUICK_SECONDS", "QUICK_TRIALS", "paper_specs"]
+__all__ = ["FULL_TRIALS", "MIP_SECONDS", "QUICK_SECONDS", "QUICK_TRIALS", "paper_specs"]
 
 FULL_TRIALS, QUICK_TRIALS = 10, 2
 # The paper gives every program 1800 s, some 200 hours for the grid.
 MIP_SECONDS, QUICK_SECONDS = 30.0, 1.0
-EXPERIMENTS = {
-    "figures": "both figures of the paper: every method over its grid",
-    "stages": "Theorem 5: the exact optimum at full d on a fine grid, n growing",
-    "recovery": "Theorem 4: the exact optimum for a general sparse truth, small budgets, n growing",
-    "sample-wise": "Theorem 3: the exact sample-wise optimum, n growing",
-}
 STRONG_WEAK = SpikedModel(d=100, k=5, lam=3.0, k1=2, c=0.8)
 GENERAL = SpikedModel(d=100, k=5, lam=3.0)
 
@@ -32,6 +26,10 @@ def paper_specs(
     backend: str = "scip",
 ) -> dict[str, Spec]:
     """Return the experiments by name.
+
+    "figures" are both figures of the paper, every method over its grid; "stages" is Theorem 5, the exact optimum at
+    full d on a fine grid, n growing; "recovery" Theorem 4, the same for a general sparse truth and small budgets;
+    "sample-wise" Theorem 3, the exact sample-wise optimum, n growing.
 
     Parameters
     ----------

@@ -68,7 +68,7 @@ class Claim:
     Attributes
     ----------
     adversary : str
-        "NoAdversary", "FeatureWise" or "SampleWise".
+        "NoAdversary", "FeatureWise", "SampleWise" or "SpectralNorm".
     rho : float
         The budget; where features or samples have their own, the largest finite one.
     k, n_samples, n_features : int

@@ -11,7 +11,9 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.parts import largest, parts, steps, unusable_array
 from noap.proofs.preorder import missing_or_spare
 
-__all__ = ["AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "ON", "SIGN", "SPLIT", "GramProof"]
+__all__ = [
+    "AGAIN", "ATTACK", "CHORDS", "CLOSED", "EACH", "INTERVAL", "NO_TEST", "ON", "SIGN", "SPLIT", "TYPES", "GramProof",
+]  # fmt: skip
 
 # What a node is. CLOSED has no children, SPLIT, SIGN and INTERVAL have two, EACH as many as it lists. AGAIN has one:
 # the node itself, to be tightened once more.
@@ -70,7 +72,7 @@ class GramProof:
 
     def malformed(self, n: int, d: int) -> str | None:
         """Return what is wrong with the arrays for n samples and d features: a number that makes no sense."""
-        reason = unusable_array(self, _TYPES)
+        reason = unusable_array(self, TYPES)
         if reason is not None:
             return reason
         nodes = (self.kind, self.test, self.vector, self.feature, self.cut, self.nu, self.level)
@@ -129,8 +131,9 @@ class GramProof:
         return cls(byte, byte, zero, zero, nil, nil, zero, np.array([bound]), none, zero, none, np.empty(0))
 
 
-_TYPES: dict[str, np.dtype[Any]] = {
+TYPES: dict[str, np.dtype[Any]] = {
     **{name: np.dtype("u1") for name in ("kind", "test")},
     **{name: np.dtype("<u4") for name in ("vector", "feature", "level", "each", "starts", "places")},
     **{name: np.dtype("<f8") for name in ("cut", "nu", "levels", "weights")},
 }
+"""What the arrays of a tree hold."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.linalg.types import FloatArray
-from noap.proofs.feature_wise import EACH, NO_TEST, GramProof
+from noap.proofs.feature_wise import EACH, NO_TEST, TYPES, GramProof
 from noap.proofs.parts import largest, unusable_array
 
 __all__ = ["ManyProof", "TreeSlice"]
@@ -132,12 +132,8 @@ def _joined(pieces: "list[np.ndarray]", dtype: Any) -> "np.ndarray":
 
 
 _TYPES: dict[str, np.dtype[Any]] = {
-    **{name: np.dtype("u1") for name in ("whole", "kind", "test")},
-    **{
-        name: np.dtype("<u4")
-        for name in (
-            "ks", "counts", "roots", "sizes", "vector", "feature", "level", "each", "starts", "places",
-        )
-    },
-    **{name: np.dtype("<f8") for name in ("bounds", "cut", "nu", "levels", "weights")},
-}  # fmt: skip
+    **{name: np.dtype("<u4") for name in ("ks", "counts", "roots", "sizes")},
+    "bounds": np.dtype("<f8"),
+    "whole": np.dtype("u1"),
+    **TYPES,
+}

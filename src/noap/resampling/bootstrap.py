@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from noap.data.validation import as_count, as_samples
+from noap.data.validation import as_count, as_jobs, as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.products import column_norms
 from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import orient
 from noap.problem import Problem
 from noap.resampling.frequencies import Stability
-from noap.resampling.tasks import checked_jobs, finished, seeds
+from noap.resampling.tasks import finished, seeds
 from noap.result import Result
 from noap.runtime.interrupts import noticing_interrupts
 from noap.solving import NOTHING_LEFT, check_call, solve
@@ -82,7 +82,7 @@ def stability(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     X = problem.samples("stability")
-    count, jobs = as_count("n_boot", n_boot), checked_jobs(n_jobs)
+    count, jobs = as_count("n_boot", n_boot), as_jobs(n_jobs)
     settings = {"gap": 1e-4, "time_limit": None, "random_state": 0, "progress": False} | options
     check_call(problem, method, settings)
     center = _is_centred(X) if center is None else bool(center)

@@ -9,17 +9,10 @@ from noap.errors import InvalidProblem
 from noap.runtime.counting import CountLine
 from noap.runtime.interrupts import noticing_interrupts
 
-__all__ = ["checked_jobs", "finished", "seeds"]
+__all__ = ["finished", "seeds"]
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
-
-
-def checked_jobs(n_jobs: Any) -> int | None:
-    """Return a number of processes as it was given, or raise InvalidProblem."""
-    if isinstance(n_jobs, bool) or not (n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs != 0)):
-        raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {n_jobs!r}.")
-    return None if n_jobs is None else int(n_jobs)
 
 
 def seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.adversaries.base import Adversary
-from noap.data.validation import as_strength
+from noap.data.validation import as_jobs, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 from noap.solving import check_call
@@ -118,8 +118,7 @@ def path(
     >>> [stage.kind for stage in path.stages()]
     ['full', 'single', 'none']
     """
-    if isinstance(n_jobs, bool) or not (n_jobs is None or (isinstance(n_jobs, (int, np.integer)) and n_jobs != 0)):
-        raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {n_jobs!r}.")
+    jobs = as_jobs(n_jobs)
     budgets = None if rhos is None else _budgets(rhos)
     last = None if end is None else as_strength("end", end)
     settings = _settings(options)
@@ -134,7 +133,7 @@ def path(
 
     found: list[Path] = []
     for family in families:
-        sweep = Sweep(family, method, settings, n_jobs)
+        sweep = Sweep(family, method, settings, jobs)
         if found:
             sweep.hints = _distinct(found[-1])
         wanted = budgets

@@ -61,8 +61,8 @@ class Summary:
         Parameters
         ----------
         k : int
-        adversary : FeatureWise or NoAdversary
-            A sample-wise adversary moves samples one by one and needs them all.
+        adversary : FeatureWise, SpectralNorm or NoAdversary
+            One that moves samples, or entries, one by one needs the samples.
         costs : array-like of shape (d,), optional
             As for :class:`noap.Problem`.
         center, scale : bool
