@@ -10,7 +10,7 @@ from judge import feature_wise_best
 from noap.checker.allowance import Allowance
 from noap.checker.relaxation import check as checker
 from noap.exact.feature_wise import attempt
-from noap.exact.relaxation import relaxation, thresholds
+from noap.exact.relaxation import blocks, relaxation
 from noap.exact.relaxation.thresholds import Threshold
 from noap.linalg.vectors import soft
 from noap.proofs.relaxation import RelaxationProof
@@ -30,7 +30,7 @@ def test_a_threshold_is_the_matrix_that_it_stands_for(seed, mu, lanczos):
     A = X.T @ X / len(X)
     with pytest.MonkeyPatch.context() as patched:
         if lanczos:
-            patched.setattr(thresholds, "_LANCZOS", 3)
+            patched.setattr(blocks, "_LANCZOS", 3)
         threshold = Threshold(A, mu)
         proved = threshold.proved()
     B = soft(A, mu)
@@ -55,7 +55,7 @@ def test_the_spread_says_how_fast_the_eigenvalue_falls():
 
 def test_a_wrong_guess_costs_factorisations_but_no_proof(monkeypatch):
     A = np.array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 1.0]])
-    monkeypatch.setattr(thresholds, "_leading", lambda block: (0.5, np.ones(block.shape[0])))
+    monkeypatch.setattr(blocks, "_leading", lambda block: (0.5, np.ones(block.shape[0])))
     assert Threshold(A, 0.0).proved() >= 3.0
 
 
@@ -75,7 +75,7 @@ def test_a_hint_from_below_is_raised_until_a_factorisation_holds(monkeypatch):
 @pytest.mark.parametrize("seed", range(4))
 def test_no_bound_by_thresholds_is_below_the_truth(seed, noise, monkeypatch):
     monkeypatch.setattr(relaxation, "MOST_FEATURES", 3)
-    monkeypatch.setattr(thresholds, "_LANCZOS", 4)
+    monkeypatch.setattr(blocks, "_LANCZOS", 4)
     monkeypatch.setattr(checker, "_LANCZOS", 4)
     X = modules(seed, groups=3, size=3)
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(noise * np.sqrt(len(X))))

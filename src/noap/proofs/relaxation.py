@@ -11,10 +11,11 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.parts import largest, parts, steps, unusable_array
 from noap.proofs.preorder import missing_or_spare
 
-__all__ = ["GIVEN", "LEAF", "SOFT", "RelaxationProof"]
+__all__ = ["CORE", "GIVEN", "LEAF", "SOFT", "RelaxationProof"]
 
-# Where a matrix comes from: the soft threshold of the Gram matrix at its slope, or the entries of the proof.
-SOFT, GIVEN = range(2)
+# Where a matrix comes from: the soft threshold of the Gram matrix at its slope, the entries of the proof, or these on
+# some features and thresholds on all others.
+SOFT, GIVEN, CORE = range(3)
 # A node that branches on nothing.
 LEAF = 0
 
@@ -30,19 +31,22 @@ class RelaxationProof:
     features : array of uint32, shape (m,), increasing
         The features that matter; all others are too short.
     kinds : array of uint8, shape (L,)
-        SOFT or GIVEN, for every inequality.
-    slopes : array of float64, shape (L,)
-        mu, in the units of a variance. For GIVEN the checker finds its own from the entries.
+        SOFT, GIVEN or CORE, for every inequality.
+    slopes : array of float64, shape (L + 2 C,)
+        mu, in the units of a variance. For GIVEN the checker finds its own from the entries; for CORE it is what
+        entries between two features outside the core are cut by. Then for each of the C inequalities of this kind, in
+        order, lambda and q of the features outside its core.
     unit : array of float64, shape (1,)
         What entries are multiplied by.
     starts : array of uint32, shape (L + 1,)
-        Inequality number l is about the features `places[starts[l]:starts[l + 1]]`; a SOFT one about all.
+        Inequality number l is about the features `places[starts[l]:starts[l + 1]]`; a SOFT one about all, and a CORE
+        one about all with these as its core.
     places : array of uint32
         Positions in `features`, increasing within each inequality.
     loads, lifts : arrays of float64, as long as places
         lambda and q, in the units of a variance.
     entries : array of float32
-        For every GIVEN matrix its upper triangle, row by row.
+        For every GIVEN matrix, and for the core of every CORE matrix, the upper triangle, row by row.
     branches : array of uint32, shape (N,)
         Nodes in preorder: LEAF, or 1 + the position in `features` of the one that takes a place in the first child and
         is left out in the second.
@@ -76,7 +80,8 @@ class RelaxationProof:
         m = len(self.features)
         if m and (int(self.features.max()) >= d or (np.diff(self.features.astype(np.int64)) <= 0).any()):
             return "its features are not an increasing list"
-        if len(self.kinds) == 0 or len(self.slopes) != len(self.kinds) or int(self.kinds.max()) > GIVEN:
+        cores = int((self.kinds == CORE).sum())
+        if len(self.kinds) == 0 or len(self.slopes) != len(self.kinds) + 2 * cores or int(self.kinds.max()) > CORE:
             return "its lines are malformed"
         if len(self.unit) != 1 or not self.unit[0] > 0 or (self.slopes < 0).any():
             return "its unit or its slopes are malformed"
@@ -87,7 +92,7 @@ class RelaxationProof:
             return "its lines are malformed"
         starts = self.starts.astype(np.int64)
         sizes = starts[1:] - starts[:-1]
-        if (sizes < 0).any() or ((sizes > 0) != (self.kinds == GIVEN)).any() or largest(self.places) >= m:
+        if (sizes < 0).any() or ((sizes > 0) != (self.kinds != SOFT)).any() or largest(self.places) >= m:
             return "its lines are malformed"
         at = 1
         for step in steps(self.places):
@@ -111,6 +116,11 @@ class RelaxationProof:
         if int(self.counts.sum(dtype=np.int64)) != len(self.used) or self.counts[self.branches != LEAF].any():
             return "its leaves have other lines than are there"
         return None
+
+    def outside(self, number: int) -> tuple[float, float]:
+        """Return lambda and q of the features outside the core of a CORE inequality."""
+        at = len(self.kinds) + 2 * int((self.kinds[:number] == CORE).sum())
+        return float(self.slopes[at]), float(self.slopes[at + 1])
 
     def broken_tree(self) -> str | None:
         """Return why the records are not one tree in preorder, None if they are. Nothing is proved here."""

@@ -31,7 +31,7 @@ from noap.checker.feature_wise.data import GramData
 from noap.linalg.outward import UNIT, down, gamma, is_definite, scaled_up, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.proofs.parts import parts
-from noap.proofs.relaxation import GIVEN, LEAF, RelaxationProof
+from noap.proofs.relaxation import CORE, LEAF, SOFT, RelaxationProof
 
 __all__ = ["check_relaxation"]
 
@@ -158,7 +158,7 @@ def _proved(
 ) -> _Proved | None:
     """Return what a matrix of the proof proves, None if that is nothing; w are the weights of the features."""
     m, least = len(A), float(w.min()) ** 2
-    if proof.kinds[number] != GIVEN:
+    if proof.kinds[number] == SOFT:
         mu = min(scaled_up(float(proof.slopes[number]), -2 * data.exponent), 1e300)
         # One number where all weights are 1: there are many features here.
         weights = np.outer(w, w) if least < 1.0 else np.ones(1)
@@ -177,7 +177,11 @@ def _proved(
     loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
     B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
     B = B + np.triu(B, 1).T
-    mu = _excess(B, A[np.ix_(places, places)], loads, lifts, w[places]) + up(data.eps / least)
+    if proof.kinds[number] == CORE:
+        B, loads, lifts = _completed(data, A, w, proof, number, places, B, loads, lifts)
+        places = np.arange(m)
+    mu = _excess(B, A if len(places) == m else A[np.ix_(places, places)], loads, lifts, w[places])
+    mu += up(data.eps / least)
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return None
     c = _largest_eigenvalue(B, allowance)
@@ -186,6 +190,37 @@ def _proved(
     prices: FloatArray = np.full(m, math.inf)
     prices[places] = _prices(loads, lifts)
     return _Proved(c, mu, prices)
+
+
+def _completed(
+    data: GramData,
+    A: FloatArray,
+    w: FloatArray,
+    proof: RelaxationProof,
+    number: int,
+    core: IntArray,
+    inner: FloatArray,
+    own_loads: FloatArray,
+    own_lifts: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the matrix of all features with its loads and lifts: as given on the core, thresholds of A outside it.
+
+    Any numbers would do: what they come to is measured afterwards.
+    """
+    cut, load, lift = (
+        min(scaled_up(one, -2 * data.exponent), 1e300) for one in (float(proof.slopes[number]), *proof.outside(number))
+    )
+    loads, lifts = load * w, lift * w * w
+    loads[core], lifts[core] = own_loads, own_lifts
+    # Sums of two products that trade places: symmetric to the last bit.
+    height = np.outer(loads, w)
+    height = 0.5 * (height + height.T)
+    height += (cut - load) * np.outer(w, w)
+    np.maximum(height, 0.0, out=height)
+    B: FloatArray = A - np.clip(A, -height, height)
+    B.flat[:: len(A) + 1] = A.diagonal() + lifts - loads * w - (cut - load) * w * w
+    B[np.ix_(core, core)] = inner
+    return B, loads, lifts
 
 
 def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray, w: FloatArray) -> float:

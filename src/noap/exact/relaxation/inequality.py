@@ -12,9 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from noap.exact.relaxation.blocks import Blocks
 from noap.exact.relaxation.eigenvalue import confirmed
 from noap.exact.relaxation.envelope import Line
 from noap.exact.relaxation.multiplier import Nearby
+from noap.exact.relaxation.outer import Candidate, Outer, assembled, pairs_beyond
 from noap.exact.relaxation.thresholds import Threshold
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
@@ -28,7 +30,7 @@ class Inequality:
     Attributes
     ----------
     features : array of shape (b,)
-        Positions of the features that it speaks of.
+        Positions of the features that it speaks of; with `outer`, those of the core, and it speaks of all.
     c, mu : float
         mu may be negative: what counts is what it comes to with the places.
     prices : array of shape (m,)
@@ -37,6 +39,8 @@ class Inequality:
         The upper triangle of B, over the largest entry of A; None for the soft threshold of A at mu.
     loads, lifts : arrays of shape (b,)
         lambda and q.
+    outer : Outer or None
+        What the features outside the core have in common, where there is a core.
     """
 
     features: IntArray
@@ -46,6 +50,7 @@ class Inequality:
     entries: npt.NDArray[np.float32] | None
     loads: FloatArray
     lifts: FloatArray
+    outer: Outer | None = None
 
     @classmethod
     def of_threshold(cls, A: FloatArray, mu: float, weights: FloatArray | None = None) -> "Inequality | None":
@@ -65,27 +70,45 @@ class Inequality:
     ) -> "Inequality | None":
         """Prove the one of a matrix near a block of A; None if that fails."""
         top = float(np.abs(A).max())
-        block, upper = A[np.ix_(features, features)], np.triu_indices(len(features))
-        # As the proof will hold it: single precision moves an entry by less than 1e-7 of the largest.
-        entries = (nearby.B[upper] / top).astype(np.float32)
-        B: FloatArray = np.zeros_like(block)
-        B[upper] = entries.astype(np.float64) * top
-        B = B + np.triu(B, 1).T
+        entries, B = _as_written(nearby.B, top)
         c = _largest_eigenvalue(B)
         if c is None:
             return None
         loads, lifts = nearby.loads, nearby.lifts
         w = np.ones(len(features)) if weights is None else weights[features]
-        over = np.abs(B - block) - 0.5 * (loads[:, None] * w[None, :] + w[:, None] * loads[None, :])
-        # v_i^2 has a sign: on the diagonal one side is enough.
-        over.flat[:: len(block) + 1] = (block.diagonal() + lifts) - B.diagonal() - loads * w
-        over /= np.outer(w, w)
-        room = 1e-15 * (top + float(np.abs(B).max()) + float(lifts.max()) + float(loads.max())) / float(w.min()) ** 2
-        mu, prices, some = float(over.max()) + room, np.zeros(len(A)), lifts > 0
-        prices[features[some]] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
-        # Nothing is paid where lambda is 0; where only q is, nothing would be enough. A bound would not notice a NaN.
-        payable = bool((some | (loads == 0)).all()) and math.isfinite(mu + float(prices.max()))
+        mu = _excess(B, A[np.ix_(features, features)], loads, lifts, w)
+        prices: FloatArray = np.zeros(len(A))
+        prices[features] = _prices(loads, lifts)
+        # A bound would not notice a NaN.
+        payable = math.isfinite(mu + float(prices.max()))
         return cls(features, c, mu, prices, entries, loads, lifts) if payable else None
+
+    @classmethod
+    def of_core(cls, A: FloatArray, candidate: Candidate, weights: FloatArray) -> "Inequality | None":
+        """Prove the one of a matrix with a core; None if that fails."""
+        by_place = np.argsort(candidate.features)
+        core, outer, m = candidate.features[by_place], candidate.outer, len(A)
+        loads, lifts = candidate.nearby.loads[by_place], candidate.nearby.lifts[by_place]
+        top = float(np.abs(A).max())
+        entries, inner = _as_written(candidate.nearby.B[np.ix_(by_place, by_place)], top)
+        all_loads, all_lifts = outer.loads(core, loads, weights), outer.lifts(core, lifts, weights)
+        # What is written down is the cut and the load, and mu is their difference.
+        mu = outer.cut - outer.load
+        pairs = pairs_beyond(A, core, weights, all_loads, mu).cut(weights, all_loads, mu)
+        diagonal = np.diag(A) + (all_lifts - all_loads * weights - mu * weights * weights)
+        c = Blocks(assembled(m, core, inner, diagonal, pairs), weights).proved()
+        if c is None:
+            return None
+        far = _excess(inner, A[np.ix_(core, core)], loads, lifts, weights[core])
+        # Outside the core thresholds are mu, or 0 where that is more; each is off by some ulps of all that it is made
+        # of, and so is an entry.
+        low = float(np.min(loads / weights[core], initial=math.inf))
+        least = max(mu, -0.5 * (low + outer.load), -outer.load)
+        sizes = top + float(all_loads.max()) + float(all_lifts.max()) + abs(mu)
+        far = max(far, least + 2e-15 * sizes / float(weights.min()) ** 2)
+        prices = _prices(all_loads, all_lifts)
+        payable = math.isfinite(far + float(prices.max()))
+        return cls(core, c, far, prices, entries, loads, lifts, outer) if payable else None
 
     def line(self, included: BoolArray, free: BoolArray, places: int) -> Line:
         """Return what it says of vectors on the included features and at most so many of the free ones."""
@@ -106,3 +129,31 @@ def _largest_eigenvalue(B: FloatArray) -> float | None:
         return 0.0
     step = 1e-14 * len(B) * float(np.abs(B).max())
     return confirmed(B, max(float(np.linalg.eigvalsh(B)[-1]), 0.0) + step, step)[0]
+
+
+def _as_written(B: FloatArray, top: float) -> tuple[npt.NDArray[np.float32], FloatArray]:
+    """Return the upper triangle as the proof will hold it, over the largest entry of A, and the matrix that is."""
+    upper = np.triu_indices(len(B))
+    # Single precision moves an entry by less than 1e-7 of the largest.
+    entries = (B[upper] / top).astype(np.float32)
+    meant: FloatArray = np.zeros_like(B)
+    meant[upper] = entries.astype(np.float64) * top
+    return entries, meant + np.triu(meant, 1).T
+
+
+def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray, w: FloatArray) -> float:
+    """Return the least mu that the entries of B allow, rounded up."""
+    over = np.abs(B - A) - 0.5 * (loads[:, None] * w[None, :] + w[:, None] * loads[None, :])
+    # v_i^2 has a sign: on the diagonal one side is enough.
+    over.flat[:: len(A) + 1] = (A.diagonal() + lifts) - B.diagonal() - loads * w
+    over /= np.outer(w, w)
+    sizes = float(np.abs(A).max()) + float(np.abs(B).max()) + float(lifts.max()) + float(loads.max())
+    return float(over.max()) + 1e-15 * sizes / float(w.min()) ** 2
+
+
+def _prices(loads: FloatArray, lifts: FloatArray) -> FloatArray:
+    """Return lambda^2/(4 q), rounded up: nothing where lambda is 0, and where only q is, nothing would be enough."""
+    prices: FloatArray = np.where(loads > 0, math.inf, 0.0)
+    some = lifts > 0
+    prices[some] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
+    return prices

@@ -5,7 +5,7 @@ import numpy as np
 from noap.exact.relaxation.inequality import Inequality
 from noap.exact.relaxation.node import Node
 from noap.linalg.types import IntArray
-from noap.proofs.relaxation import GIVEN, LEAF, SOFT, RelaxationProof
+from noap.proofs.relaxation import CORE, GIVEN, LEAF, SOFT, RelaxationProof
 
 __all__ = ["proof_of_tree"]
 
@@ -40,10 +40,11 @@ def proof_of_tree(root: Node, features: IntArray, unit: float, top: float) -> Re
     given = [one for one in inequalities if one.entries is not None]
     sizes = [len(one.features) if one.entries is not None else 0 for one in inequalities]
     joined = [one.entries for one in given if one.entries is not None]
+    outer = [one.outer for one in inequalities if one.outer is not None]
     return RelaxationProof(
         np.asarray(features, dtype=np.uint32),
-        np.array([SOFT if one.entries is None else GIVEN for one in inequalities], dtype=np.uint8),
-        np.array([max(one.mu, 0.0) for one in inequalities]) * unit,
+        np.array([_kind(one) for one in inequalities], dtype=np.uint8),
+        np.array([_slope(one) for one in inequalities] + [x for one in outer for x in (one.load, one.lift)]) * unit,
         np.array([top * unit]),
         np.append(0, np.cumsum(sizes)).astype(np.uint32),
         _joined([one.features for one in given], np.uint32),
@@ -54,6 +55,16 @@ def proof_of_tree(root: Node, features: IntArray, unit: float, top: float) -> Re
         np.array(counts, dtype=np.uint32),
         np.array(used, dtype=np.uint32),
     )
+
+
+def _kind(one: Inequality) -> int:
+    if one.entries is None:
+        return SOFT
+    return GIVEN if one.outer is None else CORE
+
+
+def _slope(one: Inequality) -> float:
+    return max(one.mu, 0.0) if one.outer is None else one.outer.cut
 
 
 def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:

@@ -8,10 +8,12 @@ from collections.abc import Generator
 import numpy as np
 
 from noap.exact.relaxation.aim import Aim
+from noap.exact.relaxation.core import Core
 from noap.exact.relaxation.envelope import Line, bound_of
 from noap.exact.relaxation.inequality import Inequality
 from noap.exact.relaxation.multiplier import Multiplier, Nearby
 from noap.exact.relaxation.node import Node
+from noap.exact.relaxation.outer import Candidate
 from noap.exact.relaxation.record import proof_of_tree
 from noap.exact.relaxation.thresholds import Threshold
 from noap.linalg.types import FloatArray, IntArray
@@ -19,10 +21,11 @@ from noap.proofs.relaxation import RelaxationProof
 
 __all__ = ["MOST_FEATURES", "Relaxation"]
 
-# Up to here the multipliers are looked for by ADMM, one eigendecomposition a step; beyond, thresholds stand for it.
+# Up to here the multipliers of all features are looked for by ADMM, one eigendecomposition a step; beyond, thresholds
+# stand for them, and then those of a core of the features.
 MOST_FEATURES = 600
 # Thresholds at most, and the ratio of two of them between which another one is not worth its cost.
-_THRESHOLDS, _NEAR_THRESHOLDS = 24, 1.04
+_THRESHOLDS, _NEAR_THRESHOLDS = 24, 1.1
 # Steps of ADMM between two looks at what they lead to, and at most for one inequality: at the root, and below.
 _STEPS, _MOST_AT_ROOT, _MOST_BELOW = 5, 100, 10
 # Inequalities at most: at the root or where all is decided, and below.
@@ -32,6 +35,10 @@ _INEQUALITIES_AT_ROOT, _INEQUALITIES_BELOW = 16, 3
 _WORTH_IT, _WORTH_IT_ALONE = 0.2, 0.02
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
 _PRICE, _PRICE_EACH = 0.6, 0.01
+# With a core: how often nothing may come out of it, and the slope to begin with, as a part of that of the threshold.
+_IDLE, _FIRST_SLOPE = 2, 0.25
+# What a factorisation costs, per feature cubed.
+_FACTORISING = 0.01
 # Bytes of open nodes and their inequalities, after which the tree does not grow.
 _MOST_HELD = 400_000_000
 
@@ -74,7 +81,7 @@ class Relaxation:
         self._pending: Node | None = self.root  # the node that is looked at, or whose children are
         self._open: list[tuple[float, int, Node]] = []
         self._numbers = itertools.count()
-        self._search = self._by_thresholds() if state is None else self._by_tree()
+        self._search = self._by_core() if state is None else self._by_tree()
         self.W: FloatArray | None = None if state is None else state.W
         """The relaxed vv' at the root, None where only thresholds were used."""
 
@@ -121,15 +128,46 @@ class Relaxation:
             mu = math.sqrt(max(below, above / 2) * above)
             threshold = Threshold(self.A, mu, self.weights)
             spreads.append((mu, threshold.spread))
-            # A factorisation of the largest block costs far more than the guess: only for a line that would be used.
-            lines = [one.line(self.root.included, self.root.free, self.k) for one in self.root.inequalities]
-            guess = Line(threshold.guess, threshold.far)
-            if bound_of([*lines, guess], self.rho, *self.root.span[::-1])[0] < self.root.bound:
+            if self._would_lower(Line(threshold.guess, threshold.far)):
                 made = Inequality.of(threshold)
                 if made is not None:
                     self.root.add(made)
             self.work += threshold.cost
             yield
+
+    def _by_core(self) -> Generator[None, None, None]:
+        """Try thresholds, and then multipliers on the features that these do not do with."""
+        yield from self._by_thresholds()
+        if self.root.bound <= self.target:
+            return
+        weights = np.ones(len(self.A)) if self.weights is None else self.weights
+        lowest = min(self.root.inequalities, key=lambda one: one.c + one.mu * self.root.worst)
+        core = Core(self.A, weights, self.k, Threshold(self.A, lowest.mu, self.weights).matrix)
+        if self.rho == 0.0:
+            self.root.slope = _FIRST_SLOPE * lowest.mu
+        idle = 0
+        while idle < _IDLE:
+            before = self.root.bound - self.target
+            if before <= 0:
+                return
+            for found in core.improve(self.root, Aim.at(self.root, self.target, self.top)):
+                self.work += core.work
+                core.work = 0.0
+                if found is not None:
+                    self._learn(found, weights)
+                yield
+            idle = idle + 1 if self.root.bound - self.target > (1 - _WORTH_IT_ALONE) * before else 0
+
+    def _learn(self, found: Candidate, weights: FloatArray) -> None:
+        """Prove what a matrix with a core says, where it says more than is known."""
+        if self._would_lower(Line(found.guess, found.slope)):
+            self.root.add(Inequality.of_core(self.A, found, weights))
+            self.work += _FACTORISING * float(len(self.A)) ** 3
+
+    def _would_lower(self, guess: Line) -> bool:
+        """Whether a line would lower the bound: a factorisation of all features costs far more than the guess."""
+        lines = [one.line(self.root.included, self.root.free, self.k) for one in self.root.inequalities]
+        return bound_of([*lines, guess], self.rho, *self.root.span[::-1])[0] < self.root.bound
 
     def _by_tree(self) -> Generator[None, None, None]:
         """Look at the root, then branch where the bound is largest; ends where that cannot be."""

@@ -1,25 +1,19 @@
 r"""The soft-thresholded Gram matrix of many features: sparse, and in blocks that do not touch.
 
-B = soft(A, mu) has no entry where :math:`|A_{ij}| \le \mu`. Its largest eigenvalue is the largest of those of its
-blocks, the connected parts of the graph of its entries, and each is proved by a factorisation of its own.
+B = soft(A, mu) has no entry where :math:`|A_{ij}| \le \mu`.
 """
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
-from noap.exact.relaxation.eigenvalue import confirmed
-from noap.linalg.types import FloatArray, IntArray
+from noap.exact.relaxation.blocks import Blocks
+from noap.linalg.types import FloatArray
 from noap.linalg.vectors import soft
 
 __all__ = ["Threshold"]
 
-# From so many features on a block's eigenvector is found by Lanczos steps, to this accuracy; below, by a decomposition.
-_LANCZOS, _ACCURACY = 200, 1e-9
-# What steps cost, in units of the entries of the whole matrix: making it, Lanczos steps per entry of a block, and a
-# factorisation per feature cubed.
-_MAKING, _STEPPING, _FACTORISING = 6.0, 60.0, 0.01
+# What making the matrix costs, in units of its entries.
+_MAKING = 6.0
 
 
 class Threshold:
@@ -29,6 +23,7 @@ class Threshold:
     ----------
     size : int
         How many features there are.
+    matrix : csr array of shape (size, size)
     far : float
         The largest distance of an entry from that of A, rounded up.
     guess : float
@@ -52,7 +47,6 @@ class Threshold:
 
     def __init__(self, A: FloatArray, mu: float, weights: FloatArray | None = None) -> None:
         self.size = len(A)
-        self._weights = np.ones(self.size) if weights is None else weights
         if weights is None:  # without the matrix of ones: there are many features here
             B: FloatArray = soft(A, mu)
             self.far = float(np.abs(B - A).max()) * (1 + 4e-16) + 1e-16 * float(np.abs(A).max())
@@ -61,63 +55,25 @@ class Threshold:
             B = np.sign(A) * np.maximum(np.abs(A) - mu * unit, 0.0)
             # The products of weights and the quotients by them are off by an ulp each.
             self.far = float((np.abs(B - A) / unit).max()) * (1 + 1e-15) + 1e-15 * float((np.abs(A) / unit).max())
-        self._B = csr_array(B)
-        self.cost = _MAKING * B.size
-        parts, part = connected_components(self._B, directed=False)
-        order = np.argsort(part, kind="stable")
-        cuts = np.searchsorted(part[order], np.arange(parts + 1))
-        sizes = np.diff(cuts)
-        alone = order[cuts[:-1][sizes == 1]]
-        # Blocks of one feature are their own eigenvalue; of the others, those whose row sums leave them a chance.
-        self._alone = self.guess = float(B[alone, alone].max(initial=0.0))
-        self.spread = 1.0
-        reach = np.zeros(parts)
-        np.maximum.at(reach, part, np.abs(self._B).sum(axis=1) * (1 + 2.3e-16 * (self.size + 2)))
-        self._blocks: list[tuple[float, float, IntArray]] = []
-        for number in np.argsort(-reach):
-            if sizes[number] == 1 or reach[number] <= self.guess:
-                continue
-            features = order[cuts[number] : cuts[number + 1]]
-            value, spread = self._looked_at(features)
-            self._blocks.append((float(reach[number]), value, features))
-            if value > self.guess:
-                self.guess, self.spread = value, max(spread, 1.0)
+        self.matrix = csr_array(B)
+        self._blocks = Blocks(self.matrix, np.ones(self.size) if weights is None else weights)
+        self._making = _MAKING * B.size
 
-    def _looked_at(self, features: IntArray) -> tuple[float, float]:
-        """Return the largest eigenvalue of a block, about, and its spread."""
-        block = self._B[features][:, features]
-        self.cost += _STEPPING * block.nnz
-        value, x = _leading(block)
-        signs = csr_array((np.sign(block.data), block.indices, block.indptr), shape=block.shape)
-        x = x * self._weights[features]
-        return value, float(x @ (signs @ x))
+    @property
+    def guess(self) -> float:
+        """The largest eigenvalue, not proved."""
+        return self._blocks.guess
+
+    @property
+    def spread(self) -> float:
+        """How fast it falls."""
+        return self._blocks.spread
+
+    @property
+    def cost(self) -> float:
+        """What it took so far."""
+        return self._making + self._blocks.cost
 
     def proved(self) -> float | None:
         """Return at least the largest eigenvalue, and at least 0, proved; None where no factorisation succeeds."""
-        largest = float(np.abs(self._B.data).max(initial=0.0))
-        c = self._alone
-        for reach, value, features in sorted(self._blocks, key=lambda block: -block[1]):
-            if reach <= c:
-                continue
-            block = self._B[features][:, features].toarray()
-            step = 1e-14 * len(block) * largest + 10.0 * _ACCURACY * max(value, 0.0)
-            # The blocks after the first need not be told apart: one factorisation says that they stay below.
-            found, tries = confirmed(block, max(c, value + step), step)
-            self.cost += tries * _FACTORISING * float(len(block)) ** 3
-            if found is None:
-                return None
-            c = found
-        return c
-
-
-def _leading(block: csr_array) -> tuple[float, FloatArray]:
-    """Return the largest eigenvalue, from below and only as a guess, and its vector."""
-    m = block.shape[0]
-    if m >= _LANCZOS:
-        try:
-            values, vectors = eigsh(block, k=1, which="LA", v0=np.random.default_rng(0).random(m), tol=_ACCURACY)
-            return float(values[0]), vectors[:, 0]
-        except ArpackNoConvergence:
-            pass
-    values, vectors = np.linalg.eigh(block.toarray())
-    return float(values[-1]), vectors[:, -1]
+        return self._blocks.proved()
