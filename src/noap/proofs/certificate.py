@@ -13,6 +13,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs import container
+from noap.proofs.costed_relaxation import CostedRelaxationProof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.fingerprint import digest_of, fingerprint, source_of
 from noap.proofs.known import NAMES, budgets_of, name_of
@@ -34,11 +35,13 @@ _TEXTS = {
 _PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] = {
     "gram": GramProof,
     "many": ManyProof,
+    # Before the one that it is a kind of.
+    "relaxation-costs": CostedRelaxationProof,
     "relaxation": RelaxationProof,
     "samples": SampleProof,
 }
 # A proof by levels has one of these for each.
-_LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation")
+_LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
 """What the header of a certificate of several components calls its proof."""
 # "f4 f8": either.
@@ -55,6 +58,9 @@ _TYPES = {
         "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
         "columns": "u4", "values": "f4 f8",
     },
+}  # fmt: skip
+_TYPES["relaxation-costs"] = {
+    **_TYPES["relaxation"], "dues": "f8", "pull_counts": "u4", "pull_places": "u4", "pulls": "f4",
 }  # fmt: skip
 _TYPES["many"] = {
     "ks": "u4", "bounds": "f8", "counts": "u4", "roots": "u4", "whole": "u1", "sizes": "u4", **_TYPES["gram"],
