@@ -224,7 +224,8 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
             incumbent = Incumbent(instance, instance.inside(start))
             listing = Listing(instance, incumbent, least / instance.unit + instance.offset)
             nodes += _run(listing, most, controls, line, nodes)
-            vectors = [start, *(instance.outside(one.v, problem.n_features) for one in listing.found.directions.values())]
+            found = listing.found.directions.values()
+            vectors = [start, *(instance.outside(one.v, problem.n_features) for one in found)]
             values = np.array([problem.value(v) for v in vectors])
             threshold = (1.0 - within) * (1.0 - _SAME) * float(values.max())
             better = float(values.max()) > (1.0 + _SAME) * float(values[0])
@@ -286,11 +287,7 @@ def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
 def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
     """Return those whose support is no part of another one's."""
     supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
-    largest = max(map(len, supports))
-    # The last: a proper subset.
-    return [
-        v for S, v in zip(supports, vectors, strict=True) if len(S) == largest or not any(S < other for other in supports)
-    ]
+    return [v for own, v in zip(supports, vectors, strict=True) if not any(own < other for other in supports)]
 
 
 def _share(within: Any) -> float:

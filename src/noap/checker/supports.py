@@ -40,7 +40,7 @@ Bits = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class ListReport:
-    """What is proved of a list; `reason` says why it is rejected. `slack` is the share to which values are told apart."""
+    """What is proved of a list, or why it is rejected; `slack` is the share to which values are told apart."""
 
     value: float
     bound: float = math.inf
@@ -146,8 +146,7 @@ def _proved(
 
 def _maximal(supports: list[frozenset[int]]) -> list[frozenset[int]]:
     """Return those that are no part of another one."""
-    largest = max(map(len, supports), default=0)
-    return [one for one in supports if len(one) == largest or not any(one < other for other in supports)]  # noqa: SIM300 - a proper subset
+    return [one for one in supports if not any(one < other for other in supports)]
 
 
 class _ListWalk(Walk):
@@ -166,9 +165,7 @@ class _ListWalk(Walk):
     ) -> None:
         square = math.ldexp(1.0, -2 * data.exponent)
         thresholds = certificate.threshold * square * raised + lift
-        super().__init__(
-            data, problem.k, NO_LEVELS, certificate.proof, raised, lift, thresholds, allowance
-        )
+        super().__init__(data, problem.k, NO_LEVELS, certificate.proof, raised, lift, thresholds, allowance)
         self.bounds: list[float] = (certificate.bound * square * raised + lift).tolist()
         self.threshold = certificate.threshold * square
         # With costs a part of a support may be worth more than all of it.
@@ -193,7 +190,7 @@ class _ListWalk(Walk):
         return max(least, self.raised[wider] * most + self.lift)
 
     def _is_listed(self, node: GramNode) -> bool:
-        """Whether every S of the node is part of one support on the list; with costs, whether it has one S, a listed."""
+        """Whether every S of the node is part of one support on the list; with costs, whether it has one, a listed."""
         # A feature whose ceiling is no higher than its entry lies in no S.
         free = node.free[node.ceil > self.data.terms.entry[node.free]]
         decided = len(node.inc) == self.k or len(free) == 0

@@ -165,7 +165,7 @@ def _of_list(problem: Problem, certificate: ListCertificate, allowance: Allowanc
     if found.reason is None:
         listed = "1 support" if found.supports == 1 else f"{found.supports} supports"
         message = (
-            f"Accepted: a complete list of {listed}; every other one of at most {problem.k} features is worth at most "
+            f"Accepted: a complete list of {listed}; any other of at most {problem.k} features is worth at most "
             f"{found.threshold:.17g}, or no more than its features on the list (to {found.slack:g}); "
             f"{found.value:.17g} <= optimum <= {found.bound:.17g}, for all {problem.n_features} features."
         )

@@ -1,6 +1,6 @@
 """The certificate of a list of supports: their vectors, and a tree that shows that no other is worth the threshold.
 
-docs/exact.md ("Every good support") proves the theorem, docs/certificate-format.md ("Lists of supports") has the format.
+docs/exact.md ("Every good support") proves the theorem, docs/certificate-format.md ("Lists of supports") the format.
 """
 
 import math
@@ -62,6 +62,15 @@ class ListCertificate:
         return self.claim.bound
 
     @property
+    def best(self) -> tuple[UIntArray, FloatArray]:
+        """Places and weights of the vector that is worth most; none where nothing is listed."""
+        if not len(self):
+            return self.places, self.weights
+        i = int(np.argmax(self.values))
+        part = slice(int(self.starts[i]), int(self.starts[i + 1]))
+        return self.places[part], self.weights[part]
+
+    @property
     def nodes(self) -> int:
         """How many nodes the tree has."""
         return len(self.proof)
@@ -76,7 +85,8 @@ class ListCertificate:
         return len(self.values)
 
     def __repr__(self) -> str:
-        return f"ListCertificate({self.claim!r}, threshold={self.threshold!r}, supports={len(self)}, nodes={self.nodes})"
+        own = f"threshold={self.threshold!r}, supports={len(self)}, nodes={self.nodes}"
+        return f"ListCertificate({self.claim!r}, {own})"
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""

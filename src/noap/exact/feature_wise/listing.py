@@ -8,7 +8,7 @@ from noap.exact.feature_wise.kernels import node as kernels
 from noap.exact.feature_wise.node import Node
 from noap.exact.feature_wise.record import GramRecord
 from noap.exact.feature_wise.refutation import PLAIN, Refutation, Workspace
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.feature_wise import AGAIN, SPLIT
 
 __all__ = ["Listing"]
@@ -144,8 +144,8 @@ class Listing(Refutation):
         without.place = with_it.place + 1
         self.stack += [without, with_it]
 
-    def _add(self, support: FloatArray, v: FloatArray, short: float = 0.0) -> None:
-        """List the features of the best direction on a support, if it is worth the threshold, or short of it by that."""
+    def _add(self, support: IntArray, v: FloatArray, short: float = 0.0) -> None:
+        """List the features of the best direction on a support, if it is worth the threshold, less that share of it."""
         best = self.found.best_on(support, v)
         least = self.T - short * (self.T - self.instance.offset)
         if best is not None and best.worth >= least:
