@@ -286,6 +286,18 @@ def test_limits_of_the_check(honest):
     assert "memory_limit" in report.message
 
 
+def test_features_beyond_the_sixty_fourth():
+    rng = np.random.default_rng(0)
+    X = 0.1 * rng.standard_normal((20, 70))
+    X[:, [1, 2, 66, 67, 68]] += rng.standard_normal((20, 1))
+    problem = noap.Problem(X, k=2, adversary=noap.NoAdversary())
+    certificate = noap.near_optimal(problem, 0.2).certificate
+    assert noap.verify(problem, certificate).supports == 10
+    for i in range(10):
+        report = noap.verify(problem, listing(certificate, np.delete(np.arange(10), i)))
+        assert not report.ok
+
+
 def test_nothing_to_list():
     problem = noap.Problem(np.eye(3), k=2, adversary=noap.FeatureWise(2.0))
     with pytest.warns(noap.errors.NoapWarning, match="no support is worth anything"):
