@@ -306,7 +306,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self._moments = None
         moments = Moments(int(n_samples), offset, int(n_samples) * covariance)
         scaled, _, scale = moments.standardised(center=True, scale=self.scale, names=names)
-        return self._solve(Covariance(scaled, int(n_samples), names), offset, scale)
+        # n S/n has other last digits than S, and a certificate is about every digit.
+        return self._solve(Covariance(scaled if self.scale else covariance, int(n_samples), names), offset, scale)
 
     def transform(self, X: Any) -> FloatArray:
         """Return the scores, shape (n, n_components): the centred and scaled samples times the components."""
