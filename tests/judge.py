@@ -92,16 +92,17 @@ def feature_wise_optimum(G, n, k, rho, grid=160, costs=None):
     return feature_wise_best(G, n, k, rho, grid, costs)[0]
 
 
-def feature_wise_best(G, n, k, rho, grid=160, costs=None):
+def feature_wise_best(G, n, k, rho, grid=160, costs=None, sizes=None):
     """The optimum from G = X'X as above, and a k-sparse vector that attains it: None where the optimum is 0.
 
     One budget for all features or one for each, infinite ones included; costs are taken off once a feature is used.
+    With `sizes`, only supports of so many features are looked at.
     """
     d = len(G)
     rho = np.broadcast_to(rho, d)
     costs = np.zeros(d) if costs is None else np.asarray(costs)
     best, v = 0.0, None
-    for size in range(1, k + 1):
+    for size in range(1, k + 1) if sizes is None else sizes:
         for c in combinations(np.flatnonzero(np.isfinite(rho)).tolist(), size):
             c = list(c)
             spent = costs[c].sum()

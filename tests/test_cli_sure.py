@@ -143,3 +143,23 @@ def test_a_search_says_which_component_it_is_about(monkeypatch):
     library.RobustSparsePCA(0.5, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
     assert said
     assert said[0].startswith("component 1: ")
+
+
+def test_the_proof_of_a_list_is_written_and_verified(folder):
+    near = library.near_optimal(problem(3, 0.2), within=0.05)
+    options = ("near-optimal", "data.csv", "-k", 3, "--noise", 0.2, "--certificate", "list.noap")
+    shown = noap(*options, "--within", 0.05, cwd=folder)
+    assert "The proof is in list.noap" in shown.stdout
+    done = noap("verify", "list.noap", "data.csv", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert f"a complete list of {len(near)} supports" in done.stdout
+    document = json.loads(noap("verify", "list.noap", "data.csv", "--json", cwd=folder).stdout)
+    assert document["supports"] == len(near)
+    assert document["threshold"] == pytest.approx(near.threshold)
+    assert set(document["features"]) == {NAMES[j] for j in near.supports[0]}
+    pl.DataFrame(X[:-1], schema=NAMES).write_csv(folder / "other.csv")
+    assert noap("verify", "list.noap", "other.csv", cwd=folder).returncode == 4
+    assert "--force" in noap(*options, cwd=folder).stderr
+    cut = noap(*options, "--force", "--within", 0.3, "--limit", 1, cwd=folder)
+    assert cut.returncode == 3
+    assert "none is written" in cut.stdout

@@ -11,11 +11,12 @@ import numpy as np
 from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem, NoapWarning
-from noap.heuristics.batch import truncate
-from noap.heuristics.gram_climber import GramClimber
 from noap.linalg.types import FloatArray, IntArray
 from noap.methods import METHODS
 from noap.problem import Problem
+from noap.proofs.certificate import Claim
+from noap.proofs.feature_wise import GramProof
+from noap.proofs.supports import ListCertificate
 from noap.result import Limit
 from noap.runtime.controls import Controls
 from noap.runtime.line import Part
@@ -25,13 +26,15 @@ from noap.solving import nothing_left
 if TYPE_CHECKING:
     import polars
 
-    from noap.exact.feature_wise.instance import GramInstance
+    from noap.exact.feature_wise.listing import Listing
 
 __all__ = ["NearOptimal", "near_optimal"]
 
 LISTING_SERVES = ENERGY_LESS_L1
 # Values this near to each other, relatively, are one number.
 _SAME = 1e-9
+# What rounding keeps open at the threshold is worth it to this share.
+_ON_THRESHOLD = 1e-7
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,11 +55,13 @@ class NearOptimal:
         What a support has to be worth to be listed: (1 - within) times the best value.
     complete : bool
         Whether the search proves that no other support is worth more than the threshold. The first of the list is then
-        optimal. The proof is that of the search, rounded outwards as all its tests are; no certificate is made of it.
+        optimal, to the bound that the certificate has.
     limit : Limit or None
         What stopped the search; None also where it ended because `limit` supports were found.
     nodes : int
     seconds : float
+    certificate : ListCertificate or None
+        The proof that the list is complete, for :func:`noap.verify`; None where it is not.
     core : array of int
         The features that all of them use.
     counts : array of int, shape (d,)
@@ -71,6 +76,7 @@ class NearOptimal:
     limit: Limit | None
     nodes: int
     seconds: float
+    certificate: ListCertificate | None = None
 
     def __repr__(self) -> str:
         known = "complete" if self.complete else "not complete"
@@ -146,10 +152,10 @@ def near_optimal(
 
     .. math:: \max_{\mathrm{supp}(v) = S} \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v\|_2^2 \ge (1 - within)\,opt
 
-    and S is no part of another one on the list; with costs, which are taken off both sides, also if it is. The list
-    shows how far the answer is the only one, which features all good answers share, and which can stand in for which.
-    It is found by the exact search: everything that is not listed is closed by its tests (docs/exact.md, "Every good
-    support").
+    and S is no part of another one on the list; with costs, which are taken off both sides, also if it is. A feature
+    that adds less than 1e-9 of the value adds nothing. The list shows how far the answer is the only one, which
+    features all good answers share, and which can stand in for which. It is found by the exact search: everything that
+    is not listed is closed by its tests (docs/exact.md, "Every good support"), and `certificate` proves it.
 
     Parameters
     ----------
@@ -178,6 +184,8 @@ def near_optimal(
     >>> near = noap.near_optimal(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), within=0.05)
     >>> [support.tolist() for support in near.supports], near.complete
     ([[0, 1], [0, 2], [1, 2]], True)
+    >>> noap.verify(near.problem, near.certificate).supports
+    3
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
@@ -198,7 +206,8 @@ def near_optimal(
             stacklevel=2,
         )
         nothing = np.empty((0, problem.n_features))
-        return NearOptimal(problem, share, nothing, np.empty(0), True, None, 0, controls.seconds)
+        certificate = _certificate(problem, 0.0, 0.0, [], GramProof.trivial(0.0))
+        return NearOptimal(problem, share, nothing, np.empty(0), True, None, 0, controls.seconds, certificate)
     return _listed(problem, share, most, controls)
 
 
@@ -207,50 +216,64 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     from noap.exact.feature_wise.listing import Listing  # loads Numba
 
     start = METHODS["ascent"]().run(problem, controls, METHODS["ascent"]().check(problem)).v
-    instance = GramInstance.of(problem)
-    incumbent = Incumbent(instance, instance.inside(start))
-    # The matrix of the search is the given one or a little larger, so that nothing worth the threshold is lost.
-    T = (1.0 - within) * (1.0 - _SAME) * problem.value(start) / instance.unit
-    listing, nodes = Listing(instance, incumbent, T), 0
+    instance, nodes = GramInstance.of(problem), 0
     with Part(controls.progress) as line:
-        try:
-            while listing.stack and not controls.expired() and (most is None or len(listing.supports) < most):
-                nodes += listing.advance()
-                if line.line is not None and line.line.due():
-                    line.say(f"{controls.seconds:.1f} s, {nodes} nodes, {len(listing.supports)} supports found")
-        except KeyboardInterrupt:
-            controls.limit = Limit.INTERRUPTED
-    complete = not listing.stack
-    vectors = [start]
-    for support, met in listing.supports.items():
-        v, worth = _best_on(instance, list(support), met)
-        # Rounding keeps a node open only if it is worth T to the last digits.
-        complete = complete and (met is not None or worth >= (1.0 - 1e-6) * T)
-        vectors.append(np.zeros(problem.n_features))
-        vectors[-1][instance.features] = v
-    values = np.array([problem.value(v) for v in vectors])
-    good = np.flatnonzero(values >= (1.0 - within) * (1.0 - _SAME) * values.max())
-    ordered = [vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]
+        while True:
+            # The matrix of the search is the given one or a little larger, so that nothing worth the threshold is lost.
+            least = (1.0 - within) * (1.0 - _SAME) * problem.value(start)
+            incumbent = Incumbent(instance, instance.inside(start))
+            listing = Listing(instance, incumbent, least / instance.unit + instance.offset)
+            nodes += _run(listing, most, controls, line, nodes)
+            found = listing.found.directions.values()
+            vectors = [start, *(instance.outside(one.v, problem.n_features) for one in found)]
+            values = np.array([problem.value(v) for v in vectors])
+            threshold = (1.0 - within) * (1.0 - _SAME) * float(values.max())
+            better = float(values.max()) > (1.0 + _SAME) * float(values[0])
+            if listing.stack or not better or not (values < threshold).any():
+                break
+            # A better vector than the first came up, and some that were listed are not good enough beside it.
+            start = vectors[int(np.argmax(values))]
+    complete = listing.done
+    # What rounding leaves at the threshold is listed, if that is what it is.
+    good = np.flatnonzero(values >= threshold * (1.0 - (_ON_THRESHOLD if complete else 0.0)))
+    ordered = list(_by_support([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]).values())
     # Where features cost something, more of them may be worth less: then every support stands for itself.
-    kept = np.array(_maximal(ordered) if problem.costs is None else list(_by_support(ordered).values()))
+    kept = np.array(_maximal(ordered) if problem.costs is None else ordered)
+    certificate = None
+    if complete:
+        bound = instance.outward(listing.bound)
+        certificate = _certificate(problem, least, bound, ordered, listing.record.proof(instance))
     values = np.array([problem.value(v) for v in kept])
-    return NearOptimal(problem, within, kept, values, complete, controls.limit, nodes, controls.seconds)
+    return NearOptimal(problem, within, kept, values, complete, controls.limit, nodes, controls.seconds, certificate)
 
 
-def _best_on(instance: "GramInstance", support: list[int], met: FloatArray | None) -> tuple[FloatArray, float]:
-    """Return the best unit vector on a support that ascent reaches from the one that was met, and its worth.
+def _run(listing: "Listing", most: int | None, controls: Controls, line: Part, before: int) -> int:
+    """Search until the list is complete, or a limit or the user stops it; returns how many nodes that took."""
+    nodes = 0
+    try:
+        while listing.stack and not controls.expired() and (most is None or len(listing.found) < most):
+            nodes += listing.advance()
+            if line.line is not None and line.line.due():
+                line.say(f"{controls.seconds:.1f} s, {before + nodes} nodes, {len(listing.found)} supports found")
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+    return nodes
 
-    It also starts from the leading direction. Where it does not need all of the support it is zero on the rest.
-    """
-    A = instance.A[np.ix_(support, support)]
-    starts = [np.linalg.eigh(A)[1][:, -1], *([] if met is None else [met[support]])]
-    adversary = instance.adversary.restricted_to(np.array(support))
-    climber = GramClimber(A, adversary, len(support), None if instance.costs is None else instance.costs[support])
-    reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], len(support)))) for x in starts]
-    best = max(reached, key=lambda one: float(one.distances[0]))
-    v: FloatArray = np.zeros(len(instance.norms))
-    v[support] = best.batch.first(len(support))
-    return v, float(best.distances[0]) ** 2
+
+def _certificate(
+    problem: Problem, threshold: float, bound: float, vectors: list[FloatArray], proof: GramProof
+) -> ListCertificate:
+    supports = [np.flatnonzero(v) for v in vectors]
+    values = np.array([problem.value(v) for v in vectors])
+    return ListCertificate(
+        Claim.about(problem, values.max(initial=0.0), max(bound, values.max(initial=0.0))),
+        threshold,
+        values,
+        np.cumsum([0, *map(len, supports)]).astype(np.uint32),
+        np.array([j for support in supports for j in support], dtype=np.uint32),
+        np.array([x for v, support in zip(vectors, supports, strict=True) for x in v[support]], dtype=np.float64),
+        proof,
+    )
 
 
 def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
@@ -262,10 +285,9 @@ def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
 
 
 def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
-    """Return one vector for each support, the first, without supports that are part of another one."""
-    by_support = _by_support(vectors)
-    largest = max(map(len, by_support))
-    return [v for S, v in by_support.items() if len(S) == largest or not any(S < other for other in by_support)]  # noqa: SIM300 - a proper subset
+    """Return those whose support is no part of another one's."""
+    supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
+    return [v for own, v in zip(supports, vectors, strict=True) if not any(own < other for other in supports)]
 
 
 def _share(within: Any) -> float:

@@ -18,13 +18,13 @@ from noap.proofs.many import ManyProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
-__all__ = ["bound_above"]
+__all__ = ["WIDER", "bound_above", "gram_lift"]
 
 # A covariance that has to be raised by more than this, relative to the claim, cannot be checked to useful accuracy.
 _MOST_RAISED = 1e-6
-# Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with margins so
-# many times wider.
-_WIDER = (1.0, 10.0, 100.0)
+WIDER = (1.0, 10.0, 100.0)
+"""Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with margins so
+many times wider."""
 # No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
 # of that is refused, so that no number in the checker overflows.
 _MOST_CLAIMED = 1e6
@@ -79,22 +79,30 @@ def _from_gram(
     if not (moves_features(problem.adversary) or idle):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     data = GramData.of(problem, allowance)
-    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
-        return math.inf, _BEYOND
-    exactly = not feature_budgets(problem).any()
-    if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
-        return math.inf, "the covariance is too far from positive semidefinite to be checked"
-    # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.
-    lift = absolute * data.scale + (data.raised if exactly else 2.002 * data.raised)
+    lift, reason = gram_lift(problem, data, claimed, absolute)
+    if reason is not None:
+        return math.inf, reason
     # The claim, and every level of the proof below it, raised by a margin; and by wider ones.
-    raised = 1.0 + relative * np.array(_WIDER)
+    raised = 1.0 + relative * np.array(WIDER)
     if isinstance(proof, LevelsProof):
         T, reason = check_levels(data, problem.k, proof, claimed, raised, lift, allowance)
     else:
         T, reason = check_level(data, problem.k, NO_LEVELS, proof, claimed, raised, lift, allowance)
     if reason:
         return math.inf, reason
+    exactly = not feature_budgets(problem).any()
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
+
+
+def gram_lift(problem: Problem, data: GramData, claimed: float, absolute: float) -> tuple[float, str | None]:
+    """Return what is added to every threshold of a Gram proof, in the units of `data`, or why none can be checked."""
+    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
+        return math.inf, _BEYOND
+    exactly = not feature_budgets(problem).any()
+    if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
+        return math.inf, "the covariance is too far from positive semidefinite to be checked"
+    # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.
+    return absolute * data.scale + (data.raised if exactly else 2.002 * data.raised), None
 
 
 def _from_many(
@@ -110,7 +118,7 @@ def _from_many(
     data = ManyData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
-    raised = 1.0 + relative * np.array(_WIDER)
+    raised = 1.0 + relative * np.array(WIDER)
     T, reason = check_many(data, problem.k, proof, claimed, raised, absolute * data.scale, allowance)
     return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
 

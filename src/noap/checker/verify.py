@@ -19,6 +19,7 @@ from noap.errors import CertificateRejected, InvalidProblem
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.proofs.joint import JointCertificate
+from noap.proofs.supports import ListCertificate
 from noap.runtime.notebook import html_table
 
 __all__ = ["Verification", "verify"]
@@ -45,6 +46,10 @@ class Verification:
     nodes : int
         Nodes of the tree.
     seconds : float
+    threshold : float or None
+        Of a list of supports: every other support is worth at most this; inf if the proof does not hold.
+    supports : int or None
+        How many supports the list has, without those that are part of another one on it; with costs, all of them.
     """
 
     ok: bool
@@ -53,6 +58,8 @@ class Verification:
     message: str
     nodes: int = 0
     seconds: float = 0.0
+    threshold: float | None = None
+    supports: int | None = None
 
     @property
     def gap(self) -> float:
@@ -65,6 +72,8 @@ class Verification:
             ("certificate", "accepted" if self.ok else "rejected"),
             ("optimum at least", f"{self.value:.17g}"),
             ("optimum at most", f"{self.bound:.17g}"),
+            *([] if self.supports is None else [("supports on the list", self.supports)]),
+            *([] if self.threshold is None else [("every other support at most", f"{self.threshold:.17g}")]),
             ("nodes checked", self.nodes),
             ("seconds", f"{self.seconds:.2f}"),
         ]
@@ -79,7 +88,7 @@ class Verification:
 
 def verify(
     problem: Problem,
-    certificate: Certificate | JointCertificate,
+    certificate: Certificate | JointCertificate | ListCertificate,
     *,
     time_limit: float | None = None,
     memory_limit: float | None = None,
@@ -93,8 +102,9 @@ def verify(
     Parameters
     ----------
     problem : Problem
-    certificate : Certificate or JointCertificate
-        Of several components together the report's value and bound are those of their sum.
+    certificate : Certificate, JointCertificate or ListCertificate
+        Of several components together the report's value and bound are those of their sum; of a list of supports it
+        also has the threshold, and how many they are.
     time_limit : float, optional
         Seconds after which the certificate is rejected as not proved within them; those in which the checker itself is
         compiled, once per machine, do not count, neither here nor in `seconds` of the answer. The rejection comes a
@@ -126,13 +136,15 @@ the estimators.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if not isinstance(certificate, Certificate | JointCertificate):
+    if not isinstance(certificate, Certificate | JointCertificate | ListCertificate):
         raise InvalidProblem(
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
         )
     problem.check_unchanged()
     allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
+    if isinstance(certificate, ListCertificate):
+        return _of_list(problem, certificate, allowance)
     started = time.perf_counter()
     value, bound, reason = _check(problem, certificate, allowance)
     if reason is None:
@@ -142,6 +154,28 @@ the estimators.'
         message = f"Rejected: {reason.rstrip('.')}."
     seconds = time.perf_counter() - started - allowance.compiling
     return Verification(reason is None, value, bound, message, certificate.nodes, seconds)
+
+
+def _of_list(problem: Problem, certificate: ListCertificate, allowance: Allowance) -> Verification:
+    """Check a certificate of a list of supports."""
+    from noap.checker.supports import check_list  # only here are the kernels loaded
+
+    started = time.perf_counter()
+    found = check_list(problem, certificate, _RELATIVE, _ABSOLUTE, allowance)
+    if found.reason is None:
+        listed = "1 support" if found.supports == 1 else f"{found.supports} supports"
+        message = (
+            f"Accepted: a complete list of {listed}; any other of at most {problem.k} features is worth at most "
+            f"{found.threshold:.17g}, or no more than its features on the list (to {found.slack:g}); "
+            f"{found.value:.17g} <= optimum <= {found.bound:.17g}, for all {problem.n_features} features."
+        )
+    else:
+        message = f"Rejected: {found.reason.rstrip('.')}."
+    seconds = time.perf_counter() - started - allowance.compiling
+    ok = found.reason is None
+    return Verification(
+        ok, found.value, found.bound, message, certificate.nodes, seconds, found.threshold, found.supports
+    )
 
 
 def _check(

@@ -62,6 +62,9 @@ def near_optimal(
     time_limit: Annotated[float | None, typer.Option(help="Seconds; the list so far comes back.")] = None,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="Write the list to this .csv, .parquet or .json file.")] = None,
+    certificate: Annotated[
+        Path | None, typer.Option(help="Write the proof that the list is complete to this file, for noap verify.")
+    ] = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     header: Header = None,
@@ -84,9 +87,12 @@ def near_optimal(
     noap near-optimal data.csv -k 5 --within 0.05 --limit 100 --out near.csv
 
     noap near-optimal data.parquet -k 8 --adversary none --time-limit 60 --json
+
+    noap near-optimal data.csv -k 5 --certificate list.noap
     """
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
     refuse_to_overwrite(out, force)
+    refuse_to_overwrite(certificate, force, "--certificate")
     log_progress(log)
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
     table = read_table(file, reading)
@@ -95,6 +101,8 @@ def near_optimal(
     problem = noap.Problem(table.standardised(center, scale), k=k, adversary=budget, costs=single.costs)
     near = noap.near_optimal(problem, within, limit, time_limit=time_limit, random_state=seed, progress=log or not json)
     document = _document(near, table.names, center=center, scale=scale)
+    if certificate is not None and near.certificate is not None:
+        near.certificate.save(certificate)
     if out is not None:
         _write(out, near, document)
     if json:
@@ -104,6 +112,10 @@ def near_optimal(
         _print(near, table.names, console)
         if out is not None:
             console.print(f"Written to {out}.", markup=False, soft_wrap=True)
+        if certificate is not None:
+            proved = f"The proof is in {certificate}, for noap verify."
+            none = "--certificate: a list that is not complete has no proof; none is written."
+            console.print(none if near.certificate is None else proved, markup=False, soft_wrap=True)
     stopped = near.limit is not None or (limit is not None and not near.complete)
     return 3 if stopped else 0
 
@@ -141,10 +153,7 @@ def _print(near: noap.NearOptimal, names: tuple[str, ...], console: Console) -> 
 
 def _completeness(near: noap.NearOptimal) -> str:
     if near.complete:
-        return (
-            f"Complete: the search proves that no other set is worth more than {near.threshold:.6g}; it makes no "
-            "certificate."
-        )
+        return f"Complete: the search proves that no other set is worth more than {near.threshold:.6g}."
     why = f" {near.limit.sentence}" if near.limit is not None else ""
     return f"Not complete: there may be other sets worth more than {near.threshold:.6g}, better ones among them.{why}"
 
@@ -177,6 +186,7 @@ def _document(near: noap.NearOptimal, names: tuple[str, ...], *, center: bool, s
             "within": near.within,
             "threshold": near.threshold,
             "complete": near.complete,
+            "bound": None if near.certificate is None else near.certificate.bound,
             "limit": None if near.limit is None else near.limit.value,
             "core": [names[j] for j in near.core],
             "counts": {names[j]: int(near.counts[j]) for j in np.flatnonzero(near.counts)},

@@ -38,6 +38,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.proofs.certificate import Claim
 from noap.proofs.fingerprint import fingerprint
+from noap.proofs.reading import load
 from noap.runtime.names import listed
 
 __all__ = ["verify"]
@@ -54,7 +55,8 @@ _PREPARED = {
 
 def verify(
     certificate: Annotated[
-        Path, typer.Argument(metavar="CERT", help="A certificate written by noap solve --certificate.")
+        Path,
+        typer.Argument(metavar="CERT", help="A certificate written by noap solve or near-optimal --certificate."),
     ],
     data: Annotated[
         Path,
@@ -96,9 +98,15 @@ def verify(
 
     noap verify proof.noap data.csv
 
+    noap near-optimal data.csv -k 5 --certificate list.noap
+
+    noap verify list.noap data.csv
+
     noap verify from-a-stranger.noap data.csv --time-limit 60 --memory-limit 500
     """
-    proof = noap.Certificate.load(certificate, memory_limit=memory_limit)
+    proof = load(certificate, memory_limit=memory_limit)
+    if isinstance(proof, noap.JointCertificate):
+        raise InvalidProblem(f"CERT {certificate} is of several components; check it in Python with noap.verify.")
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
@@ -133,20 +141,26 @@ def verify(
 
 
 def _document(
-    report: Verification, proof: noap.Certificate, problem: noap.Problem, prepared: str | None
+    report: Verification,
+    proof: noap.Certificate | noap.ListCertificate,
+    problem: noap.Problem,
+    prepared: str | None,
 ) -> dict[str, Any]:
     """Return the verdict as JSON takes it: what is not proved or not known is None."""
     claim = proof.claim
     names = problem.feature_names or ()
+    of_list = isinstance(proof, noap.ListCertificate)
+    places, weights = proof.best if isinstance(proof, noap.ListCertificate) else (proof.places, proof.weights)
     # A vector that is worth nothing has no features to speak of.
-    used = np.argsort(-np.abs(proof.weights), kind="stable").tolist() if report.ok and report.value > 0 else []
+    used = np.argsort(-np.abs(weights), kind="stable").tolist() if report.ok and report.value > 0 else []
     return {
         "ok": report.ok,
         "message": report.message,
         "value": report.value if report.ok or report.value > 0 else None,
         "bound": report.bound if report.ok else None,
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
-        "features": [names[proof.places[i]] for i in used] if report.ok else None,
+        "features": [names[places[i]] for i in used] if report.ok else None,
+        **({"supports": report.supports, "threshold": report.threshold} if report.ok and of_list else {}),
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
         "rho": claim.rho,

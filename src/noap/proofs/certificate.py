@@ -23,7 +23,9 @@ from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.notebook import html_table
 
-__all__ = ["COMPONENTS", "Certificate", "Claim", "Proof", "claim_entry", "claim_from"]
+__all__ = [
+    "COMPONENTS", "GRAM_TYPES", "SUPPORTS", "Certificate", "Claim", "Proof", "claim_entry", "claim_from",
+]  # fmt: skip
 
 Proof: TypeAlias = GramProof | LevelsProof | ManyProof | RelaxationProof | SampleProof
 _TEXTS = {
@@ -41,6 +43,8 @@ _PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] 
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation")
 COMPONENTS = "components"
 """What the header of a certificate of several components calls its proof."""
+SUPPORTS = "supports"
+"""What that of a list of supports calls it."""
 # "f4 f8": either.
 _TYPES = {
     "gram": {
@@ -56,6 +60,8 @@ _TYPES = {
         "columns": "u4", "values": "f4 f8",
     },
 }  # fmt: skip
+GRAM_TYPES = _TYPES["gram"]
+"""The arrays of a tree over pairs, and their types."""
 _TYPES["many"] = {
     "ks": "u4", "bounds": "f8", "counts": "u4", "roots": "u4", "whole": "u1", "sizes": "u4", **_TYPES["gram"],
 }  # fmt: skip
@@ -212,6 +218,8 @@ class Certificate:
             wanted = dict(_TYPES[kind])
         elif kind == COMPONENTS:
             raise _unreadable("it is one of several components together; read it with noap.JointCertificate")
+        elif kind == SUPPORTS:
+            raise _unreadable("it is one of a list of supports; read it with noap.ListCertificate")
         else:
             raise _unreadable("its kind of proof is unknown")
         wanted |= {"v_places": "u4", "v_weights": "f8"}

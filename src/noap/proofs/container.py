@@ -18,7 +18,7 @@ import numpy as np
 from noap.errors import InvalidProblem
 from noap.runtime.files import write_whole
 
-__all__ = ["pack", "read_bytes", "unpack", "write_bytes"]
+__all__ = ["header_of", "pack", "read_bytes", "unpack", "write_bytes"]
 
 MAGIC = b"NOAP\0CRT"
 # What is written and read: the second where a claim names budgets or costs of single features or samples.
@@ -65,6 +65,26 @@ def unpack(data: bytes, megabytes: float | None = None) -> tuple[dict[str, Any],
 
     File and arrays take at most so many megabytes together. The header has the file's version under "version".
     """
+    header, length = header_of(data), _PREFIX.unpack_from(data)[2]
+    body = memoryview(data)[:-_DIGEST]
+    declared = [_declared(entry) for entry in header["arrays"]]
+    _check_room(sum(count * dtype.itemsize for _, dtype, count, _ in declared), len(data), megabytes)
+    arrays: dict[str, np.ndarray] = {}
+    at = _PREFIX.size + length
+    for name, dtype, count, size in declared:
+        if name in arrays:
+            raise _unreadable(f"array {name!r} is there twice")
+        if size > len(body) - at:
+            raise _unreadable(f"array {name!r} is longer than the file")
+        arrays[name] = _inflate(body[at : at + size], name, dtype, count)
+        at += size
+    if at != len(body):
+        raise _unreadable("it has bytes that belong to no array")
+    return header, arrays
+
+
+def header_of(data: bytes) -> dict[str, Any]:
+    """Return the header alone, with the file's version under "version"; raises InvalidProblem as `unpack` does."""
     if len(data) < _PREFIX.size + _DIGEST or data[: len(MAGIC)] != MAGIC:
         raise _unreadable("it is not a noap certificate")
     _, version, length = _PREFIX.unpack_from(data)
@@ -81,20 +101,7 @@ def unpack(data: bytes, megabytes: float | None = None) -> tuple[dict[str, Any],
         raise _unreadable("its header is not valid JSON") from error
     if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
         raise _unreadable("its header has no list of arrays")
-    declared = [_declared(entry) for entry in header["arrays"]]
-    _check_room(sum(count * dtype.itemsize for _, dtype, count, _ in declared), len(data), megabytes)
-    arrays: dict[str, np.ndarray] = {}
-    at = _PREFIX.size + length
-    for name, dtype, count, size in declared:
-        if name in arrays:
-            raise _unreadable(f"array {name!r} is there twice")
-        if size > len(body) - at:
-            raise _unreadable(f"array {name!r} is longer than the file")
-        arrays[name] = _inflate(body[at : at + size], name, dtype, count)
-        at += size
-    if at != len(body):
-        raise _unreadable("it has bytes that belong to no array")
-    return {**header, "version": version}, arrays
+    return {**header, "version": version}
 
 
 def _declared(entry: Any) -> tuple[str, np.dtype[Any], int, int]:

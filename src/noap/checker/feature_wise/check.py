@@ -15,7 +15,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.feature_wise import AGAIN, CLOSED, EACH, ON, SIGN, SPLIT, GramProof
 from noap.runtime.compilation import compiling
 
-__all__ = ["check_gram"]
+__all__ = ["Walk", "check_gram"]
 
 # Open nodes may hold this many numbers in all; a proof that needs more is refused.
 _MOST_HELD = 2e8
@@ -57,18 +57,14 @@ def check_gram(
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
-    walk = _Walk(data, k, below, proof, raised, lift, claims, allowance, free, included)
-    try:
-        with compiling((schur_test, tighten), "the checker"):
-            walk.run()
-    except (_Refused, NoLength) as refused:
-        return math.inf, str(refused)
-    except (ArithmeticError, np.linalg.LinAlgError):
-        return math.inf, "its numbers leave the range of floating point."
-    return walk.proved, None
+    walk = Walk(data, k, below, proof, raised, lift, claims, allowance, free, included)
+    reason = walk.refused()
+    return (walk.proved, None) if reason is None else (math.inf, reason)
 
 
-class _Walk:
+class Walk:
+    """Goes through the nodes of a proof, which is one tree; `proved` is the claim that was needed."""
+
     def __init__(
         self,
         data: GramData,
@@ -95,7 +91,18 @@ class _Walk:
         self.prover = GramProver(data, self.k, below[: self.k].copy(), proof, allowance)
         self.each = 0
 
-    def run(self) -> None:
+    def refused(self) -> str | None:
+        """Return where the proof does not hold, None if it does."""
+        try:
+            with compiling((schur_test, tighten), "the checker"):
+                self._run()
+        except (_Refused, NoLength) as refused:
+            return str(refused)
+        except (ArithmeticError, np.linalg.LinAlgError):
+            return "its numbers leave the range of floating point."
+        return None
+
+    def _run(self) -> None:
         # None stands for a node without pairs: nothing is left to prove below it.
         root: GramNode | None = GramNode.root(self.free, self.data.norms[self.free])
         if root is not None and self.included is not None:
@@ -121,7 +128,7 @@ class _Walk:
         cut = self.proof.cut.item(place) * self.unit
         alone_closed = False
         if node is not None and kind != ON:
-            node, alone_closed = self.prover.narrowed(place, node, self._level(place, 0))
+            node, alone_closed = self.prover.narrowed(place, node, self._level(place, 0, node))
         if kind == CLOSED:
             if node is not None:
                 self._close(place, node, f"leaf {place} stays open: its bound exceeds the claim.")
@@ -168,12 +175,21 @@ class _Walk:
 
     def _close(self, place: int, node: GramNode, reason: str) -> None:
         """Close what rounding left of a node, at the narrowest claim that does it."""
-        for wider, claim in enumerate(self.claims):
-            if self.prover.closes_in_pieces(place, node, self._level(place, wider)):
-                self.proved = max(self.proved, claim)
+        for wider in range(len(self.claims)):
+            if self.prover.closes_in_pieces(place, node, self._level(place, wider, node)):
+                self._widened(wider)
                 return
         raise _Refused(reason)
 
-    def _level(self, place: int, wider: int) -> float:
+    def _widened(self, wider: int) -> None:
+        """Note that a claim so much wider was needed."""
+        self.proved = max(self.proved, self.claims[wider])
+
+    def _level(self, place: int, wider: int, node: GramNode) -> float:
+        """Return the threshold at which pairs of the node may be dropped."""
         level: float = self.proof.levels.item(self.proof.level.item(place)) * self.square
-        return min(self.raised[wider] * level + self.lift, self.claims[wider])
+        return min(self.raised[wider] * level + self.lift, self._claim(wider, level, node))
+
+    def _claim(self, wider: int, level: float, node: GramNode) -> float:
+        """Return what the claim says of the node's pairs: all that is needed at this level, for a lower one."""
+        return self.claims[wider]

@@ -163,6 +163,27 @@ class GramInstance:
             raised = 1e-290
         return scaled_up(raised, math.frexp(self.unit)[1] - 1)
 
+    def above(self, value: float, cost: float, gap: float) -> float:
+        """Return the threshold that proves that a vector of this value, less this cost, is within the gap."""
+        worth = value - self.offset
+        # Values here are too large by up to the slack. A little less than asked, so that the reported bound, raised for
+        # rounding, still meets the gap. Never so near the value that rounding alone keeps nodes open.
+        asked = max(0.9999 * gap * worth, 0.8 * rounding_allowance(worth, self.scale))
+        asked -= 2.0 * (self.slack - self.offset)
+        # The Schur tests lose a few ulps of scale. Where the budget leaves far less than that, nodes are closed by caps
+        # and propagation alone, which lose ulps of s_j and not of s_j^2. Where it leaves nothing that doubles can tell
+        # from 0, no gap can be met, and the target only has to be positive.
+        gross = value + cost
+        lost = gross + math.sqrt(gross * self.scale) if value > 0 else self.scale
+        rounding = 16.0 * self.k * (self.k + 3) * 1.2e-16 * lost
+        return value + max(asked, rounding)
+
+    def outside(self, v: FloatArray, d: int) -> FloatArray:
+        """Return what a vector over the kept features is over all d."""
+        whole: FloatArray = np.zeros(d)
+        whole[self.features] = v
+        return whole
+
     def inside(self, v: FloatArray) -> FloatArray:
         """Return what a direction of the problem is on the kept features; the strongest of them if it is nothing."""
         cut = v[self.features].astype(np.float64)
@@ -285,15 +306,4 @@ class Incumbent:
 
     def target(self, gap: float) -> float:
         """Return the threshold that proves the gap: no pair may be worth more."""
-        # Values here are too large by up to the slack. A little less than asked, so that the reported bound, raised for
-        # rounding, still meets the gap. Never so near the value that rounding alone keeps nodes open.
-        instance = self.instance
-        asked = max(0.9999 * gap * self.worth, 0.8 * rounding_allowance(self.worth, instance.scale))
-        asked -= 2.0 * (instance.slack - instance.offset)
-        # The Schur tests lose a few ulps of scale. Where the budget leaves far less than that, nodes are closed by caps
-        # and propagation alone, which lose ulps of s_j and not of s_j^2. Where it leaves nothing that doubles can tell
-        # from 0, no gap can be met, and the target only has to be positive.
-        gross = self.value + self.cost
-        lost = gross + math.sqrt(gross * instance.scale) if self.value > 0 else instance.scale
-        rounding = 16.0 * instance.k * (instance.k + 3) * 1.2e-16 * lost
-        return self.value + max(asked, rounding)
+        return self.instance.above(self.value, self.cost, gap)
