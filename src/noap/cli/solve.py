@@ -9,8 +9,8 @@ from rich.console import Console
 
 import noap
 from noap.cli.budget import AdversaryName
-from noap.cli.components import as_json as components_as_json
 from noap.cli.components import as_frame, fitted, print_components, require_one_proof
+from noap.cli.components import as_json as components_as_json
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     KINDS,

@@ -11,6 +11,7 @@ from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 from noap.proofs.joint import JointCertificate
 from noap.result import Result, Status, rounding_allowance
+from noap.runtime.digits import down, up
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 
@@ -97,10 +98,10 @@ class JointResult:
     def claim(self) -> str:
         """What is proved, in one sentence."""
         if self.value <= 0:
-            return f"{self.status.value}: no component found; together they are worth at most {self.bound:.6g}."
+            return f"{self.status.value}: no component found; together they are worth at most {up(self.bound, 6)}."
         return (
-            f"{self.status.value}: no {len(self.ks)} disjoint components are worth more than {self.bound:.10g} "
-            f"together, and these are worth {self.value:.10g} (rigorous)."
+            f"{self.status.value}: no {len(self.ks)} disjoint components are worth more than {up(self.bound, 8)} "
+            f"together, and these are worth {down(self.value, 8)} (rigorous)."
         )
 
     def _repr_html_(self) -> str:
