@@ -27,6 +27,7 @@ from noap.errors import InvalidProblem, NoapWarning
         RobustSparsePCA(method="ascent", adversary="sample", scale=False),
         RobustSparsePCA(k_share=0.8),
         RobustSparsePCA(method="ascent", adversary="none", deflation="disjoint", center=False),
+        RobustSparsePCA(joint=True),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -118,7 +119,9 @@ def test_later_components_belong_to_the_deflated_problem_and_say_so(wine):
 
 def test_disjoint_components_can_run_out_of_features(wine):
     with pytest.raises(InvalidProblem, match="leaves no feature after 2 components"):
-        fitted(wine.iloc[:, :4], n_components=3, k=2, noise=0.0, deflation="disjoint")
+        fitted(wine.iloc[:, :4], n_components=3, k=2, noise=0.0, deflation="disjoint", joint=False)
+    # Chosen together they share what there is.
+    assert fitted(wine.iloc[:, :4], n_components=3, k=2, noise=0.0, deflation="disjoint").n_components_ == 3
 
 
 def test_explained_variance_is_adjusted_by_qr(wine):

@@ -21,6 +21,7 @@ from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls, Stopped
+from noap.runtime.interrupts import interrupts_of_kernels
 from noap.runtime.limits import Limits
 
 if TYPE_CHECKING:
@@ -76,9 +77,10 @@ def _ascended(
     check = check or controls.check
     controls.started += compile_ascent(problem)
     try:
-        for better in ascent(problem, controls.rng, funnel, check):
-            v = better
-            check()
+        with interrupts_of_kernels():
+            for better in ascent(problem, controls.rng, funnel, check):
+                v = better
+                check()
         controls.limit = None  # it finished, if late
     except Stopped:
         pass

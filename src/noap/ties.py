@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.result import Result
 from noap.runtime.names import listed
@@ -19,9 +19,12 @@ _SAME, _ROUNDING = 5e-13, 4e-15
 _CLOSE = 1e-9
 
 
-def break_ties(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
-    """Return the result with ties given to the lowest index and a message about them, and the pairs (kept, tied)."""
-    v, pairs = lowest_tie(result.problem, result.v)
+def break_ties(result: Result, barred: IntArray | None = None) -> tuple[Result, tuple[tuple[int, int], ...]]:
+    """Return the result with ties given to the lowest index and a message about them, and the pairs (kept, tied).
+
+    Features that are `barred` stand in for none.
+    """
+    v, pairs = lowest_tie(result.problem, result.v, barred)
     names = result.problem.feature_names
     name = str if names is None else names.__getitem__
     notes = []
@@ -33,7 +36,9 @@ def break_ties(result: Result) -> tuple[Result, tuple[tuple[int, int], ...]]:
     return dataclasses.replace(result, v=v, messages=(*result.messages, *notes)), pairs
 
 
-def lowest_tie(problem: Problem, v: FloatArray) -> tuple[FloatArray, tuple[tuple[int, int], ...]]:
+def lowest_tie(
+    problem: Problem, v: FloatArray, barred: IntArray | None = None
+) -> tuple[FloatArray, tuple[tuple[int, int], ...]]:
     """Return v with every feature handed to the tied feature of lowest index, and the pairs (kept, tied).
 
     Two features tie when one takes the other's weight (up to sign) and the value stays. Only single exchanges are
@@ -44,6 +49,8 @@ def lowest_tie(problem: Problem, v: FloatArray) -> tuple[FloatArray, tuple[tuple
     problem : Problem
     v : array of shape (d,)
         A k-sparse unit vector.
+    barred : array of int, optional
+        Features that may not stand in for others.
 
     Examples
     --------
@@ -58,7 +65,8 @@ def lowest_tie(problem: Problem, v: FloatArray) -> tuple[FloatArray, tuple[tuple
         return v, ()
     slack = _SAME * distance + _ROUNDING * math.sqrt(problem.scale)
     for j in np.flatnonzero(v).tolist():
-        rivals = {rival: w for rival, w in _exchanges(problem, v, j) if abs(_root(problem, w) - distance) <= slack}
+        swaps = _exchanges(problem, v, j, barred)
+        rivals = {rival: w for rival, w in swaps if abs(_root(problem, w) - distance) <= slack}
         if not rivals:
             continue
         kept = min(j, *rivals)
@@ -72,7 +80,7 @@ def _root(problem: Problem, v: FloatArray) -> float:
     return math.sqrt(max(problem.value(v), 0.0))
 
 
-def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, FloatArray]]:
+def _exchanges(problem: Problem, v: FloatArray, j: int, barred: IntArray | None) -> list[tuple[int, FloatArray]]:
     """Return the vectors in which another feature has the weight of j and |Xv| is (nearly) the same, by feature."""
     support = np.flatnonzero(v)
     cross = problem.covariance_columns(support)
@@ -84,6 +92,8 @@ def _exchanges(problem: Problem, v: FloatArray, j: int) -> list[tuple[int, Float
     swapped = energy - v[j] * (pulled[j] + rest[j]) + 2 * signs * v[j] * rest + v[j] ** 2 * diagonal
     close = np.abs(swapped - energy) <= _CLOSE * energy
     close[support] = False
+    if barred is not None:
+        close[barred] = False
     vectors = []
     for rival in np.flatnonzero(close):
         w = v.copy()

@@ -176,6 +176,24 @@ def test_an_interrupt_leaves_a_rigorous_bound(monkeypatch):
     assert noap.verify(problem, stopped.certificate).ok
 
 
+def test_an_interrupt_inside_a_kernel_leaves_a_rigorous_bound(monkeypatch):
+    rng = np.random.default_rng(5)
+    problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())
+    climbed, calls = search.climbed, []
+
+    def interrupted(*given):
+        calls.append(given)
+        if len(calls) == 5:
+            # What Numba makes of Ctrl-C while a kernel runs.
+            raise SystemError("exchange returned a result with an exception set") from KeyboardInterrupt()
+        yield from climbed(*given)
+
+    monkeypatch.setattr(search, "climbed", interrupted)
+    stopped = noap.solve_components(problem, 3)
+    assert stopped.limit is noap.Limit.INTERRUPTED
+    assert noap.verify(problem, stopped.certificate).ok
+
+
 def test_the_same_call_gives_the_same_answer():
     problem, ks = graph_problem(7)
     one, two = solved(problem, len(ks), k=ks), solved(problem, len(ks), k=ks)
@@ -192,6 +210,7 @@ def test_the_same_call_gives_the_same_answer():
         (2, {"k": 1}, "k must have one integer for each"),
         (2, {"k": [1, 9]}, "k must be at most"),
         (2, {"gap": -1.0}, "gap must be"),
+        (2, {"k": []}, "k must have one entry for each of the 2 components, got 0"),
     ],
 )
 def test_refuses(r, settings, said):

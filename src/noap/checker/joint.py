@@ -160,6 +160,7 @@ class _Checker:
         if pricing in self.proved:
             return self.proved[pricing], None
         from noap.checker.bounds import bound_above  # only here are the kernels loaded
+        from noap.runtime.kernels import timed
 
         certificate = self.certificate.pricings[pricing]
         k = certificate.claim.k
@@ -169,7 +170,7 @@ class _Checker:
         reason = other_problem(problem, certificate.claim)
         if reason is not None:
             return math.inf, reason
-        with self.allowance.passing():
+        with self.allowance.passing(), timed(self.allowance.compiled):
             bound, reason = bound_above(problem, certificate.proof, certificate.bound, *self.margins, self.allowance)
         if reason is None:
             self.proved[pricing] = max(bound, 0.0)

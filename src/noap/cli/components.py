@@ -1,8 +1,8 @@
-"""Several components of one file: those of the estimator, each on what deflation leaves of the data."""
+"""Several components of one file: those of the estimator, chosen together or each on what deflation leaves."""
 
 import json
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
@@ -12,17 +12,38 @@ from rich.table import Table
 import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName
-from noap.cli.show import as_dict, columns_beside
+from noap.cli.show import as_dict, columns_beside, support_of
 from noap.errors import InvalidProblem
 from noap.linalg.types import Data
 from noap.problem import Problem
+from noap.result import Result
 from noap.runtime.names import counted
 
-__all__ = ["as_json", "fitted", "print_components"]
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["as_frame", "as_json", "fitted", "print_components", "require_one_proof"]
+
+
+_EXPLAINED = "Explained is the adjusted variance as a share of the total, with what components share counted once."
+
+
+def require_one_proof(components: int, joint: bool | None, deflation: str) -> None:
+    """Raise InvalidProblem unless what --certificate is to hold is one proof."""
+    if components != 1 and (joint is False or (joint is None and deflation != "disjoint")):
+        raise InvalidProblem(
+            "--certificate holds one proof: that of one component (-c 1), or of components chosen together; add "
+            "--joint, or leave out -c."
+        )
 
 
 def fitted(
-    problem: Problem, adversary: AdversaryName, components: int, deflation: str, **settings: Any
+    problem: Problem,
+    adversary: AdversaryName,
+    components: int,
+    deflation: str,
+    joint: bool | None = None,
+    **settings: Any,
 ) -> "noap.RobustSparsePCA":
     """Return the estimator, fitted to the data of the problem, which are centred and scaled already.
 
@@ -33,6 +54,8 @@ def fitted(
     adversary : AdversaryName
     components : int
     deflation : "projection" or "disjoint"
+    joint : bool or None
+        Whether components are chosen together; None where that is for the estimator to decide.
     **settings
         Those of the estimator.
     """
@@ -46,6 +69,7 @@ def fitted(
         rho=problem.adversary.rho,
         costs=problem.costs,
         deflation=deflation,
+        joint="auto" if joint is None else joint,
         center=False,
         scale=False,
         **settings,
@@ -68,12 +92,13 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     """Print the loadings side by side, the variances, and what is proved about each component."""
     from noap.estimators.projecting import in_order_of_use
 
-    results = model.results_
+    results, joint = model.results_, model.joint_result_
     # A direction that is worth nothing is no answer.
     components = model.components_ * (model.robust_variance_ > 0)[:, None]
     used = in_order_of_use(components)
+    how = " chosen together" if joint is not None else ""
     grid = Table(
-        title=f"{counted(len(results), 'component')}, {len(used)} of {len(names)} features", title_justify="left"
+        title=f"{counted(len(results), 'component')}{how}, {len(used)} of {len(names)} features", title_justify="left"
     )
     grid.add_column("feature")
     beside = columns_beside(results[0].problem)
@@ -81,40 +106,83 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
         grid.add_column(title, justify="right")
     for c in range(len(results)):
         grid.add_column(f"component {c + 1}", justify="right")
+    if joint is not None:
+        grid.add_column("together", justify="right")
     for j in used:
         loadings = (f"{row[j]:+.4f}" if row[j] else "" for row in components)
         grid.add_row(escape(names[j]), *(f"{column[j]:.4g}" for column in beside.values()), *loadings)
     grid.add_section()
     bounds = [f"{result.bound:.6g}" if math.isfinite(result.bound) else "none" for result in results]
     empty = [""] * len(beside)
-    grid.add_row("robust variance", *empty, *(f"{variance:.6g}" for variance in model.robust_variance_))
+
+    def row(title: str, cells: list[str], together: str = "") -> None:
+        grid.add_row(title, *empty, *cells, *([] if joint is None else [together]))
+
+    row("robust variance", [f"{one:.6g}" for one in model.robust_variance_], f"{model.robust_variance_.sum():.6g}")
     if model.costs_ is not None:
-        grid.add_row("less its costs", *empty, *(f"{result.value:.6g}" for result in results))
-    grid.add_row("proved bound", *empty, *bounds)
-    grid.add_row("plain variance", *empty, *(f"{result.plain_variance:.6g}" for result in results))
-    grid.add_row("explained (adjusted)", *empty, *(f"{share:.1%}" for share in model.explained_variance_ratio_))
+        row("less its costs", [f"{one.value:.6g}" for one in results], f"{sum(one.value for one in results):.6g}")
+    row("proved bound", bounds, "" if joint is None else f"{joint.bound:.6g}")
+    row("plain variance", [f"{result.plain_variance:.6g}" for result in results])
+    shares = model.explained_variance_ratio_
+    row("explained (adjusted)", [f"{share:.1%}" for share in shares], f"{shares.sum():.1%}")
     console.print(grid)
-    console.print(
-        f"Each component after the first is that of the data which deflation ({model.deflation}) leaves, and so are "
-        "its variances and its bound; explained is the adjusted variance as a share of the total, with what components "
-        "share counted once.",
-        soft_wrap=True,
-    )
+    if joint is not None:
+        console.print(
+            "No two components use the same feature. The bound of one is what it can be worth at most while the others "
+            f"stay, the last bound what any {len(joint.ks)} such components can be worth together. {_EXPLAINED}",
+            soft_wrap=True,
+        )
+        console.print(f"together, {joint.claim}", markup=False, soft_wrap=True)
+        if joint.limit is not None:
+            console.print(joint.limit.sentence)
+    else:
+        console.print(
+            f"Each component after the first is that of the data which deflation ({model.deflation}) leaves, and so "
+            f"are its variances and its bound. {_EXPLAINED}",
+            soft_wrap=True,
+        )
     for c, result in enumerate(results, start=1):
-        console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
+        if joint is None:
+            console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
         for message in result.messages:
-            if "that deflation=" not in message:  # said of all of them above
+            if not message.startswith("Value and bound are those of the data"):  # said of all of them above
                 console.print(f"component {c}: {message}", markup=False, soft_wrap=True)
-        if result.limit is not None:
+        if joint is None and result.limit is not None:
             console.print(f"component {c} was stopped early ({result.limit.value}).")
+
+
+def as_frame(results: tuple[Result, ...], names: tuple[str, ...]) -> "polars.DataFrame":
+    """Return the components as a table, one row for each feature of each of them."""
+    import polars
+
+    rows = [
+        (c, names[j], float(result.v[j]), result.robust_variance, result.value, result.bound)
+        for c, result in enumerate(results, start=1)
+        for j in support_of(result)
+    ]
+    titles = ["component", "feature", "loading", "robust_variance", "objective", "bound"]
+    types = [polars.Int64, polars.String, *[polars.Float64] * 4]
+    return polars.DataFrame(rows, schema=list(zip(titles, types, strict=True)), orient="row")
 
 
 def as_json(model: "noap.RobustSparsePCA", names: tuple[str, ...], *, center: bool, scale: bool) -> str:
     """Return the components as a JSON document, each as `noap solve` writes one."""
+    joint = model.joint_result_
     return json.dumps(
         {
             "noap": __version__,
-            "deflation": model.deflation,
+            "deflation": model.deflation if joint is None else None,
+            "joint": None
+            if joint is None
+            else {
+                "value": joint.value,
+                "bound": joint.bound,
+                "gap": joint.gap if math.isfinite(joint.gap) else None,
+                "status": joint.status.value,
+                "limit": None if joint.limit is None else joint.limit.value,
+                "claim": joint.claim,
+                "seconds": joint.seconds,
+            },
             "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
             "components": [as_dict(result, names, center=center, scale=scale) for result in model.results_],
         },

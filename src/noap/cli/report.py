@@ -59,6 +59,14 @@ def report(
     deflation: Annotated[
         str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
     ] = "projection",
+    joint: Annotated[
+        bool | None,
+        typer.Option(
+            "--joint/--no-joint",
+            help="Choose the components together, no feature in two of them; so it is with --deflation disjoint where "
+            "possible.",
+        ),
+    ] = None,
     method: Method = "exact",
     center: Center = True,
     scale: Scale = True,
@@ -87,7 +95,7 @@ def report(
 
     noap report data.csv -k 5 -o report.html
 
-    noap report data.parquet -k 8 --noise 0.3 --components 4 --deflation disjoint
+    noap report data.parquet -k 8 --noise 0.3 --components 4 --joint
 
     noap report data.npy -k 5 --adversary sample --noise 0.5 --title "Sensors, March" --force
 
@@ -125,6 +133,7 @@ def report(
         points=points,
         progress=log or not json,
         title=title if title is not None else file.name,
+        joint="auto" if joint is None else joint,
     )
     write_text(out, "--out", made.html())
     problem = made.components[0].result.problem
@@ -136,6 +145,14 @@ def report(
         "costs": strength_as_json(problem, table.names)["costs"],
         "points": len(made.path),
         "near_optimal": None if made.near is None else {"sets": len(made.near), "complete": made.near.complete},
+        "joint": None
+        if made.joint is None
+        else {
+            "value": made.joint.value,
+            "bound": made.joint.bound,
+            "gap": made.joint.gap if math.isfinite(made.joint.gap) else None,
+            "status": made.joint.status.value,
+        },
         "components": [
             {
                 "features": list(one.features),

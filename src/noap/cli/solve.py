@@ -9,8 +9,8 @@ from rich.console import Console
 
 import noap
 from noap.cli.budget import AdversaryName
+from noap.cli.components import as_frame, fitted, print_components, require_one_proof
 from noap.cli.components import as_json as components_as_json
-from noap.cli.components import fitted, print_components
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
     KINDS,
@@ -33,7 +33,7 @@ from noap.cli.options import (
     Seed,
     Sheet,
 )
-from noap.cli.output import log_progress, refuse_to_overwrite, write_text
+from noap.cli.output import log_progress, refuse_to_overwrite, write_file, write_text
 from noap.cli.problems import problem_of
 from noap.cli.show import as_json, print_result
 from noap.cli.single_features import SingleFeatures, read_single_features
@@ -56,8 +56,17 @@ def solve(
     ],
     k: Annotated[int, typer.Option("-k", help="How many features to keep.")] = 5,
     components: Annotated[
-        int, typer.Option("-c", "--components", help="How many components, each on what those before leave.")
+        int,
+        typer.Option("-c", "--components", help="How many components, each on what those before leave, or --joint."),
     ] = 1,
+    joint: Annotated[
+        bool | None,
+        typer.Option(
+            "--joint/--no-joint",
+            help="Choose the components together, no feature in two of them, with one proof for all; so it is with "
+            "--deflation disjoint where possible.",
+        ),
+    ] = None,
     deflation: Annotated[
         str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
     ] = "projection",
@@ -111,7 +120,9 @@ def solve(
     index: Index = None,
     sheet: Sheet = None,
     seed: Seed = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the result as JSON to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the result to this file, as JSON, or as a table if it is a .csv.")
+    ] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="exact, relaxation: write the proof to this file, for noap verify.")
     ] = None,
@@ -126,6 +137,8 @@ def solve(
     noap solve data.csv -k 5 --noise 0.2
 
     noap solve data.csv -k 5 -c 3 --drop species --index id
+
+    noap solve data.csv -k 5 -c 3 --joint --certificate proof.noap
 
     noap solve data.csv -k 10 --method ascent
 
@@ -146,8 +159,10 @@ def solve(
         raise InvalidProblem(
             f"--certificate needs --method exact or relaxation: {method!r} proves nothing about the whole problem."
         )
-    if certificate is not None and components > 1:
-        raise InvalidProblem("--certificate holds the proof of one component, the one of -c 1; leave out -c.")
+    if certificate is not None:
+        require_one_proof(components, joint, deflation)
+    if joint and components == 1:
+        raise InvalidProblem("--joint chooses several components together; say how many with -c.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
 
     def single(names: tuple[str, ...]) -> SingleFeatures:
@@ -177,7 +192,9 @@ def solve(
     console = Console(highlight=False)
     if components != 1:
         options["progress"] = log or not json
-        model = fitted(problem, adversary, components, deflation, method=method, options=options, **shared)
+        # A proof that is to be written has to be one.
+        asked_joint = True if certificate is not None else joint
+        model = fitted(problem, adversary, components, deflation, asked_joint, method=method, options=options, **shared)
         results = model.results_
         document = components_as_json(model, names, center=center, scale=scale)
     else:
@@ -185,8 +202,10 @@ def solve(
         results = (break_ties(found)[0],)
         document = as_json(results[0], names, center=center, scale=scale)
     if certificate is not None:
-        _write_certificate(results[0], certificate)
-    if out is not None:
+        _write_certificate(results[0] if components == 1 else model.joint_result_, certificate)
+    if out is not None and out.suffix.lower() == ".csv":
+        write_file(out, "--out", as_frame(results, names).write_csv)
+    elif out is not None:
         write_text(out, "--out", document + "\n")
     if json:
         typer.echo(document)
@@ -218,8 +237,8 @@ def _code(results: tuple[noap.Result, ...]) -> int:
     return 3 if any(result.limit is not None for result in results) else 0
 
 
-def _write_certificate(result: noap.Result, path: Path) -> None:
-    if result.certificate is None:
+def _write_certificate(result: "noap.Result | noap.JointResult | None", path: Path) -> None:
+    if result is None or result.certificate is None:
         raise InvalidProblem(
             "--certificate: the search stopped without a proof that could be written; raise --memory-limit."
         )

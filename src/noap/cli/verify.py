@@ -38,7 +38,8 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.proofs.certificate import Claim
 from noap.proofs.fingerprint import fingerprint
-from noap.proofs.reading import load
+from noap.proofs.reading import AnyCertificate, load
+from noap.runtime.digits import down, up
 from noap.runtime.names import listed
 
 __all__ = ["verify"]
@@ -98,6 +99,10 @@ def verify(
 
     noap verify proof.noap data.csv
 
+    noap solve data.csv -k 5 -c 3 --joint --certificate joint.noap
+
+    noap verify joint.noap data.csv
+
     noap near-optimal data.csv -k 5 --certificate list.noap
 
     noap verify list.noap data.csv
@@ -105,8 +110,6 @@ def verify(
     noap verify from-a-stranger.noap data.csv --time-limit 60 --memory-limit 500
     """
     proof = load(certificate, memory_limit=memory_limit)
-    if isinstance(proof, noap.JointCertificate):
-        raise InvalidProblem(f"CERT {certificate} is of several components; check it in Python with noap.verify.")
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
@@ -127,11 +130,15 @@ def verify(
         console.print(report.message)
         if report.ok:
             console.print(
-                f"{claim.adversary}, {_strength_sentence(claim)}, k = {claim.k}; data "
+                f"{claim.adversary}, {_strength_sentence(claim)}, k = {_sizes(proof)}; data "
                 f"{prepared}, {claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in "
                 f"{report.seconds:.2f} s."
             )
-            console.print(_features_sentence(document["features"]))
+            if isinstance(proof, noap.JointCertificate):
+                for sentence in _joint_sentences(report, proof, document["components"]):
+                    console.print(sentence)
+            else:
+                console.print(_features_sentence(document["features"]))
         elif prepared is None:
             console.print(
                 "DATA was tried as it is, centred, scaled, and both; pass the file as it was, and say again what was "
@@ -142,7 +149,7 @@ def verify(
 
 def _document(
     report: Verification,
-    proof: noap.Certificate | noap.ListCertificate,
+    proof: AnyCertificate,
     problem: noap.Problem,
     prepared: str | None,
 ) -> dict[str, Any]:
@@ -150,6 +157,7 @@ def _document(
     claim = proof.claim
     names = problem.feature_names or ()
     of_list = isinstance(proof, noap.ListCertificate)
+    components = _components(proof, problem) if isinstance(proof, noap.JointCertificate) and report.ok else None
     places, weights = proof.best if isinstance(proof, noap.ListCertificate) else (proof.places, proof.weights)
     # A vector that is worth nothing has no features to speak of.
     used = np.argsort(-np.abs(weights), kind="stable").tolist() if report.ok and report.value > 0 else []
@@ -160,6 +168,7 @@ def _document(
         "bound": report.bound if report.ok else None,
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
         "features": [names[places[i]] for i in used] if report.ok else None,
+        **({} if components is None else {"components": components}),
         **({"supports": report.supports, "threshold": report.threshold} if report.ok and of_list else {}),
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
@@ -167,13 +176,45 @@ def _document(
         "noise": claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples),
         "own_budgets": claim.budgets is not None,
         "with_costs": claim.costs is not None,
-        "k": claim.k,
+        "k": proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
         "data": prepared,
         "nodes": report.nodes,
         "seconds": report.seconds,
     }
+
+
+def _components(proof: noap.JointCertificate, problem: noap.Problem) -> list[list[str]]:
+    """Return the names of the features of every component, the most valuable one first, its largest loading first."""
+    names, found = problem.feature_names or (), []
+    for start, end in itertools.pairwise(proof.starts.tolist()):
+        places, weights = proof.places[start:end], proof.weights[start:end]
+        v = np.zeros(problem.n_features)
+        v[places] = weights / np.linalg.norm(weights)
+        order = np.argsort(-np.abs(weights), kind="stable")
+        found.append((problem.value(v), [names[j] for j in places[order]]))
+    return [features for _, features in sorted(found, key=lambda one: -one[0])]
+
+
+def _sizes(proof: AnyCertificate) -> str:
+    sizes = proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else [proof.claim.k]
+    return ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else str(sizes[0])
+
+
+def _joint_sentences(report: Verification, proof: noap.JointCertificate, components: list[list[str]]) -> Iterator[str]:
+    """Yield what a certificate of several components proves, in words, and the features of each."""
+    if not components:
+        yield "Nothing survives the adversary: no component is worth anything, however they are chosen."
+        return
+    found = "the one component" if len(components) == 1 else f"the {len(components)} components"
+    yield (
+        f"However {len(proof.ks)} components are chosen, if no feature is in two of them they are worth at most "
+        f"{up(report.bound, 8)} together; {found} below {'is' if len(components) == 1 else 'are'} worth at least "
+        f"{down(report.value, 8)}."
+    )
+    for number, features in enumerate(components, start=1):
+        yield f"Component {number}, by the names in DATA: {listed(features, None)}."
 
 
 def _features_sentence(features: list[str]) -> str:
@@ -222,7 +263,8 @@ def _candidates(
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     kind = AdversaryName(BY_NAME[claim.adversary].key)
-    if wants_stream(data, False):
+
+    def streamed() -> Iterator[tuple[noap.Problem, str]]:
         for center, scale in _PREPARED:
             # What a file says of single features replaces the one budget.
             rho = None if own else claim.rho
@@ -230,6 +272,9 @@ def _candidates(
                 data, claim.k, kind, None, rho, center=center, scale=scale, reading=reading, single=single
             )
             yield problem, _PREPARED[center, scale]
+
+    if wants_stream(data, False):
+        yield from streamed()
         return
     table = read_table(data, reading)
     given = single(table.names)
@@ -253,6 +298,8 @@ def _candidates(
                 ),
                 "a covariance",
             )
+        if table.X.shape[1] == claim.n_features:
+            yield from streamed()  # one file, of which X'X was kept
         return
     for center, scale in itertools.product((True, False), repeat=2):
         try:

@@ -12,6 +12,7 @@ import numpy as np
 from noap.adversaries.base import Adversary
 from noap.data.deflation import Covariance, Samples, adjusted_variances
 from noap.errors import InvalidProblem, NoapWarning
+from noap.joint import JointResult
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result
@@ -22,7 +23,7 @@ from noap.solving import NOTHING_LEFT, solve
 from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
-__all__ = ["Component", "Fitted", "Recipe", "fit_components", "how_many"]
+__all__ = ["Component", "Fitted", "Recipe", "fit_components", "how_many", "said_line"]
 
 # Where nobody knows how many components will follow, the next one may use this share of the time that is left.
 # With less than the second there are no more.
@@ -51,6 +52,8 @@ class Recipe:
     n_jobs : int or None
         Processes that prove components side by side.
     verbose : bool
+    together : bool
+        Whether the components are chosen together, which is what `fit_together` does.
     """
 
     most: int
@@ -68,6 +71,7 @@ class Recipe:
     options: dict[str, Any]
     n_jobs: int | None
     verbose: bool
+    together: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,11 +96,15 @@ class Component:
 
 @dataclass(frozen=True)
 class Fitted:
-    """The components, whether Ctrl-C ended the fit, and whether the time did before as many as asked for were found."""
+    """The components, whether Ctrl-C ended the fit, and whether the time did before as many as asked for were found.
+
+    `joint` is what was found and proved of all of them, where they were chosen together.
+    """
 
     components: tuple[Component, ...]
     interrupted: bool
     out_of_time: bool
+    joint: JointResult | None = None
 
 
 def how_many(asked: Any, n: int, d: int) -> tuple[int, bool, float | None]:
@@ -277,11 +285,14 @@ def _noted(recipe: Recipe, found: list[Component]) -> list[Component]:
 
 def _say(recipe: Recipe, found: list[Component]) -> None:
     if recipe.verbose:
-        result, number = found[-1].result, len(found)
-        names = result.problem.feature_names or tuple(f"feature {j}" for j in range(result.problem.n_features))
-        # The line of a search may stand there.
-        erased = "\r\x1b[K" if sys.stderr.isatty() else ""
-        sys.stderr.write(
-            f"{erased}noap: component {number}{_of(recipe)}: robust variance {result.value:.6g}, {result.claim} "
-            f"{found[-1].seconds:.1f} s. Features: {listed([names[j] for j in result.support], None)}\n"
+        result = found[-1].result
+        said_line(
+            f"component {len(found)}{_of(recipe)}: robust variance {result.value:.6g}, {result.claim} "
+            f"{found[-1].seconds:.1f} s. Features: {listed(result.features, None)}"
         )
+
+
+def said_line(text: str) -> None:
+    """Write a line about the fit to stderr, over the line of a search that may stand there."""
+    erased = "\r\x1b[K" if sys.stderr.isatty() else ""
+    sys.stderr.write(f"{erased}noap: {text}\n")

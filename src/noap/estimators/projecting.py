@@ -40,6 +40,7 @@ class ProjectionMixin:
     deflation: str
     missing: str
     components_: FloatArray
+    joint_result_: Any
     mean_: FloatArray
     scale_: FloatArray
     noise_: Any
@@ -85,7 +86,7 @@ class ProjectionMixin:
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, d)
-            Centred and scaled by what `fit` learned, then deflated as in `fit`.
+            Centred and scaled by what `fit` learned, then deflated as in `fit`, if it was.
         noise : float, array, dict, Series or DataFrame, optional
             Another strength of the adversary, as for the estimator; that of `fit` by default. The feature-wise budget
             is noise sqrt(n) for the n of these samples. What is filled in among them adds to it as in `fit`.
@@ -186,7 +187,7 @@ class ProjectionMixin:
 
     def _deflated(self, before: FloatArray, v: FloatArray) -> FloatArray:
         """Return w with Zw = (what the components before leave of Z) v."""
-        if self.deflation == "disjoint" or not len(before):
+        if self.deflation == "disjoint" or self.joint_result_ is not None or not len(before):
             return v
         Q = span_of(before)
         return v - Q @ (Q.T @ v)

@@ -1,7 +1,5 @@
 """The scikit-learn estimator of robust sparse components."""
 
-import sys
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,19 +7,21 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from noap.adversaries.base import Adversary
-from noap.data.deflation import DEFLATIONS, Covariance, Samples, adjusted_variances
+from noap.data.deflation import Covariance, Samples, adjusted_variances
 from noap.data.implicit import centred
 from noap.data.moments import Moments
 from noap.data.standardising import centre_and_scale, scale_sparse
-from noap.data.validation import as_covariance, as_seconds, as_share, as_sparsity
-from noap.errors import InvalidProblem, NoapWarning
-from noap.estimators.fitting import Recipe, fit_components, how_many
+from noap.data.validation import as_covariance
+from noap.errors import InvalidProblem
+from noap.estimators.fitting import fit_components
 from noap.estimators.from_sums import from_sums
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
 from noap.estimators.projecting import ProjectionMixin
+from noap.estimators.recipe import recipe_of
 from noap.estimators.searches import end_search, require_search_goes_on
 from noap.estimators.span_model import SpanModel
 from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
+from noap.estimators.together import fit_together
 from noap.estimators.warning import warn_of
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import Data, FloatArray
@@ -39,7 +39,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(Z + E) v\|_2^2,
 
     so the adversary acts after centring and scaling. Later components solve the same problem on what `deflation` leaves
-    of Z; their values and bounds are those of that problem.
+    of Z; their values and bounds are those of that problem. With `joint`, components with disjoint supports are chosen
+    together instead, so that their robust variances add up to the most.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         As for :func:`noap.solve`; only "exact" proves each component optimal.
     deflation : "projection" or "disjoint"
         What a component leaves to the next: the data projected off the span of the components before,
-        :math:`Z(I - QQ^\top)`, or the features not used before.
+        :math:`Z(I - QQ^\top)`, or the features not used before; see `joint` for the latter.
     center, scale : bool
         Subtract the column means; divide by the column standard deviations (ddof = 0).
     gap : float
@@ -98,6 +99,13 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     noise_units : "standardised" or "data"
         What `noise` counts in: the units of Z, or those of X, which are divided by `scale_`. Without scaling they are
         the same. For "feature".
+    joint : "auto", True or False
+        True: components are chosen together, with disjoint supports, so that the sum of their robust variances (less
+        costs) is the largest, which one bound proves (:func:`noap.solve_components`); they come largest first, and
+        neither `deflation` nor `n_jobs` has anything to do. There may be fewer than asked for, where no further one is
+        worth anything. For a number of components, "feature" and "none", method="exact" without `k_share`, and at most
+        10,000 features. False: one after the other, each the best of what `deflation` leaves. "auto": together with
+        deflation="disjoint", where that is possible and there are at most 2,000 features.
 
     Attributes
     ----------
@@ -105,12 +113,19 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Unit vectors, at most k non-zero entries each, the entry of largest magnitude positive; 0 where no feature is
         worth its cost.
     n_components_ : int
-        How many there are: fewer than asked for after Ctrl-C.
+        How many there are: fewer than asked for after Ctrl-C, or where those chosen together are all that is worth
+        anything.
     results_ : tuple of Result
         Per component what was found and what is proved. They hold the (deflated) data, for `attack()` needs them.
     robust_variance_, bound_, gap_ : arrays of shape (n_components,)
         Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data. With
-        `costs`, bound and gap are those of `objective_`.
+        `costs`, bound and gap are those of `objective_`. Chosen together: on the data without the features of the other
+        components, so that a bound is what a component can be worth at most while the others stay.
+    joint_result_ : JointResult or None
+        Where components were chosen together: what all of them are worth, the proved bound on that, and the
+        certificate. None where they were found one after the other.
+    joint_gap_ : float or None
+        Its gap: by how much, relatively, any other disjoint components may be worth more.
     objective_ : array of shape (n_components,)
         `robust_variance_` less what the features of each component cost.
     explained_variance_ : array of shape (n_components,)
@@ -178,6 +193,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         n_jobs: int | None = None,
         costs: Any = None,
         noise_units: str = "standardised",
+        joint: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.k = k
@@ -198,6 +214,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.n_jobs = n_jobs
         self.costs = costs
         self.noise_units = noise_units
+        self.joint = joint
 
     def fit(self, X: Any, y: Any = None) -> "RobustSparsePCA":
         """Find the components of the samples X, shape (n, d); y is ignored.
@@ -289,7 +306,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self._moments = None
         moments = Moments(int(n_samples), offset, int(n_samples) * covariance)
         scaled, _, scale = moments.standardised(center=True, scale=self.scale, names=names)
-        return self._solve(Covariance(scaled, int(n_samples), names), offset, scale)
+        # n S/n has other last digits than S, and a certificate is about every digit.
+        return self._solve(Covariance(scaled if self.scale else covariance, int(n_samples), names), offset, scale)
 
     def transform(self, X: Any) -> FloatArray:
         """Return the scores, shape (n, n_components): the centred and scaled samples times the components."""
@@ -333,10 +351,12 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         if hasattr(self, "fill_values_"):
             holes = np.round(self.missing_share_ * n)
             adversary, noise = widened(given, np.sqrt(holes) * self._fill_spread / scale, n)
-        recipe = self._recipe(n, len(mean), adversary, costs_of(self.costs, frame))
-        fitted = fit_components(data, recipe, end_search)
+        recipe = recipe_of(self, n, len(mean), adversary, costs_of(self.costs, frame))
+        fitted = (fit_together if recipe.together else fit_components)(data, recipe, end_search)
         results = [one.result for one in fitted.components]
         self.results_ = tuple(results)
+        self.joint_result_ = fitted.joint
+        self.joint_gap_ = None if fitted.joint is None else fitted.joint.gap
         self.ties_ = tuple(one.ties for one in fitted.components)
         self.k_paths_ = tuple(one.path for one in fitted.components if one.path is not None)
         self.k_ = np.array([result.problem.k for result in results])
@@ -358,45 +378,3 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self._given_noise, self.costs_ = given.noise, results[0].problem.costs
         warn_of(self, fitted)
         return self
-
-    def _recipe(self, n: int, d: int, adversary: Adversary, costs: FloatArray | None) -> Recipe:
-        k = as_sparsity(self.k, sys.maxsize)
-        if k > d:
-            warnings.warn(
-                f"k = {k} is more than the {d} features of X; k = {d} is used, which is no sparsity.",
-                NoapWarning,
-                stacklevel=4,
-            )
-        most, exactly, share = how_many(self.n_components, n, d)
-        if self.deflation not in DEFLATIONS:
-            raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {self.deflation!r}.")
-        if self.k_share is not None and self.method != "exact":
-            raise InvalidProblem(f"k_share needs method='exact', which proves what is kept, got {self.method!r}.")
-        jobs = self.n_jobs
-        if isinstance(jobs, bool) or not (jobs is None or (isinstance(jobs, (int, np.integer)) and jobs != 0)):
-            raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {jobs!r}.")
-        return Recipe(
-            most,
-            exactly,
-            share,
-            min(k, d),
-            None if self.k_share is None else as_share("k_share", self.k_share),
-            adversary,
-            costs,
-            self.method,
-            self.deflation,
-            self.gap,
-            as_seconds(self.time_limit),
-            self._seed(),
-            dict(self.options or {}),
-            jobs,
-            bool(self.verbose),
-        )
-
-    def _seed(self) -> int | None:
-        """Return one seed for all components."""
-        if isinstance(self.random_state, np.random.RandomState):
-            return int(self.random_state.randint(2**31 - 1))
-        if isinstance(self.random_state, np.random.Generator):
-            return int(self.random_state.integers(2**32))
-        return self.random_state

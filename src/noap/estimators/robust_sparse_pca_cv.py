@@ -261,6 +261,8 @@ scale_, results_
             noises = self._noises(base, data, ks, own)
             at = noises[0] if self.at_noise is None else as_strength("at_noise", self.at_noise)
             searcher = clone(base).set_params(method=self.search_method, k_share=None, verbose=0, n_jobs=None)
+            if base.joint is True and self.search_method != "exact":
+                searcher.set_params(joint=False, deflation="disjoint")  # as near as it comes
             if base.costs is not None:
                 searcher.set_params(costs=costs_of(base.costs, Frame(n, names_in(self), np.ones(d))))
             splits = list(self._folds().split(np.zeros((n, 1))))

@@ -8,7 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from noap.errors import NoapWarning
 from noap.estimators.fitting import Component, Fitted
-from noap.runtime.names import listed
+from noap.joint import JointResult
+from noap.runtime.names import counted, listed
 
 __all__ = ["warn_of"]
 
@@ -18,6 +19,9 @@ _USER = 5
 
 def warn_of(model: Any, fitted: Fitted) -> None:
     """Warn of what stopped the fit of a RobustSparsePCA, once for all components, and of what came to nothing."""
+    if fitted.joint is not None:
+        _warn_together(model, fitted, fitted.joint)
+        return
     open_ones = [(c, one) for c, one in enumerate(fitted.components) if one.limit is not None]
     if fitted.interrupted:
         _warn(_interrupted(model, open_ones), ConvergenceWarning)
@@ -29,15 +33,7 @@ def warn_of(model: Any, fitted: Fitted) -> None:
             "components, and there are more; raise time_limit, or ask for a number of components.",
             ConvergenceWarning,
         )
-    lost = np.flatnonzero(model.robust_variance_ == 0)
-    if lost.size:
-        why, remedy = "The adversary cancels every direction", "use a smaller noise (or rho)"
-        if model.costs_ is not None:
-            why, remedy = "No feature is worth its cost", f"{remedy}, lower costs"
-        _warn(
-            f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
-            NoapWarning,
-        )
+    _warn_of_nothing(model)
     share, explained = model.n_components, float(model.explained_variance_ratio_.sum())
     if isinstance(share, float) and explained < share and not (fitted.interrupted or fitted.out_of_time):
         _warn(
@@ -45,6 +41,44 @@ def warn_of(model: Any, fitted: Fitted) -> None:
             f"that are left any explain, {explained:.3g}; use a smaller noise, or a larger k.",
             NoapWarning,
         )
+
+
+def _warn_together(model: Any, fitted: Fitted, joint: JointResult) -> None:
+    left = f"a joint gap of {joint.gap:.2%}" if np.isfinite(joint.gap) else "nothing proved"
+    found = f"{counted(len(joint.components), 'component')} chosen together"
+    if fitted.interrupted:
+        _warn(f"Interrupted: the model holds {found}, with {left}; fit again for the rest.", ConvergenceWarning, 1)
+    elif joint.limit is not None:
+        _warn(
+            f"The time limit of {model.time_limit:g} s for the whole fit left {found} with {left} where {model.gap:g} "
+            "was asked for; raise time_limit, or ask for a larger gap, a smaller k or fewer components.",
+            ConvergenceWarning,
+            1,
+        )
+    if not joint.components:
+        _warn_of_nothing(model)
+    elif len(joint.components) < len(joint.ks):
+        why = "the adversary cancels the rest" if model.costs_ is None else "no other features are worth their costs"
+        _warn(
+            f"Of the {len(joint.ks)} components asked for {len(joint.components)} are worth anything: no feature is "
+            f"left, or {why}; ask for fewer components, or use a smaller noise (or rho).",
+            NoapWarning,
+            1,
+        )
+
+
+def _warn_of_nothing(model: Any) -> None:
+    lost = np.flatnonzero(model.robust_variance_ == 0)
+    if not lost.size:
+        return
+    why, remedy = "The adversary cancels every direction", "use a smaller noise (or rho)"
+    if model.costs_ is not None:
+        why, remedy = "No feature is worth its cost", f"{remedy}, lower costs"
+    _warn(
+        f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
+        NoapWarning,
+        1,
+    )
 
 
 def _interrupted(model: Any, open_ones: list[tuple[int, Component]]) -> str:
@@ -82,5 +116,5 @@ def _gap(one: Component) -> str:
     return f"a gap of {gap:.2%}" if np.isfinite(gap) else "nothing proved"
 
 
-def _warn(sentence: str, category: type[Warning]) -> None:
-    warnings.warn(sentence, category, stacklevel=_USER)
+def _warn(sentence: str, category: type[Warning], deeper: int = 0) -> None:
+    warnings.warn(sentence, category, stacklevel=_USER + deeper)

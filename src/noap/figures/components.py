@@ -11,13 +11,18 @@ from noap.figures.bundles import size_for, write_names
 from noap.figures.style import PLAIN as _PLAIN
 from noap.figures.style import ROBUST as _ROBUST
 from noap.figures.style import axes_of, named_of, tidy, titled, top_of
+from noap.joint import JointResult
 from noap.linalg.types import FloatArray
 from noap.result import Result
+from noap.runtime.digits import down, up
+from noap.runtime.names import counted
 
-__all__ = ["draw_biplot", "draw_loadings", "draw_scree"]
+__all__ = ["draw_biplot", "draw_components", "draw_loadings", "draw_scree"]
 
 # More bars or arrows than these cannot be read; the largest are kept and the picture says so.
 _MOST_BARS, _MOST_ARROWS = 40, 20
+# Of each of several components.
+_MOST_EACH = 12
 # The font of a biplot's names, in points.
 _NAMES = 8.0
 
@@ -27,9 +32,9 @@ def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | No
 
     Parameters
     ----------
-    source : Result or fitted RobustSparsePCA
+    source : Result, JointResult or fitted RobustSparsePCA
     component : int
-        Which component of an estimator; a Result has one.
+        Which component of several; a Result has one.
     ax : Axes, optional
         Where to draw; a figure of its own by default.
     top : int, optional
@@ -66,10 +71,73 @@ def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | No
     return figure
 
 
+def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figure:
+    """Draw the loadings of several components below one another, each with its robust variance.
+
+    Parameters
+    ----------
+    source : JointResult or fitted RobustSparsePCA
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+    top : int, optional
+        At most so many features of each component, those with the largest loadings; 12 by default.
+
+    Returns
+    -------
+    Figure
+        The title says what all components are worth and what is proved of that, where they were chosen together.
+
+    Examples
+    --------
+    >>> import noap
+    >>> S = [[1.0, 0.8, 0.7, 0.0], [0.8, 1.0, 0.0, 0.6], [0.7, 0.0, 1.0, 0.0], [0.0, 0.6, 0.0, 1.0]]
+    >>> problem = noap.Problem.from_covariance(S, n_samples=10, k=2, adversary=noap.NoAdversary())
+    >>> [text.get_text() for text in draw_components(noap.solve_components(problem, 2)).axes[0].get_yticklabels()]
+    ['feature 0', 'feature 2', 'feature 1', 'feature 3']
+    """
+    joint = source if isinstance(source, JointResult) else getattr(source, "joint_result_", None)
+    results = source.components if isinstance(source, JointResult) else _fitted(source).results_
+    if not results:
+        raise InvalidProblem("source has no component to draw: none is worth anything.")
+    rows: list[tuple[str, float]] = []
+    places, heads, at = [], [], 0.0
+    for c, result in enumerate(results, start=1):
+        v, names = _loadings_of(result, 0)
+        order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+        shown = order[: top_of(top, _MOST_EACH)]
+        hidden = f", {len(order) - len(shown)} smaller not shown" if len(order) > len(shown) else ""
+        heads.append((at, f"component {c}: {down(result.robust_variance)}{hidden}"))
+        places += [at + 1.0 + i for i in range(len(shown))]
+        rows += [(names[j], float(v[j])) for j in shown]
+        at += len(shown) + 1.4
+    panels, figure = axes_of(ax, 1, (7.0, 1.2 + 0.28 * at))
+    axes = panels[0]
+    bars = axes.barh(places, [loading for _, loading in rows], height=0.7, color=_ROBUST)
+    axes.bar_label(bars, [f"{loading:+.2f}" for _, loading in rows], padding=3, fontsize="small")
+    for place, words in heads:
+        white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
+        axes.text(0.0, place, words, ha="center", va="center", fontweight="bold", bbox=white)
+    axes.set_yticks(places, [name for name, _ in rows])
+    axes.set_ylim(at - 0.6, -0.8)
+    axes.margins(x=0.25)
+    axes.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    said = "Components one after the other: loadings and robust variances"
+    if joint is not None:
+        said = (
+            f"{counted(len(results), 'component')} chosen together: {down(joint.value)}, proved at most "
+            f"{up(joint.bound)}"
+        )
+    titled(axes, said)
+    axes.set_xlabel("loading")
+    tidy(panels)
+    return figure
+
+
 def draw_scree(model: Any, ax: Any = None) -> Figure:
     """Draw how much each component of a fitted estimator holds: its variance, what the adversary leaves, the bound.
 
-    From the second component on, these three are about the data that deflation leaves.
+    From the second component on, these three are about the data that deflation leaves. Of components that were chosen
+    together they are about the features that the others leave, and the title says what is proved of their sum.
 
     Parameters
     ----------
@@ -84,7 +152,7 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         up to the proved bound. Diamonds are `explained_variance_`, adjusted for what components share: from the second
         on it may lie below the bars, for it takes off the scores of those before, and deflation their directions.
     """
-    _require_fitted(model)
+    _fitted(model)
     numbers = np.arange(1, len(model.components_) + 1)
     panels, figure = axes_of(ax, 1, (1.8 + 0.9 * max(len(numbers), 4), 3.6))
     axes = panels[0]
@@ -94,9 +162,15 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
     axes.bar(numbers, robust, width=0.5, color=_ROBUST, label="left by the adversary")
     proved = np.isfinite(bounds)
     if proved.any():
-        up = np.maximum(bounds[proved] - robust[proved], 0.0)
+        rest = np.maximum(bounds[proved] - robust[proved], 0.0)
         axes.errorbar(
-            numbers[proved], robust[proved], [0 * up, up], fmt="none", ecolor="black", capsize=4, label="proved bound"
+            numbers[proved],
+            robust[proved],
+            [0 * rest, rest],
+            fmt="none",
+            ecolor="black",
+            capsize=4,
+            label="proved bound",
         )
     axes.plot(
         numbers,
@@ -108,6 +182,9 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         markeredgecolor="black",
         label="explained variance (adjusted)",
     )
+    joint = model.joint_result_
+    if joint is not None and joint.components:
+        titled(axes, f"Together {down(joint.value)}, proved at most {up(joint.bound)}")
     axes.set_xticks(numbers)
     axes.set_xlabel("component")
     axes.set_ylabel("variance")
@@ -139,7 +216,7 @@ def draw_biplot(
         Arrows are loadings, stretched by one factor to the size of the cloud: directions and ratios can be read.
         Arrows that point the same way share one list of names, that of the longest on top.
     """
-    _require_fitted(model)
+    _fitted(model)
     count = len(model.components_)
     first, second = components if np.size(components) == 2 else (-1, -1)
     if not (0 <= first < count and 0 <= second < count and first != second):
@@ -174,9 +251,11 @@ def draw_biplot(
 def _loadings_of(source: Any, component: int) -> tuple[FloatArray, tuple[str, ...]]:
     if isinstance(source, Result):
         return source.v, named_of(source.problem)
-    _require_fitted(source)
-    if not 0 <= component < len(source.components_):
-        raise InvalidProblem(f"component must be from 0 to {len(source.components_) - 1}, got {component!r}.")
+    vectors = source.vectors if isinstance(source, JointResult) else _fitted(source).components_
+    if not 0 <= component < len(vectors):
+        raise InvalidProblem(f"component must be from 0 to {len(vectors) - 1}, got {component!r}.")
+    if isinstance(source, JointResult):
+        return vectors[component], named_of(source.problem)
     return np.asarray(source.components_[component], dtype=np.float64), _names_of(source)
 
 
@@ -186,6 +265,8 @@ def _names_of(model: Any) -> tuple[str, ...]:
     return tuple(map(str, given)) if given is not None else tuple(f"feature {j}" for j in range(d))
 
 
-def _require_fitted(model: Any) -> None:
+def _fitted(model: Any) -> Any:
+    """Return the model, or raise InvalidProblem if it is no fitted RobustSparsePCA."""
     if not hasattr(model, "components_") or not hasattr(model, "robust_variance_"):
         raise InvalidProblem(f"model must be a fitted RobustSparsePCA, got {type(model).__name__}; call fit first.")
+    return model

@@ -15,10 +15,13 @@ from noap.problem import Problem
 from noap.result import Result
 from noap.runtime.controls import Controls
 from noap.solving import nothing_left
+from noap.ties import break_ties
 
-__all__ = ["solve_components"]
+__all__ = ["MOST_FEATURES", "SERVES", "solve_components"]
 
 SERVES = ENERGY_LESS_L1
+MOST_FEATURES = 10_000
+"""From samples of more features X'X is not formed: it takes 800 MB here."""
 _PART = "One of several components that were chosen together; what is proved is about their sum."
 
 
@@ -45,7 +48,8 @@ def solve_components(
     Parameters
     ----------
     problem : Problem
-        Without an adversary or against FeatureWise, with any budgets and costs.
+        Without an adversary or against FeatureWise, with any budgets and costs. Samples may have 10,000 features at
+        most; with more than some hundreds expect a gap that time alone does not close, and give a time limit.
     r : int
         How many components.
     k : sequence of r int, optional
@@ -80,6 +84,11 @@ def solve_components(
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     require_served(problem.adversary, SERVES, "solve_components", "take components one by one with RobustSparsePCA")
     ks = _sizes(problem, as_count("r", r), k)
+    if problem.X is not None and problem.n_features > MOST_FEATURES:
+        raise InvalidProblem(
+            f"solve_components forms X'X, which is too large for {problem.n_features} features; keep at most "
+            f"{MOST_FEATURES}, or take components one by one with RobustSparsePCA."
+        )
     controls = Controls.checked(gap, time_limit, random_state, progress)
     problem.check_unchanged()
     whole = problem.with_sparsity(max(ks))
@@ -105,7 +114,7 @@ def solve_components(
         )
         if result.value > 0:
             found.append(result)
-    components = tuple(sorted(found, key=lambda one: -one.value))
+    components = tuple(sorted(_without_ties(found), key=lambda one: -one.value))
     return JointResult(
         problem,
         ks,
@@ -120,6 +129,15 @@ def solve_components(
         seconds=controls.seconds,
         certificate=certificate_of(whole, ks, components, search.root, search.bound),
     )
+
+
+def _without_ties(found: list[Result]) -> list[Result]:
+    """Give ties to the lowest index that no other component uses."""
+    kept = list(found)
+    for i, one in enumerate(kept):
+        others = [other.support for h, other in enumerate(kept) if h != i]
+        kept[i] = break_ties(one, np.concatenate([np.empty(0, dtype=np.int64), *others]))[0]
+    return kept
 
 
 def _sizes(problem: Problem, r: int, k: Any) -> tuple[int, ...]:

@@ -1,7 +1,9 @@
 """What was found for several components together, and what is proved about them."""
 
+import importlib
 import math
 from dataclasses import KW_ONLY, dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 from noap.proofs.joint import JointCertificate
 from noap.result import Result, Status, rounding_allowance
+from noap.runtime.digits import down, up
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 
@@ -97,11 +100,28 @@ class JointResult:
     def claim(self) -> str:
         """What is proved, in one sentence."""
         if self.value <= 0:
-            return f"{self.status.value}: no component found; together they are worth at most {self.bound:.6g}."
+            return f"{self.status.value}: no component found; together they are worth at most {up(self.bound, 6)}."
         return (
-            f"{self.status.value}: no {len(self.ks)} disjoint components are worth more than {self.bound:.10g} "
-            f"together, and these are worth {self.value:.10g} (rigorous)."
+            f"{self.status.value}: no {len(self.ks)} disjoint components are worth more than {up(self.bound, 8)} "
+            f"together, and these are worth {down(self.value, 8)} (rigorous)."
         )
+
+    def plot(self, ax: Any = None, top: int | None = None) -> Any:
+        """Draw the loadings of the components below one another, and what they are worth.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a figure of its own by default.
+        top : int, optional
+            At most so many features of each component; 12 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        # Pictures lie layers above; the name is resolved when someone asks for one.
+        return importlib.import_module("noap.figures").draw_components(self, ax=ax, top=top)
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the features of each component and its value."""

@@ -20,6 +20,7 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, rounding_allowance
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import interrupts_of_kernels
 from noap.runtime.line import Part
 
 __all__ = ["JointSearch", "Node"]
@@ -102,8 +103,9 @@ class JointSearch:
         """Prove as much as the limits allow."""
         with self.line:
             try:
-                self.controls.started += compile_ascent(self.problem.with_costs(np.ones(self.d)))
-                self._seed()
+                with interrupts_of_kernels():
+                    self.controls.started += compile_ascent(self.problem.with_costs(np.ones(self.d)))
+                    self._seed()
             except KeyboardInterrupt:
                 self.controls.limit = Limit.INTERRUPTED
             self._evaluate(self.root)
@@ -161,7 +163,8 @@ class JointSearch:
     def _evaluate(self, node: Node) -> None:
         """Generate columns for a node until its bound is good enough, or no prices give a better one."""
         try:
-            self._generate(node)
+            with interrupts_of_kernels():
+                self._generate(node)
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
         if node.record is None:

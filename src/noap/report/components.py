@@ -14,6 +14,7 @@ from noap.runtime.names import listed
 __all__ = ["Component", "as_csv", "components_of"]
 
 _MOST_TIES = 5
+_WHOSE_DATA = "Value and bound are those of the data"
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Component:
     proof : str
         What is proved and by whom, in a few words.
     certificate : str
-        "verified", "rejected" or "none": whether the independent checker accepted a certificate of the bound.
+        "verified", "rejected" or "none": whether the independent checker accepted a certificate of the bound, that of
+        all components together where they were chosen together.
     remark : str
         Why it was rejected, which features tie, and the messages of the result.
     noises, costs : tuples of float, or None
@@ -53,10 +55,13 @@ class Component:
 def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tuple[Component, ...]:
     """Return the rows of a fitted model."""
     rows = []
+    # The certificate of components that were chosen together is one for all of them.
+    joint = model.joint_result_
+    together = None if joint is None else (_joint_proof(joint), *_checked(joint))
     shares = model.explained_variance_ratio_.tolist()
     for result, share, ties in zip(model.results_, shares, model.ties_, strict=True):
         order = result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]
-        certificate, reason = _checked(result)
+        proof, certificate, reason = (_proof(result), *_checked(result)) if together is None else together
         adversary, costs = result.problem.adversary, result.problem.costs
         unit = adversary.noise_unit(result.problem.n_samples)
         several = not adversary.has_one_budget and adversary.key == "feature"
@@ -66,7 +71,7 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
                 tuple(names[j] for j in order),
                 tuple(result.v[order].tolist()),
                 share,
-                _proof(result),
+                proof,
                 certificate,
                 " ".join(filter(None, (reason, *_ties(ties, names), *_messages(result)))),
                 tuple((adversary.rho[order] / unit).tolist()) if several else None,
@@ -114,8 +119,8 @@ def _ties(pairs: tuple[tuple[int, int], ...], names: tuple[str, ...]) -> list[st
 
 
 def _messages(result: Result) -> list[str]:
-    """Return the messages of a result, less those that the page gives with names (ties) or in its guide (deflation)."""
-    return [m for m in result.messages if " ties with " not in m and "that deflation=" not in m]
+    """Return the messages of a result, less those that the page gives with names or in its guide: ties, whose data."""
+    return [m for m in result.messages if " ties with " not in m and not m.startswith(_WHOSE_DATA)]
 
 
 def _proof(result: Result) -> str:
@@ -126,7 +131,11 @@ def _proof(result: Result) -> str:
     return "bound is rigorous" if result.bound_proof == "rigorous" else "bound to the solver's tolerances"
 
 
-def _checked(result: Result) -> tuple[str, str]:
+def _joint_proof(joint: "noap.JointResult") -> str:
+    return "optimal together (rigorous)" if joint.status is Status.OPTIMAL else "bounds are rigorous"
+
+
+def _checked(result: "Result | noap.JointResult") -> tuple[str, str]:
     """Return "verified", "rejected" or "none" for the certificate of a result, and why."""
     certificate: Any = result.certificate
     if certificate is None:

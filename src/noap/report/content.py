@@ -59,6 +59,8 @@ class Report:
         Other sets of features that keep nearly as much at that noise; None where they cannot be listed.
     own_noises, costs : arrays of shape (d,), or None
         Of the features, where they have their own.
+    joint : JointResult or None
+        What is proved of all components, where they were chosen together.
     """
 
     title: str
@@ -75,6 +77,7 @@ class Report:
     near: noap.NearOptimal | None = None
     own_noises: FloatArray | None = None
     costs: FloatArray | None = None
+    joint: noap.JointResult | None = None
 
     def html(self) -> str:
         """Return the page: one HTML document that asks for nothing from outside."""
@@ -110,6 +113,7 @@ def build_report(
     points: int = 33,
     progress: bool = False,
     title: str = "data",
+    joint: bool | str = "auto",
 ) -> Report:
     r"""Gather a report: the path of the first component over all noises; at one noise its path over k, and a table.
 
@@ -137,6 +141,8 @@ def build_report(
         As for :func:`noap.path`.
     title : str
         What the page calls the data.
+    joint : "auto", True or False
+        Whether the components of the table are chosen together, as for :class:`noap.RobustSparsePCA`.
 
     Returns
     -------
@@ -194,6 +200,7 @@ def build_report(
         costs=paid,
         method=method,
         deflation=deflation,
+        joint=joint,
         # Centred and scaled already, above.
         center=False,
         scale=False,
@@ -235,6 +242,7 @@ def build_report(
         near,
         own,
         problem.costs,
+        model.joint_result_,
     )
 
 

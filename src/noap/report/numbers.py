@@ -1,27 +1,10 @@
 """Numbers as the page writes them. A bound is rounded up and a value down, so that both stay true."""
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+
+from noap.runtime.digits import down, up
 
 __all__ = ["down", "percent_up", "plain", "ticks", "up"]
-
-
-def up(number: float, digits: int = 5) -> str:
-    """Return the number with so many digits, rounded up.
-
-    >>> up(1.743051), up(0.0), up(float("inf"))
-    ('1.7431', '0', 'none')
-    """
-    return _rounded(number, digits, ROUND_CEILING)
-
-
-def down(number: float, digits: int = 5) -> str:
-    """Return the number with so many digits, rounded down.
-
-    >>> down(1.743099), down(0.25)
-    ('1.7430', '0.25000')
-    """
-    return _rounded(number, digits, ROUND_FLOOR)
 
 
 def percent_up(share: float) -> str:
@@ -32,7 +15,7 @@ def percent_up(share: float) -> str:
     """
     if not math.isfinite(share):
         return "unknown"
-    digits = _rounded(100 * share, 2, ROUND_CEILING)
+    digits = up(100 * share, 2)
     return f"{digits.rstrip('0').rstrip('.') if '.' in digits and 'e' not in digits else digits}\N{NO-BREAK SPACE}%"
 
 
@@ -56,13 +39,3 @@ def ticks(last: float) -> list[float]:
     step = min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(m * base - rough)) * base
     # A little slack: 1.0 built from norms may come out as 1 - 1e-16.
     return [round(i * step, 12) for i in range(math.floor(last / step * (1 + 1e-9)) + 1)]
-
-
-def _rounded(number: float, digits: int, rounding: str) -> str:
-    if not math.isfinite(number):
-        return "none"
-    exact = Decimal(number)
-    if exact == 0:
-        return "0"
-    rounded = exact.quantize(Decimal(1).scaleb(exact.adjusted() - digits + 1), rounding=rounding)
-    return f"{rounded:f}" if -4 <= exact.adjusted() < 7 else f"{rounded:e}"

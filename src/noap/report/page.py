@@ -16,7 +16,14 @@ from noap.report.near import near
 from noap.report.numbers import down, percent_up, plain, up
 from noap.report.sizes import sizes
 from noap.report.slider import Frame
-from noap.report.words import adversary_sentence, answer, method_sentence, noise_sentence
+from noap.report.words import (
+    adversary_sentence,
+    answer,
+    bound_sentence,
+    later_sentence,
+    method_sentence,
+    noise_sentence,
+)
 from noap.runtime.names import counted
 from noap.sweep.barcode import Row
 from noap.sweep.barcode import barcode as barcode_of
@@ -28,6 +35,11 @@ __all__ = ["render"]
 
 # More rows cannot be read; the longest-lived are kept and the page says how many are not shown.
 _MOST_ROWS = 40
+_BADGES = {
+    "verified": '<span class="badge good">✓ verified</span>',
+    "rejected": '<span class="badge bad">✗ rejected</span>',
+    "none": '<span class="badge">not made</span>',
+}
 
 
 def render(report: "Report") -> str:
@@ -66,6 +78,10 @@ def render(report: "Report") -> str:
         "near": near(report),
         "k_path_csv": _k_path_link(report),
         "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
+        "together": _together(report),
+        "bound_sentence": escape(bound_sentence(report)),
+        "later_term": "Later components" if report.joint is None else "Components together",
+        "later_sentence": escape(later_sentence(report)),
         "components_csv": _link(as_csv(report.components)),
         "path_csv": _link(path_csv),
         "noise_sentence": escape(noise_sentence(report)),
@@ -120,22 +136,35 @@ def _row(number: int, one: Component) -> str:
         f"{escape(name)}&nbsp;<small>{_signed(loading)}{_beside(one, place)}</small>"
         for place, (name, loading) in enumerate(zip(one.features, one.loadings, strict=True))
     )
-    badges = {
-        "verified": '<span class="badge good">✓ verified</span>',
-        "rejected": '<span class="badge bad">✗ rejected</span>',
-        "none": '<span class="badge">not made</span>',
-    }
     cells = {
         "features": features + (f'<p class="remark">{escape(one.remark)}</p>' if one.remark else ""),
         "value": down(result.value),
         "bound": up(result.bound),
         "gap": percent_up(result.gap),
         "proved": escape(one.proof),
-        "certificate": badges[one.certificate],
+        "certificate": _BADGES[one.certificate],
         "explains": f"{100 * one.explained:.1f} %",
     }
     body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
     return f'<tr><th scope="row">{number}</th>{body}</tr>'
+
+
+def _together(report: "Report") -> str:
+    """Return the last row of the table, where components were chosen together: what all of them are worth."""
+    joint = report.joint
+    if joint is None or not joint.components:
+        return ""
+    cells = {
+        "features": f"{counted(len(joint.components), 'component')} together, no feature in two of them",
+        "value": down(joint.value),
+        "bound": up(joint.bound),
+        "gap": percent_up(joint.gap),
+        "proved": report.components[0].proof,
+        "certificate": _BADGES[report.components[0].certificate],
+        "explains": f"{100 * sum(one.explained for one in report.components):.1f} %",
+    }
+    body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
+    return f'\n<tr class="together"><th scope="row">all</th>{body}</tr>'
 
 
 def _own(report: "Report", j: int) -> str:

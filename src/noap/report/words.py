@@ -6,13 +6,22 @@ import numpy as np
 
 from noap.adversaries import BY_KEY
 from noap.report.numbers import down, percent_up, plain
-from noap.runtime.names import listed
+from noap.runtime.names import counted, listed
 from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
+    import noap
     from noap.report.content import Report
 
-__all__ = ["adversary_sentence", "answer", "method_sentence", "noise_sentence", "where"]
+__all__ = [
+    "adversary_sentence",
+    "answer",
+    "bound_sentence",
+    "later_sentence",
+    "method_sentence",
+    "noise_sentence",
+    "where",
+]
 
 _MOST_NAMES = 5
 
@@ -40,6 +49,8 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
         return (
             f"{first} {erased} {'erases every component' if report.costs is None else 'leaves nothing worth its cost'}."
         )
+    if report.joint is not None:
+        return f"{first} At {where(report)} {_together(report, report.joint)}"
     kept = result.robust_variance / float(np.mean((result.problem.samples("the report") @ result.v) ** 2))
     # Of the best, so that it stays below 100 % however little is proved.
     short = (result.bound - result.value) / result.bound
@@ -47,6 +58,37 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     return (
         f"{first} At {where(report)} the best component found keeps "
         f"{down(100 * kept, 3)} % of its variance under the worst attack{proof}."
+    )
+
+
+def _together(report: "Report", joint: "noap.JointResult") -> str:
+    """Return how much of their variance components keep that were chosen together, as the end of a sentence."""
+    found = [one.result for one in report.components]
+    kept = sum(one.robust_variance for one in found) / sum(one.plain_variance for one in found)
+    short = (joint.bound - joint.value) / joint.bound
+    return (
+        f"the {counted(len(found), 'component')} chosen together keep {down(100 * kept, 3)} % of their variance under "
+        f"the worst attack, proved at most {percent_up(short)} below the best possible."
+    )
+
+
+def bound_sentence(report: "Report") -> str:
+    """Return what the bound of a component is a bound on."""
+    others = "" if report.joint is None else " from the features that the others leave"
+    return f"no component with at most {report.path.k} features{others} keeps more."
+
+
+def later_sentence(report: "Report") -> str:
+    """Return how the components of the table hang together."""
+    if report.joint is None:
+        return (
+            "The first row is the best component. Each later one is the best of what those before leave, and its value "
+            "and bound are those of that remainder."
+        )
+    return (
+        f"No feature is in two components, and all of them were chosen together so that their values add up to the "
+        f"most: no {len(report.joint.ks)} such components are worth more than the bound of the last row. The largest "
+        "comes first; the best component alone may be another one."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-__all__ = ["Interrupts", "noticing_interrupts"]
+__all__ = ["Interrupts", "interrupts_of_kernels", "noticing_interrupts"]
 
 
 @dataclass
@@ -55,3 +55,29 @@ def noticing_interrupts() -> Iterator[Interrupts]:
         yield interrupts
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def interrupts_of_kernels() -> Iterator[None]:
+    """Raise KeyboardInterrupt for a Ctrl-C that came while a compiled kernel ran.
+
+    Python hears of it when the kernel makes arrays of its answer, and Numba then calls it a SystemError.
+
+    Examples
+    --------
+    >>> try:
+    ...     with interrupts_of_kernels():
+    ...         raise SystemError("exchange returned a result with an exception set") from KeyboardInterrupt()
+    ... except KeyboardInterrupt:
+    ...     print("interrupted")
+    interrupted
+    """
+    try:
+        yield
+    except SystemError as error:
+        cause: BaseException | None = error
+        while cause is not None and not isinstance(cause, KeyboardInterrupt):
+            cause = cause.__cause__
+        if cause is None:
+            raise
+        raise KeyboardInterrupt from error
