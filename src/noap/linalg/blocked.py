@@ -107,7 +107,9 @@ class ScaledColumns:
 
     def taken(self, features: IntArray) -> FloatArray:
         """Return the n x m columns of these features, times the root of n."""
-        return columns(self.X, features) * self._share
+        block = columns(self.X, features)  # a copy, whatever X is
+        block *= self._share
+        return block
 
     def single(self, features: IntArray) -> FloatArray:
         """Return the same in single precision."""
@@ -146,4 +148,5 @@ class ScaledColumns:
 
     def rows(self, chosen: IntArray, features: IntArray) -> FloatArray:
         """Return the products of the chosen columns with those of the features, in single precision."""
-        return single_product(self.single(chosen), self.single(features))
+        left, starts = self.single(chosen), range(0, len(features), self.width)
+        return np.hstack([single_product(left, self.single(features[i : i + self.width])) for i in starts])
