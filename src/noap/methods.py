@@ -23,6 +23,7 @@ from noap.result import Limit, Result
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.interrupts import interrupts_of_kernels
 from noap.runtime.limits import Limits
+from noap.runtime.workers import HERE, Workers
 
 if TYPE_CHECKING:
     from noap.exact.prove import LevelPath
@@ -55,16 +56,24 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls)
     return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
 
 
-def _check_ascent(problem: Problem, keep: Any = 96, polish: Any = 24, max_steps: Any = 60) -> Funnel:
-    return Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
+def _check_ascent(
+    problem: Problem, keep: Any = 96, polish: Any = 24, max_steps: Any = 60, n_jobs: Any = None, client: Any = None
+) -> tuple[Funnel, Workers]:
+    funnel = Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
+    return funnel, Workers.checked(n_jobs, client)
 
 
-def _run_ascent(problem: Problem, controls: Controls, funnel: Funnel) -> Result:
-    return _heuristic(problem, "ascent", _ascended(problem, controls, funnel), controls)
+def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, Workers]) -> Result:
+    funnel, workers = asked
+    return _heuristic(problem, "ascent", _ascended(problem, controls, funnel, workers=workers), controls)
 
 
 def _ascended(
-    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None = None
+    problem: Problem,
+    controls: Controls,
+    funnel: Funnel,
+    check: Callable[[], None] | None = None,
+    workers: Workers = HERE,
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
     if problem.adversary.simplest is not problem.adversary:
@@ -78,7 +87,7 @@ def _ascended(
     controls.started += compile_ascent(problem)
     try:
         with interrupts_of_kernels():
-            for better in ascent(problem, controls.rng, funnel, check):
+            for better in ascent(problem, controls.rng, funnel, check, workers):
                 v = better
                 check()
         controls.limit = None  # it finished, if late
@@ -90,11 +99,18 @@ def _ascended(
     return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
-def _check_exact(problem: Problem, node_limit: Any = None, memory_limit: Any = None, certificate: Any = True) -> Limits:
+def _check_exact(
+    problem: Problem,
+    node_limit: Any = None,
+    memory_limit: Any = None,
+    certificate: Any = True,
+    n_jobs: Any = None,
+    client: Any = None,
+) -> Limits:
     from noap.exact.prove import require_provable
 
     require_provable(problem)
-    return Limits.checked(node_limit, memory_limit, certificate)
+    return Limits.checked(node_limit, memory_limit, certificate, n_jobs, client)
 
 
 def run_exact(
@@ -108,7 +124,7 @@ def run_exact(
 
     With a path over the number of features, what it knows of fewer of them is used.
     """
-    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
+    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
     if start is not None and problem.value(start) > problem.value(v):
         v = start
     from noap.exact.prove import proved_result  # loads Numba
@@ -222,13 +238,13 @@ def _mip_r() -> Method:
     return Method((*OPTIONS, "rank"), mip_r_options, run)
 
 
-_POWER = ("start", "iterations")
+_POWER, _WORKERS = ("start", "iterations"), ("n_jobs", "client")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
-    "exact": lambda: Method(("node_limit", "memory_limit", "certificate"), _check_exact, run_exact),
+    "exact": lambda: Method(("node_limit", "memory_limit", "certificate", *_WORKERS), _check_exact, run_exact),
     "mip": _mip,
     "mip-r": _mip_r,
-    "ascent": lambda: Method(("keep", "polish", "max_steps"), _check_ascent, _run_ascent),
+    "ascent": lambda: Method(("keep", "polish", "max_steps", *_WORKERS), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm),
     "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
     "spca": lambda: Method(_POWER, _check_spca, _run_spca),

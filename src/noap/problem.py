@@ -18,6 +18,7 @@ from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.frozen import changes, fingerprint, frozen
+from noap.linalg.mapped import by_columns
 from noap.linalg.screening import longer_samples
 from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import norms
@@ -33,11 +34,12 @@ class Problem:
 
     Parameters
     ----------
-    X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
+    X : array-like, DataFrame, SciPy sparse matrix or Dask array of shape (n, d)
         Samples in rows. Used as given: neither centred nor scaled; an UncentredWarning says so where most of X is its
         column means. float32 stays float32; values are computed in float64. Up to 256 MB X is copied, so that changing
         it later changes nothing here. A larger X is fingerprinted: once it was changed, `solve`, `verify` and every
-        property that reads it raise InvalidProblem.
+        property that reads it raise InvalidProblem. It may lie in a file (``np.load(path, mmap_mode="r")``) and is then
+        read in parts; a Dask array is read once, chunk by chunk, and if larger than that into a file.
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
@@ -258,6 +260,11 @@ class Problem:
             raise InvalidProblem(
                 "X was changed after the Problem was built from it; build a new Problem, or leave X as it is."
             )
+
+    @cached_property
+    def by_columns(self) -> Data:
+        """X with columns that are found quickly; X itself where they are."""
+        return by_columns(self.samples("by_columns"))
 
     @cached_property
     def covariance(self) -> FloatArray:

@@ -22,7 +22,7 @@ from noap.exact.many import search as search_module
 from noap.exact.many.compatible import Compatible
 from noap.exact.many.graph import cliques
 from noap.exact.many.pairs import Pairs, scan
-from noap.linalg.blocked import ScaledColumns, single_error
+from noap.linalg.blocked import ScaledColumns, single_error, single_product
 from noap.proofs.certificate import Certificate
 from noap.proofs.many import ManyProof
 from noap.result import Limit, Status
@@ -224,7 +224,7 @@ def test_a_memory_limit_leaves_a_bound(forced):
 
 
 def test_a_limit_within_the_pass_leaves_a_bound(forced, monkeypatch):
-    def expired(columns, tests, check, tell, most):
+    def expired(*arguments):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(search_module, "scan", expired)
@@ -295,14 +295,12 @@ def test_products_in_single_precision_are_as_near_as_they_say(n):
     X = rng.standard_normal((n, 70)) * 10.0 ** rng.uniform(-6, 6, 70)
     norms = np.linalg.norm(X, axis=0)
     columns = ScaledColumns(X, norms)
-    seen = np.zeros((70, 70), dtype=int)
     exact = (X.astype(np.longdouble).T @ X.astype(np.longdouble)) / (n * columns.unit)
-    for i, j, G in columns.products(np.arange(70), width=32):
-        here = np.s_[i : i + G.shape[0], j : j + G.shape[1]]
-        seen[here] += 1
+    for i, j in ((0, 0), (0, 32), (32, 64), (64, 64)):
+        here = np.s_[i : i + 32, j : j + 32]
+        G = single_product(*(columns.single(np.arange(70)[part]) for part in here))
         room = single_error(n) * np.sqrt(np.outer(columns.squares[here[0]], columns.squares[here[1]]))
         assert (np.abs(G - exact[here]) <= room + 1e-37).all()
-    assert (seen + seen.T - np.diag(np.diag(seen)) >= 1).all()
 
 
 def test_every_pair_is_kept_that_should_be():

@@ -17,6 +17,7 @@ from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
+from noap.runtime.workers import HERE, Workers
 
 __all__ = ["WIDER", "bound_above", "gram_lift"]
 
@@ -32,23 +33,35 @@ _BEYOND = "the claimed bound is beyond all that these data could be worth"
 
 
 def bound_above(
-    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, allowance: Allowance
+    problem: Problem,
+    proof: Proof,
+    claimed: float,
+    relative: float,
+    absolute: float,
+    allowance: Allowance,
+    workers: Workers = HERE,
 ) -> tuple[float, str | None]:
     """Return a bound just above the claimed one and None, or inf and the reason why it does not hold.
 
-    Raises OutOfAllowance if the allowance does not suffice.
+    The workers share the pass over many features. Raises OutOfAllowance if the allowance does not suffice.
     """
     if moves_table(problem.adversary):
-        return _from_plain(problem, proof, claimed, relative, absolute, allowance)
+        return _from_plain(problem, proof, claimed, relative, absolute, allowance, workers)
     if isinstance(proof, SampleProof):
         return _from_samples(problem, proof, claimed, relative, absolute, allowance)
     if isinstance(proof, ManyProof):
-        return _from_many(problem, proof, claimed, relative, absolute, allowance)
+        return _from_many(problem, proof, claimed, relative, absolute, allowance, workers)
     return _from_gram(problem, proof, claimed, relative, absolute, allowance)
 
 
 def _from_plain(
-    problem: Problem, proof: Proof, claimed: float, relative: float, absolute: float, allowance: Allowance
+    problem: Problem,
+    proof: Proof,
+    claimed: float,
+    relative: float,
+    absolute: float,
+    allowance: Allowance,
+    workers: Workers,
 ) -> tuple[float, str | None]:
     """Check a proof about SpectralNorm: (|Xv| - rho)^2 rises with |Xv|, so it is one about no adversary at all.
 
@@ -59,7 +72,7 @@ def _from_plain(
         return math.inf, _BEYOND
     root = up(up(math.sqrt(up(n * claimed))) + rho)
     plain, reason = bound_above(
-        problem.with_adversary(NoAdversary()), proof, up(root * root / n), relative, absolute, allowance
+        problem.with_adversary(NoAdversary()), proof, up(root * root / n), relative, absolute, allowance, workers
     )
     if reason:
         return math.inf, reason
@@ -105,7 +118,13 @@ def gram_lift(problem: Problem, data: GramData, claimed: float, absolute: float)
 
 
 def _from_many(
-    problem: Problem, proof: ManyProof, claimed: float, relative: float, absolute: float, allowance: Allowance
+    problem: Problem,
+    proof: ManyProof,
+    claimed: float,
+    relative: float,
+    absolute: float,
+    allowance: Allowance,
+    workers: Workers,
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.is_idle
     if problem.X is None or not problem.is_plain or not (moves_features(problem.adversary) or idle):
@@ -118,7 +137,7 @@ def _from_many(
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
     raised = 1.0 + relative * np.array(WIDER)
-    T, reason = check_many(data, problem.k, proof, claimed, raised, absolute * data.scale, allowance)
+    T, reason = check_many(data, problem.k, proof, claimed, raised, absolute * data.scale, allowance, workers)
     return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
 
 

@@ -21,6 +21,7 @@ from noap.proofs.certificate import Certificate
 from noap.proofs.joint import JointCertificate
 from noap.proofs.supports import ListCertificate
 from noap.runtime.notebook import html_table
+from noap.runtime.workers import Workers
 
 __all__ = ["Verification", "verify"]
 
@@ -92,6 +93,7 @@ def verify(
     *,
     time_limit: float | None = None,
     memory_limit: float | None = None,
+    n_jobs: int | None = None,
 ) -> Verification:
     """Check a certificate against a problem, with no help from the solver.
 
@@ -113,6 +115,9 @@ def verify(
     memory_limit : float, optional
         Megabytes that the certificate's arrays and what is made in the check may take together, beside the problem
         itself; a certificate that needs more is rejected. Without one the check may hold some gigabytes.
+    n_jobs : int, optional
+        With many features: threads that share the pass over all pairs of them, -1 for one per core; as many as the
+        linear algebra library uses by default.
 
     Returns
     -------
@@ -145,8 +150,9 @@ the estimators.'
     allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
     if isinstance(certificate, ListCertificate):
         return _of_list(problem, certificate, allowance)
+    workers = Workers.checked(n_jobs, None)
     started = time.perf_counter()
-    value, bound, reason = _check(problem, certificate, allowance)
+    value, bound, reason = _check(problem, certificate, allowance, workers)
     if reason is None:
         what = "optimum" if isinstance(certificate, Certificate) else certificate.optimum_in_words
         message = f"Accepted: {value:.17g} <= {what} <= {bound:.17g}, for all {problem.n_features} features."
@@ -179,7 +185,7 @@ def _of_list(problem: Problem, certificate: ListCertificate, allowance: Allowanc
 
 
 def _check(
-    problem: Problem, certificate: Certificate | JointCertificate, allowance: Allowance
+    problem: Problem, certificate: Certificate | JointCertificate, allowance: Allowance, workers: Workers
 ) -> tuple[float, float, str | None]:
     """Return the proved value and bound, and the reason for a rejection."""
     if isinstance(certificate, JointCertificate):
@@ -210,7 +216,9 @@ def _check(
         from noap.runtime.kernels import timed
 
         with timed(allowance.compiled):
-            bound, reason = bound_above(problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, allowance)
+            bound, reason = bound_above(
+                problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, allowance, workers
+            )
         if reason is None:
             allowance.check()  # the last node may have passed it
     except OutOfAllowance as stopped:

@@ -14,9 +14,13 @@ from noap.data.files.columns import chosen
 from noap.data.files.reading import Reading, is_text, stem_suffix
 from noap.data.files.text import read_text
 from noap.data.files.whole import whole_table, write_text_table
+from noap.data.implicit import centred
 from noap.data.standardising import centre_and_scale, standardise
 from noap.data.validation import Samples, as_samples
 from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg import frozen
+from noap.linalg.blocked import MANY_FEATURES
+from noap.linalg.mapped import empty_file, in_file
 from noap.linalg.types import Data, FloatArray
 
 __all__ = ["TABLES", "Table", "read_table", "reading_of", "write_like"]
@@ -37,13 +41,24 @@ class Table:
         return Samples(self.X, self.names)
 
     def standardised(self, center: bool, scale: bool) -> Samples:
-        """Return the centred and scaled samples, as `noap.standardise` makes them."""
+        """Return the centred and scaled samples, as `noap.standardise` makes them.
+
+        Many sparse features are not filled: they are what `noap.centred` and the estimators make of them.
+        """
+        if self._stays_sparse(center):
+            return Samples(centred(self.X, scale=scale, names=self.names), self.names)
         return Samples(standardise(self.samples, center=center, scale=scale), self.names)
+
+    def _stays_sparse(self, center: bool) -> bool:
+        return center and not isinstance(self.X, np.ndarray) and self.X.shape[1] > MANY_FEATURES
 
     def scales(self, center: bool, scale: bool) -> FloatArray:
         """Return what `standardised` divides the columns by."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoapWarning)  # it has warned of constant columns
+            if self._stays_sparse(center):
+                spread = centred(self.X, scale=scale).scale
+                return np.where(np.isinf(spread), 1.0, spread)
             return centre_and_scale(self.samples, center=center, scale=scale)[2]
 
 
@@ -86,8 +101,17 @@ def _selected(table: Table, reading: Reading, path: Path) -> Table:
     positions = chosen(table.names, reading, path)
     if positions == list(range(len(table.names))):
         return table
-    X, _ = as_samples(table.X[:, positions])
+    X, _ = as_samples(_columns(table.X, positions))
     return Table(X, tuple(table.names[position] for position in positions))
+
+
+def _columns(X: Data, positions: list[int]) -> Data:
+    if not in_file(X):
+        return X[:, positions]
+    some = empty_file((X.shape[0], len(positions)), X.dtype)
+    for first in range(0, len(X), step := max(1, 2**22 // X.shape[1])):
+        some[first : first + step] = X[first : first + step][:, positions]
+    return some
 
 
 def write_like(path: Path, option: str, X: FloatArray, names: tuple[str, ...], file: Path, reading: Reading) -> None:
@@ -146,7 +170,9 @@ def _read_arrays(path: Path) -> Table:
 
 def _loaded(path: Path) -> Any:
     try:
-        found = np.load(path, allow_pickle=False)
+        # What is not copied into memory by a Problem is left where it is.
+        large = path.suffix.lower() == ".npy" and path.stat().st_size > frozen.MOST_COPIED
+        found = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
         return found if isinstance(found, np.ndarray) else {key: found[key] for key in found.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InvalidProblem(f"FILE {path} cannot be read: {str(error).splitlines()[0]}") from None

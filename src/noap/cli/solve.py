@@ -1,6 +1,7 @@
 """`noap solve`: one component of one file, or several."""
 
 import shlex
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,6 +40,7 @@ from noap.cli.show import as_json, print_result
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.errors import InvalidProblem
+from noap.runtime.cluster import connected
 from noap.ties import break_ties
 
 __all__ = ["solve"]
@@ -109,6 +111,13 @@ def solve(
     memory_limit: Annotated[
         float | None, typer.Option(help="exact: megabytes for the search and its proof, beside the data.")
     ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="exact, ascent, many features: threads that share the pass over pairs, -1 for all cores."),
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option(help="The same on the workers of this Dask scheduler, tcp://host:8786.")
+    ] = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
     ] = False,
@@ -151,6 +160,8 @@ def solve(
     noap solve 'data/*.parquet' -k 5 --noise 0.2
 
     noap solve data.csv -k 5 --noise-file precision.csv --noise-units data
+
+    noap solve expression.npy -k 10 --jobs 8
     """
     refuse_to_overwrite(out, force)
     log_progress(log)
@@ -163,6 +174,8 @@ def solve(
         require_one_proof(components, joint, deflation)
     if joint and components == 1:
         raise InvalidProblem("--joint chooses several components together; say how many with -c.")
+    if cluster is not None and components != 1:
+        raise InvalidProblem("--cluster shares the search for one component, the one of -c 1; leave out -c.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
 
     def single(names: tuple[str, ...]) -> SingleFeatures:
@@ -186,6 +199,7 @@ def solve(
         "breakpoints": breakpoints,
         "node_limit": node_limit,
         "memory_limit": memory_limit,
+        "n_jobs": jobs,
     }
     options: dict[str, Any] = {name: given for name, given in asked.items() if given is not None}
     shared: dict[str, Any] = {"gap": gap, "time_limit": time_limit, "random_state": seed}
@@ -198,7 +212,9 @@ def solve(
         results = model.results_
         document = components_as_json(model, names, center=center, scale=scale)
     else:
-        found = noap.solve(problem, method=method, progress=log or not json, **shared, **options)
+        with nullcontext() if cluster is None else connected(cluster) as client:
+            options |= {} if client is None else {"client": client}
+            found = noap.solve(problem, method=method, progress=log or not json, **shared, **options)
         results = (break_ties(found)[0],)
         document = as_json(results[0], names, center=center, scale=scale)
     if certificate is not None:

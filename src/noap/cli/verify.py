@@ -77,6 +77,9 @@ def verify(
             "rejected."
         ),
     ] = None,
+    jobs: Annotated[
+        int | None, typer.Option(help="Many features: threads that share the pass over pairs, -1 for all cores.")
+    ] = None,
     noise_file: NoiseFile = None,
     cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
@@ -121,7 +124,7 @@ def verify(
         return read_single_features(noise_file, cost_file, noise_units, kind, names, reading)
 
     found, prepared = _named(claim, data, reading, noise_file is not None, single)
-    report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit)
+    report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
     document = _document(report, proof, found, prepared)
     if json:
         typer.echo(json_module.dumps(document, indent=2))

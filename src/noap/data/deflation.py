@@ -11,8 +11,9 @@ import numpy as np
 from noap.adversaries.base import Adversary
 from noap.data.validation import as_samples
 from noap.linalg.implicit import ImplicitColumns
-from noap.linalg.products import column_norms
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.mapped import empty_like, in_file
+from noap.linalg.products import column_norms, columns, row_blocks
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.problem import Problem
 
 __all__ = ["DEFLATIONS", "Covariance", "Samples", "adjusted_variances", "span_of"]
@@ -20,6 +21,8 @@ __all__ = ["DEFLATIONS", "Covariance", "Samples", "adjusted_variances", "span_of
 DEFLATIONS = ("projection", "disjoint")
 # A column this much smaller than the largest was is what rounding leaves of one that was projected away.
 _NOTHING = 1e-12
+# Entries that are copied from file to file at a time.
+_PIECE_ENTRIES = 2**22
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,8 @@ class Samples:
         if deflation == "disjoint":
             return Samples(_without(self.Z, np.asarray(components.any(axis=0))), self.names)
         Q = span_of(components)
+        if in_file(self.Z):
+            return Samples(_projected_file(self.Z, Q), self.names)
         if isinstance(self.Z, np.ndarray):
             Z = self.Z - (self.Z @ Q) @ Q.T
             longest = np.linalg.norm(self.Z, axis=0).max(initial=0.0)
@@ -58,7 +63,9 @@ class Samples:
 
     def products(self, components: FloatArray) -> FloatArray:
         """Return C S C', the covariances of the scores."""
-        scores = self.Z @ components.T
+        # Block by block where Z is in single precision, which is not converted as a whole.
+        double = not isinstance(self.Z, np.ndarray) or self.Z.dtype == np.float64
+        scores = self.Z @ components.T if double else np.vstack([one @ components.T for one in row_blocks(self.Z)])
         product: FloatArray = scores.T @ scores / len(scores)
         return product
 
@@ -111,6 +118,8 @@ class Covariance:
 
 def _without(Z: Data, gone: BoolArray) -> Data:
     """Return Z with these columns set to zero."""
+    if in_file(Z):
+        return _changed_file(Z, np.flatnonzero(gone), 0.0)
     if isinstance(Z, np.ndarray):
         return np.where(gone, 0.0, Z)
     if not gone.any():
@@ -120,6 +129,23 @@ def _without(Z: Data, gone: BoolArray) -> Data:
     left = Z.multiply(~gone).tocsr()
     left.eliminate_zeros()
     return left
+
+
+def _projected_file(Z: FloatArray, Q: FloatArray) -> FloatArray:
+    """Return Z - ZQQ' in a file: only the columns that the components use change."""
+    used = np.flatnonzero(Q.any(axis=1))
+    own = columns(Z, used)
+    left = own - (own @ Q[used]) @ Q[used].T
+    left[:, np.linalg.norm(left, axis=0) <= _NOTHING * column_norms(Z).max(initial=0.0)] = 0.0
+    return _changed_file(Z, used, left)
+
+
+def _changed_file(Z: FloatArray, features: IntArray, entries: "FloatArray | float") -> FloatArray:
+    changed = empty_like(Z)
+    for first in range(0, len(Z), step := max(1, _PIECE_ENTRIES // Z.shape[1])):
+        changed[first : first + step] = Z[first : first + step]
+    changed[:, features] = entries
+    return changed
 
 
 def _sparse_projection(Z: Data, Q: FloatArray) -> Data:

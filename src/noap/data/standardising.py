@@ -14,6 +14,7 @@ import numpy as np
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.validation import as_samples, names_of
 from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.mapped import empty_like
 from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.runtime.names import listed
 
@@ -21,6 +22,8 @@ __all__ = ["centre_and_scale", "scale_sparse", "standardise"]
 
 # Rows that are added side by side: so many that a block has about this many entries, and 16 at least.
 _BLOCK_ENTRIES, _FEWEST_ROWS = 2**14, 16
+# Entries that are centred or scaled at a time: what is in a file does not come into memory as a whole.
+_PIECE_ENTRIES = 2**22
 
 
 def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
@@ -33,7 +36,8 @@ def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
     Parameters
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
-        float32 stays float32, a DataFrame a DataFrame with its names and index.
+        float32 stays float32, a DataFrame a DataFrame with its names and index, and what is in a file (numpy.memmap)
+        of more than 256 MB becomes a file without a name in the folder for temporary ones.
     center : bool
         Subtract the column means; needs at least two samples, and fills a sparse X.
     scale : bool
@@ -91,11 +95,12 @@ def centre_and_scale(
     if center and n == 1:
         raise InvalidProblem("X has one sample, which centring turns into zero; add samples or switch centring off.")
     mean = _column_sums(dense) / n if center else np.zeros(d)
-    Z = np.asarray(dense - mean, dtype=dense.dtype)
+    Z = empty_like(dense)
+    _each_block(np.subtract, dense, mean, Z)
     scales = np.ones(d)
     if scale:
         scales, constant = _scales(np.sqrt(_column_sums(Z, squared=True) / n), mean)
-        Z = np.asarray(Z / scales, dtype=dense.dtype)
+        _each_block(np.divide, Z, scales, Z)
         Z[:, constant & (mean != 0)] = 0.0
         if constant.any():
             labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
@@ -126,6 +131,14 @@ def scale_sparse(X: Data, *, scale: bool) -> tuple[Data, FloatArray]:
     scales, _ = _scales(np.sqrt(_column_sums(scaled, squared=True) / n), np.zeros(d))
     scaled.data = np.asarray(scaled.data / scales[scaled.indices], dtype=X.dtype)
     return scaled, scales
+
+
+def _each_block(operation: np.ufunc, X: FloatArray, row: FloatArray, out: FloatArray) -> None:
+    """Do something with every row of X and one row of doubles, rounded once more where X is in single precision."""
+    step = max(1, _PIECE_ENTRIES // max(X.shape[1], 1))
+    for first in range(0, len(X), step):
+        part = slice(first, first + step)
+        operation(X[part], row, out=out[part], casting="same_kind")
 
 
 def _scales(spread: FloatArray, mean: FloatArray) -> tuple[FloatArray, BoolArray]:

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from noap.data.chunks import is_dask_array, read_dask
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.implicit import ImplicitColumns
+from noap.linalg.mapped import empty_like, in_file
 from noap.linalg.outward import definite_shift, least_shift
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
@@ -33,6 +35,8 @@ __all__ = [
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
+# Entries of a file that are converted at a time.
+_PIECE_ENTRIES = 2**22
 # A covariance in double precision is positive semidefinite to this share of its largest eigenvalue; one in single
 # precision, or computed in it, to this one, and symmetric to it.
 _ROUNDING, _AS_GIVEN = 1e-10, 1e-6
@@ -161,6 +165,8 @@ def as_samples(X: Any) -> Samples:
         return X
     if X is None:
         raise InvalidProblem("X must be an n x d array, got None.")
+    if is_dask_array(X):
+        X = read_dask(X)
     names = names_of(X)
     if isinstance(X, ImplicitColumns):
         data = X
@@ -339,7 +345,14 @@ def _checked_dtype(array: Any, what: str = "X") -> Any:
         raise InvalidProblem(f"{what} must be real, it holds complex numbers; pass its real part.")
     if array.dtype.kind not in "biuf":
         raise InvalidProblem(f"{what} must hold numbers, it holds {array.dtype}; convert it to float.")
-    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if not in_file(array):
+        return array.astype(np.float64)
+    converted = empty_like(array, np.float64)
+    for first in range(0, len(array), step := max(1, _PIECE_ENTRIES // max(array[:1].size, 1))):
+        converted[first : first + step] = array[first : first + step]
+    return converted
 
 
 def _check_entries(

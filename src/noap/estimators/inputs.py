@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from noap.data.chunks import is_dask_array, read_dask
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.validation import require_numbers
 from noap.errors import InvalidProblem
@@ -50,6 +51,8 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
     """
     if missing not in MISSING:
         raise InvalidProblem(f"missing must be one of {MISSING}, got {missing!r}.")
+    if is_dask_array(X):
+        X = read_dask(X)
     try:
         data: Data = validate_data(
             estimator,

@@ -8,7 +8,7 @@ import numpy as np
 
 from noap.adversaries.base import Adversary
 from noap.data.deflation import DEFLATIONS
-from noap.data.validation import as_seconds, as_share, as_sparsity
+from noap.data.validation import as_jobs, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.fitting import Recipe, how_many
 from noap.estimators.together import chosen_together
@@ -34,9 +34,7 @@ def recipe_of(model: Any, n: int, d: int, adversary: Adversary, costs: FloatArra
         raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {model.deflation!r}.")
     if model.k_share is not None and model.method != "exact":
         raise InvalidProblem(f"k_share needs method='exact', which proves what is kept, got {model.method!r}.")
-    jobs = model.n_jobs
-    if isinstance(jobs, bool) or not (jobs is None or (isinstance(jobs, (int, np.integer)) and jobs != 0)):
-        raise InvalidProblem(f"n_jobs must be an integer other than 0 or None, got {jobs!r}.")
+    jobs = as_jobs(model.n_jobs)
     recipe = Recipe(
         most,
         exactly,
@@ -51,7 +49,7 @@ def recipe_of(model: Any, n: int, d: int, adversary: Adversary, costs: FloatArra
         as_seconds(model.time_limit),
         _seed(model.random_state),
         dict(model.options or {}),
-        None if jobs is None else int(jobs),
+        jobs,
         bool(model.verbose),
     )
     return chosen_together(recipe, model.joint, d)

@@ -149,9 +149,9 @@ def _search_for(problem: Problem) -> _SearchEntry:
             from noap.exact.many.kernels.graph import elimination, neighbourhood
             from noap.exact.many.kernels.pairs import pairs_above
             from noap.exact.many.wide import solve_wide
-            from noap.heuristics.kernels.neighbours import keep_largest
+            from noap.heuristics.kernels.neighbours import keep_largest, merge_largest
 
-            kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest)
+            kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest, merge_largest)
             return _SearchEntry(solve_wide, kernels, FeatureWise(0.5))
         return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond

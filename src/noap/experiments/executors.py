@@ -1,17 +1,15 @@
 """Three ways to get trials done: here, in processes of this machine, on a Dask cluster. One interface: an iterator."""
 
 import functools
-import importlib
 import multiprocessing
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
-from noap.errors import InvalidProblem, NoapError
 from noap.experiments.spec import Trial
 from noap.experiments.trial import FinishedTrial
+from noap.runtime.cluster import connected, dask_for
 
 __all__ = ["Executor", "Work", "here", "on_cluster", "on_cores"]
 
@@ -69,17 +67,10 @@ def on_cluster(address: str, *, timeout: float = 10.0) -> Executor:
     The cluster computes, this process stores: a worker that dies costs its trials in flight, which the scheduler hands
     to another.
     """
-    try:
-        distributed: Any = importlib.import_module("distributed")
-    except ImportError:
-        raise NoapError("--cluster needs Dask; install it with: pip install 'noap[dask]'.") from None
-    if "://" not in address:
-        raise InvalidProblem(
-            f"--cluster must be the address of a Dask scheduler, such as tcp://host:8786, got {address}."
-        )
+    distributed = dask_for(address)
 
     def execute(trials: list[Trial], work: Work, stopping: Stopping) -> Iterator[tuple[Trial, FinishedTrial | None]]:
-        with _client(distributed, address, timeout) as client:
+        with connected(address, timeout=timeout) as client:
             futures = {client.submit(work, trial, pure=False): trial for trial in trials}
             waiting = distributed.as_completed(list(futures), loop=client.loop)
             try:
@@ -92,28 +83,3 @@ def on_cluster(address: str, *, timeout: float = 10.0) -> Executor:
                 client.cancel(list(futures), reason="the run was stopped")
 
     return execute
-
-
-def _client(distributed: Any, address: str, timeout: float) -> Any:
-    from noap._version import __version__
-
-    try:
-        client = distributed.Client(address, timeout=timeout, set_as_default=False)
-    except (OSError, TimeoutError):
-        raise NoapError(
-            f"--cluster {address} cannot be reached; start it with `dask scheduler` and `dask worker {address}`."
-        ) from None
-    versions = set(client.run(_version).values())
-    if versions - {__version__}:
-        client.close()
-        raise NoapError(
-            f"The workers of {address} have noap {', '.join(sorted(versions))}, this is {__version__}; "
-            "install the same version everywhere."
-        )
-    return client
-
-
-def _version() -> str:
-    from noap._version import __version__
-
-    return __version__

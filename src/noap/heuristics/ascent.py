@@ -29,6 +29,7 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.runtime.compilation import compile_once
 from noap.runtime.controls import never
+from noap.runtime.workers import HERE, Workers
 
 __all__ = ["Funnel", "ascent", "compile_ascent", "search"]
 
@@ -56,18 +57,24 @@ class Funnel:
 
 
 def ascent(
-    problem: Problem, rng: np.random.Generator, funnel: Funnel | None = None, check: Callable[[], None] = never
+    problem: Problem,
+    rng: np.random.Generator,
+    funnel: Funnel | None = None,
+    check: Callable[[], None] = never,
+    workers: Workers = HERE,
 ) -> Iterator[FloatArray]:
     """Yield ever better k-sparse unit vectors of length d, the last one being the answer.
 
     Whoever consumes it may stop at any time and keep the last vector seen. `check` is called between portions of work
     on the samples; what it raises passes through. Of very many samples a part is looked at first, and the first vectors
-    are the better ones for that part; then all samples judge.
+    are the better ones for that part; then all samples judge. With many features the workers share the pass that
+    chooses among them.
     """
     if is_pooled(problem):
         from noap.heuristics.pooled import pooled_ascent  # which is built on this file
 
-        for places, weights in pooled_ascent(pool_of(problem, check), problem.k, rng, funnel or Funnel(), check=check):
+        pool = pool_of(problem, check, workers)
+        for places, weights in pooled_ascent(pool, problem.k, rng, funnel or Funnel(), check=check):
             if len(places):
                 found = np.zeros(problem.n_features)
                 found[places] = weights

@@ -5,18 +5,22 @@ blocked pass over X'X scores them all. The pool holds the neighbours of features
 the same neighbourhood.
 """
 
+import contextlib
 import math
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from noap.linalg.blocked import ScaledColumns
+from noap.linalg.blocked import ScaledColumns, single_product
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never
+from noap.runtime.workers import HERE, Pass, Workers, block_pairs
 
 __all__ = ["Pool", "pool_of", "pooled_features"]
 
@@ -50,27 +54,29 @@ class Pool:
 _KNOWN: "weakref.WeakKeyDictionary[Problem, Pool]" = weakref.WeakKeyDictionary()
 
 
-def pool_of(problem: Problem, check: Callable[[], None] = never) -> Pool:
+def pool_of(problem: Problem, check: Callable[[], None] = never, workers: Workers = HERE) -> Pool:
     """Return the pool of a problem with samples; what was made for it once is kept as long as the problem is."""
     pool = _KNOWN.get(problem)
     if pool is None:
-        columns = ScaledColumns(problem.X, problem.column_norms)
+        columns = ScaledColumns(problem.by_columns, problem.column_norms)
         rho = math.ldexp(problem.adversary.rho / math.sqrt(problem.n_samples), -columns.exponent)
-        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check))
+        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check, workers))
         _KNOWN[problem] = pool
     return pool
 
 
-def pooled_features(columns: ScaledColumns, rho: float, k: int, check: Callable[[], None] = never) -> IntArray:
+def pooled_features(
+    columns: ScaledColumns, rho: float, k: int, check: Callable[[], None] = never, workers: Workers = HERE
+) -> IntArray:
     """Return the positions of the pool, for supports of up to k features; rho in the units of the columns.
 
-    `check` is called between blocks; what it raises passes through.
+    `check` is called between blocks; what it raises passes through. The blocks are shared among the workers.
     """
     d = len(columns.squares)
     features = np.argsort(-columns.squares, kind="stable")[: max(math.isqrt(int(_WORK / columns.n)), k)]
     if len(features) <= _MOST:
         return np.sort(features)
-    sizes, places = _neighbours(columns, features, min(k, d), check)
+    sizes, places = _neighbours(columns, features, min(k, d), check, workers)
     lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
     worths = np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2
     totals = np.cumsum(worths, axis=1)
@@ -92,17 +98,50 @@ def pooled_features(columns: ScaledColumns, rho: float, k: int, check: Callable[
 
 
 def _neighbours(
-    columns: ScaledColumns, features: IntArray, k: int, check: Callable[[], None]
-) -> tuple[FloatArray, IntArray]:
+    columns: ScaledColumns, features: IntArray, k: int, check: Callable[[], None], workers: Workers
+) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
     """Return the k + 4 largest inner products of each feature, itself among them, and whose they are."""
-    from noap.heuristics.kernels.neighbours import keep_largest  # loads Numba, which `import noap` should not
+    from noap.heuristics.kernels.neighbours import merge_largest  # loads Numba, which `import noap` should not
 
-    count = min(k + 4, len(features))
+    count, width = min(k + 4, len(features)), columns.width
     sizes = np.full((len(features), count), -1.0, dtype=np.float32)
-    places = np.zeros((len(features), count), dtype=np.int64)
-    for i, j, G in columns.products(features):
-        check()
-        keep_largest(G, False, i, j, sizes, places)
-        if i != j:
-            keep_largest(G, True, j, i, sizes, places)
+    places = np.zeros((len(features), count), dtype=np.int32)
+    pairs = block_pairs(-(-len(features) // width))
+
+    def given(i: int, j: int) -> "tuple[int, FloatArray, FloatArray | None]":
+        # What is no larger than the least that was kept when this is handed out is not kept later either.
+        least = [sizes[a * width : (a + 1) * width, -1].copy() for a in (i, j)]
+        return count, least[0], None if i == j else least[1]
+
+    task = Pass(_nearest, lambda i: columns.single(features[i * width : (i + 1) * width]), given, pairs)
+    with contextlib.closing(workers.answers(task, check)) as answers:
+        for (i, j), found in zip(pairs, answers, strict=True):
+            check()
+            for a, b, one in zip((i, j), (j, i), found, strict=False):
+                here = slice(a * width, (a + 1) * width)
+                one.places[one.places >= 0] += b * width
+                merge_largest(one.sizes, one.places, sizes[here], places[here])
     return sizes, places
+
+
+class _Nearest(NamedTuple):
+    """The largest products of some features, and whose they are; -1 for nobody's."""
+
+    sizes: FloatArray
+    places: "npt.NDArray[np.int32]"
+
+
+def _nearest(left: FloatArray, right: FloatArray, given: "tuple[int, FloatArray, FloatArray | None]") -> list[_Nearest]:
+    """Return what is largest for the features of the left block and, if it is another one, those of the right."""
+    from noap.heuristics.kernels.neighbours import keep_largest
+
+    count, *least = given
+    G, found = single_product(left, right), []
+    for transposed, own in zip((False, True), least, strict=True):
+        if own is None:
+            continue
+        sizes = np.repeat(own[:, None], count, axis=1)
+        one = _Nearest(sizes, np.full(sizes.shape, -1, dtype=np.int32))
+        keep_largest(G, transposed, 0, one.sizes, one.places)
+        found.append(one)
+    return found

@@ -7,22 +7,23 @@ double precision, so that n is the length of a part.
 """
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
-from noap.linalg.products import columns
+from noap.linalg.mapped import by_columns
+from noap.linalg.products import columns, row_blocks
 from noap.linalg.types import Data, FloatArray, IntArray
 
-__all__ = ["MANY_FEATURES", "WIDTH", "ScaledColumns", "single_error"]
+__all__ = ["MANY_FEATURES", "WIDTH", "ScaledColumns", "single_error", "single_product"]
 
 MANY_FEATURES = 2000
 """With samples of more features than this X'X is not formed where less will do: it takes 32 MB there."""
 
-# Columns of a block. Its product with another takes 16 MB in single precision.
-WIDTH = 2048
-# Samples whose products are summed in single precision.
-_ROWS = 4096
+# Columns of a block, where samples are not so many that it would take more than 64 MB. Its product with another takes
+# 16 MB in single precision.
+WIDTH, _NARROWEST, _ENTRIES = 2048, 64, 1 << 24
+# Samples whose products are summed in single precision, and those that are made dense together for a sum in double.
+_ROWS, _DOUBLE_ROWS = 4096, 8192
 _SINGLE = 2.0**-24
 
 
@@ -36,6 +37,30 @@ def single_error(n: int) -> float:
     """
     lost = (min(n, _ROWS) + 4) * _SINGLE
     return 1.001 * lost / (1.0 - lost) + 1e-14
+
+
+def single_product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Return the inner products over n of columns in single precision, within `single_error` times the norms.
+
+    Examples
+    --------
+    >>> one = np.ones((4, 2), dtype=np.float32)
+    >>> single_product(one, one)
+    array([[1., 1.],
+           [1., 1.]], dtype=float32)
+    """
+    n = len(left)
+    share = np.float32(1.0 / n)
+    if n <= _ROWS:
+        product: FloatArray = left.T @ right
+        product *= share
+        return product
+    total = np.zeros((left.shape[1], right.shape[1]))
+    for start in range(0, n, _ROWS):
+        part = slice(start, start + _ROWS)
+        total += left[part].T @ right[part]
+    total *= 1.0 / n
+    return total.astype(np.float32)
 
 
 class ScaledColumns:
@@ -63,8 +88,7 @@ class ScaledColumns:
     """
 
     def __init__(self, X: Data, norms: FloatArray) -> None:
-        # Columns of a sparse matrix are found quickly only where they are stored together.
-        self.X = X.tocsc() if hasattr(X, "tocsc") else X
+        self.X = by_columns(X)
         self.n = int(X.shape[0])
         top = float(norms.max()) ** 2 / self.n
         self.exponent = round(math.log(top, 4.0)) if top > 0 else 0
@@ -76,49 +100,53 @@ class ScaledColumns:
         """What squares and products are divided by: 4^e."""
         return math.ldexp(1.0, 2 * self.exponent)
 
+    @property
+    def width(self) -> int:
+        """How many columns make a block."""
+        return WIDTH if WIDTH * self.n <= _ENTRIES else max(_NARROWEST, _ENTRIES // self.n // 16 * 16)
+
     def taken(self, features: IntArray) -> FloatArray:
         """Return the n x m columns of these features, times the root of n."""
-        return columns(self.X, features) * self._share
+        block = columns(self.X, features)  # a copy, whatever X is
+        block *= self._share
+        return block
+
+    def single(self, features: IntArray) -> FloatArray:
+        """Return the same in single precision."""
+        return self.taken(features).astype(np.float32)
 
     def gram(self, features: IntArray) -> FloatArray:
         """Return the m x m inner products of these features in double precision."""
-        block = self.taken(features)
-        product: FloatArray = block.T @ block
-        return product / self.n
+        if self.n <= _DOUBLE_ROWS:
+            block = self.taken(features)
+            product: FloatArray = block.T @ block
+            return product / self.n
+        total = np.zeros((len(features), len(features)))
+        some = self.X[:, features] if hasattr(self.X, "tocsc") else self.X
+        for start in range(0, self.n, _DOUBLE_ROWS):
+            part = some[start : start + _DOUBLE_ROWS]
+            dense = part.toarray(order="F") if some is not self.X else part[:, features]
+            block = np.asfortranarray(dense, dtype=np.float64) * self._share
+            total += block.T @ block
+        return total / self.n
 
     def loadings(self, features: IntArray, weights: FloatArray) -> FloatArray:
-        """Return the d x b inner products of all columns with b combinations, in the columns of weights, of a few."""
-        combined = self.taken(features) @ weights
-        pulled: FloatArray = (self.X.T @ combined.astype(self.X.dtype)) * (self._share / self.n)
-        return pulled
+        """Return the d x b inner products of all columns with b combinations, in the columns of weights, of a few.
 
-    def products(self, features: IntArray, width: int = WIDTH) -> "Iterator[tuple[int, int, FloatArray]]":
-        """Yield (i, j, G) that cover all pairs: G holds the products of features[i:] with features[j:], i <= j.
-
-        In single precision, within `single_error` times the norms. On the diagonal, i = j, G has every pair twice.
+        In single precision, of products in double: the last digits of those depend on how X is stored.
         """
-        for i in range(0, len(features), width):
-            left = self._single(features[i : i + width])
-            for j in range(i, len(features), width):
-                right = left if i == j else self._single(features[j : j + width])
-                yield i, j, self._product(left, right)
+        combined = self.taken(features) @ weights
+        if isinstance(self.X, np.ndarray) and self.X.dtype != np.float64:
+            total, seen = np.zeros((self.X.shape[1], combined.shape[1])), 0
+            for block in row_blocks(self.X):
+                total += block.T @ combined[seen : seen + len(block)]
+                seen += len(block)
+        else:
+            total = self.X.T @ combined
+        pulled: FloatArray = (total * (self._share / self.n)).astype(np.float32)
+        return pulled
 
     def rows(self, chosen: IntArray, features: IntArray) -> FloatArray:
         """Return the products of the chosen columns with those of the features, in single precision."""
-        return self._product(self._single(chosen), self._single(features))
-
-    def _single(self, features: IntArray) -> FloatArray:
-        return self.taken(features).astype(np.float32)
-
-    def _product(self, left: FloatArray, right: FloatArray) -> FloatArray:
-        share = np.float32(1.0 / self.n)
-        if self.n <= _ROWS:
-            product: FloatArray = left.T @ right
-            product *= share
-            return product
-        total = np.zeros((left.shape[1], right.shape[1]))
-        for start in range(0, self.n, _ROWS):
-            part = slice(start, start + _ROWS)
-            total += left[part].T @ right[part]
-        total *= 1.0 / self.n
-        return total.astype(np.float32)
+        left, starts = self.single(chosen), range(0, len(features), self.width)
+        return np.hstack([single_product(left, self.single(features[i : i + self.width])) for i in starts])

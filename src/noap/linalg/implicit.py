@@ -56,9 +56,9 @@ class ImplicitColumns:
         rows, columns = key
         return ImplicitColumns(self.sparse[rows][:, columns], self.mean[columns], self.scale[columns])
 
-    def toarray(self) -> FloatArray:
-        """Return the entries."""
-        dense: FloatArray = self.sparse.toarray().astype(np.float64, copy=False)
+    def toarray(self, order: str | None = None) -> FloatArray:
+        """Return the entries, row by row in memory, or column by column if the order is "F"."""
+        dense: FloatArray = self.sparse.toarray(order=order).astype(np.float64, copy=False)
         dense -= self.mean
         dense /= self.scale
         return dense

@@ -18,20 +18,26 @@ _BLOCK_BYTES = 32 * 2**20
 
 
 def row_blocks(X: Data) -> Iterator[FloatArray]:
-    """Yield X as consecutive dense float64 row blocks of bounded size."""
+    """Yield X as consecutive dense float64 row blocks of bounded size, row by row in memory.
+
+    However X is stored, the blocks are the same: what is computed of them is so to the last bit.
+    """
     n, d = X.shape
     step = max(1, _BLOCK_BYTES // (8 * max(d, 1)))
     for first in range(0, n, step):
         block = X[first : first + step]
         dense = block if isinstance(block, np.ndarray) else block.toarray()
-        yield np.asarray(dense, dtype=np.float64)
+        yield np.ascontiguousarray(dense, dtype=np.float64)
 
 
 def columns(X: Data, chosen: np.ndarray) -> FloatArray:
-    """Return the chosen columns of X, dense, in float64: an n x len(chosen) array."""
+    """Return the chosen columns of X, dense, in float64: an n x len(chosen) array, column by column in memory.
+
+    However X is stored, this array is the same: what is computed of it is so to the last bit.
+    """
     part = X[:, chosen]
-    dense = part if isinstance(part, np.ndarray) else part.toarray()
-    return np.asarray(dense, dtype=np.float64)
+    dense = part if isinstance(part, np.ndarray) else part.toarray(order="F")
+    return np.asfortranarray(dense, dtype=np.float64)
 
 
 def scores(X: Data, v: FloatArray) -> FloatArray:

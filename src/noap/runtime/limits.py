@@ -2,11 +2,12 @@
 
 import enum
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from noap.data.validation import as_megabytes
 from noap.errors import InvalidProblem
+from noap.runtime.workers import HERE, Workers
 
 __all__ = ["Limit", "Limits"]
 
@@ -45,6 +46,8 @@ class Limits:
         Memory for the search beside the data: its work space, its open nodes and the record of its proof.
     keep_proof : bool
         Whether to keep the tree as a proof.
+    workers : Workers
+        Who shares the passes over many features.
 
     Examples
     --------
@@ -55,9 +58,12 @@ class Limits:
     nodes: int | None = None
     megabytes: float | None = None
     keep_proof: bool = False
+    workers: Workers = field(default=HERE, repr=False)
 
     @classmethod
-    def checked(cls, node_limit: Any, memory_limit: Any, certificate: Any) -> "Limits":
+    def checked(
+        cls, node_limit: Any, memory_limit: Any, certificate: Any, n_jobs: Any = None, client: Any = None
+    ) -> "Limits":
         """Validate what the user passed."""
         if not isinstance(certificate, bool):
             raise InvalidProblem(f"certificate must be True or False, got {certificate!r}.")
@@ -66,7 +72,8 @@ class Limits:
             raise InvalidProblem(f"node_limit must be a positive integer or None, got {node_limit!r}.")
         if isinstance(memory_limit, (bool, str)):
             raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
-        return cls(None if node_limit is None else int(node_limit), as_megabytes(memory_limit), certificate)
+        nodes, workers = None if node_limit is None else int(node_limit), Workers.checked(n_jobs, client)
+        return cls(nodes, as_megabytes(memory_limit), certificate, workers)
 
     @property
     def bytes(self) -> float | None:

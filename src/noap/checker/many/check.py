@@ -15,6 +15,7 @@ from noap.linalg.outward import gamma, scaled_up
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.feature_wise import INTERVAL, ON, SIGN, SPLIT, GramProof
 from noap.proofs.many import ManyProof, TreeSlice
+from noap.runtime.workers import HERE, Workers
 
 __all__ = ["check_many"]
 
@@ -30,15 +31,17 @@ def check_many(
     raised: FloatArray,
     lift: float,
     allowance: Allowance,
+    workers: Workers = HERE,
 ) -> tuple[float, str | None]:
     """Return a bound just above the claimed one on the optimum of k features, and None; or inf and the reason why not.
 
-    Parameters are those of `check_levels`. Every level is proved with what those before it prove.
+    Parameters are those of `check_levels`, and the threads that share the pass over all pairs. Every level is proved
+    with what those before it prove.
     """
     if len(proof.ks) and int(proof.ks.max()) > k:
         return math.inf, f"a level is about {int(proof.ks.max())} features, more than k = {k}"
     try:
-        return _Levels(data, k, proof, raised, lift, allowance).run(claimed)
+        return _Levels(data, k, proof, raised, lift, allowance).run(claimed, workers)
     except _Refused as refused:
         return math.inf, str(refused)
     except TooMany:
@@ -60,10 +63,10 @@ class _Levels:
         self.worths[: len(longest)] = (longest - data.r_lo) ** 2 * (1.0 + gamma(8)) + 1e-300
         self.known = np.append(0.0, np.cumsum(self.worths) * (1.0 + gamma(k + 4)))
 
-    def run(self, claimed: float) -> tuple[float, str | None]:
+    def run(self, claimed: float, workers: Workers) -> tuple[float, str | None]:
         """Prove level after level, and at last the claim."""
         proved, expected = self.known.copy(), self._expected()
-        pairs = fitting_pairs(self.data, [one for one in expected if one is not None])
+        pairs = fitting_pairs(self.data, [one for one in expected if one is not None], workers)
         slices, first = self.proof.slices(), 0
         for number, loose in enumerate(expected):
             trees = range(first, first + int(self.proof.counts[number]))

@@ -1,7 +1,6 @@
 r"""The columns of :math:`X/\sqrt n` for the checker, some at a time, with error bounds; no d x d array."""
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,16 @@ import numpy as np
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels.worth import Terms
+from noap.linalg.mapped import by_columns
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, gram_with_error, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
 __all__ = ["ManyData"]
 
-# Columns that are made dense at once, and operations that a multiplication in a matrix product takes.
-_WIDTH, _PRICE = 1024, 0.1
+# Columns that are made dense at once, fewer where they would have more entries than this; and operations that a
+# multiplication in a matrix product takes.
+_WIDTH, _NARROWEST, _ENTRIES, _PRICE = 1024, 32, 1 << 23, 0.1
 # A budget below this share of the longest column counts as 0.
 _NEGLIGIBLE = 1e-20
 
@@ -49,11 +50,11 @@ class ManyData:
     def of(cls, problem: Problem, allowance: Allowance) -> "ManyData":
         """Look through X, some columns at a time. Raises OutOfAllowance if that takes too much."""
         n, d = problem.n_samples, problem.n_features
-        samples: Any = problem.X
-        X = samples.tocsc() if hasattr(samples, "tocsc") else samples
-        allowance.need(4.0 * n * min(d, _WIDTH))
+        X = by_columns(problem.X)
+        width = _width(n)
+        allowance.need(4.0 * n * min(d, width))
         allowance.keep(2.0 * d)
-        parts = [np.arange(start, min(start + _WIDTH, d)) for start in range(0, d, _WIDTH)]
+        parts = [np.arange(start, min(start + width, d)) for start in range(0, d, width)]
         largest = 0.0
         for part in parts:
             allowance.spent(2.0 * n * len(part))
@@ -86,16 +87,18 @@ class ManyData:
         """By how much an entry of `products` may be off, in units of the two norms."""
         return gamma(self.X.shape[0] + 8) * 1.001
 
-    def products(self, features: IntArray) -> Iterator[tuple[int, int, FloatArray]]:
-        """Yield (i, j, G) that cover all pairs: G has the products of features[i:] with features[j:], i <= j."""
-        n, share = self.X.shape[0], math.ldexp(1.0, -self.exponent)
-        self.allowance.need((2.0 * n + 3.0 * _WIDTH) * min(len(features), _WIDTH))
-        for i in range(0, len(features), _WIDTH):
-            left = _dense(self.X, features[i : i + _WIDTH]) * share
-            for j in range(i, len(features), _WIDTH):
-                right = left if i == j else _dense(self.X, features[j : j + _WIDTH]) * share
-                self.allowance.spent(_PRICE * n * left.shape[1] * right.shape[1])
-                yield i, j, left.T @ right / n
+    @property
+    def width(self) -> int:
+        """How many columns are made dense together."""
+        return _width(int(self.X.shape[0]))
+
+    def columns(self, features: IntArray) -> FloatArray:
+        """Return the columns of these features, times the root of n."""
+        return _dense(self.X, features) * math.ldexp(1.0, -self.exponent)
+
+    def take_products(self, left: int, right: int) -> None:
+        """Note that so many columns are multiplied with so many. Raises OutOfAllowance if that takes too much."""
+        self.allowance.spent(_PRICE * self.X.shape[0] * left * right)
 
     def block(self, features: IntArray) -> GramData:
         """Return the inner products of a few features, as a Gram proof needs them."""
@@ -110,6 +113,10 @@ class ManyData:
         r_lo, r_hi = np.full(m, self.r_lo), np.full(m, self.r_hi)
         terms = Terms(r_lo, r_hi, np.zeros(m), r_lo)
         return GramData(A, eps, largest * (1.0 + 4.0 * UNIT), terms, 0.0, self.exponent, one_budget=True)
+
+
+def _width(n: int) -> int:
+    return max(min(_WIDTH, _ENTRIES // n), _NARROWEST)
 
 
 def _dense(X: Any, features: IntArray) -> FloatArray:

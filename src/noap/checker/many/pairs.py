@@ -1,5 +1,6 @@
 """The checker's own pass over all inner products, in blocks: pairs of features that may lie in one support."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from noap.checker.many.data import ManyData
 from noap.checker.many.demands import Demands
 from noap.linalg.outward import UNIT
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.runtime.workers import HERE, Pass, Workers, block_pairs
 
 __all__ = ["FittingPairs", "TooMany", "fitting_pairs"]
 
@@ -48,35 +50,57 @@ class FittingPairs:
         return meet
 
 
-def fitting_pairs(data: ManyData, levels: Sequence[Demands]) -> FittingPairs:
+def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = HERE) -> FittingPairs:
     """Return every pair that meets the demands of one of the levels. Raises TooMany, or OutOfAllowance."""
     long_enough = np.zeros(len(data.squares), dtype=np.bool_)
     for demands in levels:
         long_enough |= demands.long_enough(data.squares)
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-data.squares[features], kind="stable")]
-    squares, error = data.squares[features], data.product_error
+    squares, error, width = data.squares[features], data.product_error, data.width
+    threads = min(workers.threads, 1 + len(features) // width)
+    data.allowance.need((2.0 * data.X.shape[0] + 4.0 * width) * min(len(features), width) * threads)
+
+    def block(i: int) -> slice:
+        return slice(i * width, (i + 1) * width)
+
+    def given(i: int, j: int) -> tuple[Sequence[Demands], FloatArray, FloatArray, float, bool]:
+        return levels, squares[block(i)], squares[block(j)], error, i == j
+
+    pairs = block_pairs(-(-len(features) // width))
+    task = Pass(_meeting, lambda i: data.columns(features[block(i)]), given, pairs)
     found: list[tuple[IntArray, IntArray, FloatArray]] = []
     count = 0
-    for i, j, G in data.products(features):
-        left = squares[i : i + G.shape[0]]
-        sizes = np.abs(G, out=G)
-        # With all others of the block as long as its first: a longer column fits with no fewer.
-        others = np.full(len(left), squares[j])
-        slack = error * np.sqrt(left * others) * (1.0 + 16.0 * UNIT) + 1e-280
-        least = np.min([demands.least_products(left, others) for demands in levels], axis=0)
-        least -= slack + 4.0 * UNIT * np.where(np.isfinite(least), np.abs(least) + slack, 0.0)
-        rows, columns = np.nonzero(sizes >= least[:, None])
-        if i == j:
-            upper = rows < columns
-            rows, columns = rows[upper], columns[upper]
-        apart = sizes[rows, columns] + error * np.sqrt(left[rows] * squares[j + columns]) * (1.0 + 16.0 * UNIT) + 1e-280
-        apart *= 1.0 + 4.0 * UNIT
-        found.append(((i + rows).astype(np.int32), (j + columns).astype(np.int32), apart))
-        count += len(rows)
-        if count > _MOST:
-            raise TooMany
-        data.allowance.need(4.0 * count)
+    with contextlib.closing(workers.answers(task)) as answers:
+        for (i, j), (rows, columns, sizes) in zip(pairs, answers, strict=True):
+            data.take_products(len(features[block(i)]), len(features[block(j)]))
+            found.append(((i * width + rows).astype(np.int32), (j * width + columns).astype(np.int32), sizes))
+            count += len(rows)
+            if count > _MOST:
+                raise TooMany
+            data.allowance.need(4.0 * count)
     data.allowance.keep(2.0 * count)
     parts = [np.concatenate([one[a] for one in found]) if found else np.empty(0) for a in range(3)]
     return FittingPairs(features, squares, parts[0].astype(np.int32), parts[1].astype(np.int32), parts[2])
+
+
+def _meeting(
+    left: FloatArray, right: FloatArray, given: tuple[Sequence[Demands], FloatArray, FloatArray, float, bool]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the pairs of two blocks that meet one of the demands, and at least the size of their products."""
+    levels, squares, squares_too, error, on_diagonal = given
+    sizes = left.T @ right
+    sizes /= len(left)
+    np.abs(sizes, out=sizes)
+    # With all others of the block as long as its first: a longer column fits with no fewer.
+    others = np.full(len(squares), squares_too[0])
+    slack = error * np.sqrt(squares * others) * (1.0 + 16.0 * UNIT) + 1e-280
+    least = np.min([demands.least_products(squares, others) for demands in levels], axis=0)
+    least -= slack + 4.0 * UNIT * np.where(np.isfinite(least), np.abs(least) + slack, 0.0)
+    rows, columns = np.nonzero(sizes >= least[:, None])
+    if on_diagonal:
+        upper = rows < columns
+        rows, columns = rows[upper], columns[upper]
+    apart = sizes[rows, columns] + error * np.sqrt(squares[rows] * squares_too[columns]) * (1.0 + 16.0 * UNIT) + 1e-280
+    apart *= 1.0 + 4.0 * UNIT
+    return rows, columns, apart

@@ -1,15 +1,18 @@
 """One pass over all inner products of the columns, in blocks: what is kept are the pairs that may fit together."""
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from noap.exact.many.compatible import Compatible
 from noap.exact.many.kernels.pairs import pairs_above
-from noap.linalg.blocked import WIDTH, ScaledColumns, single_error
+from noap.linalg.blocked import ScaledColumns, single_error, single_product
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.runtime.workers import HERE, Pass, Workers, block_pairs
 
 __all__ = ["MOST_PAIRS", "Pairs", "density", "scan"]
 
@@ -20,6 +23,8 @@ MOST_PAIRS = 20_000_000
 _ROUNDING, _PER_SAMPLE = 1e-12, 2.3e-16
 # Features whose products with all others say how many pairs will stay, and how many others are looked at.
 _SAMPLE, _SAMPLED = 256, 8192
+# Pairs of two blocks for which there is room at first.
+_FIRST_ROOM = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -40,8 +45,8 @@ class Pairs:
 
     features: IntArray
     squares: FloatArray
-    rows: "np.ndarray[tuple[int], np.dtype[np.int32]]"
-    columns: "np.ndarray[tuple[int], np.dtype[np.int32]]"
+    rows: "npt.NDArray[np.int32]"
+    columns: "npt.NDArray[np.int32]"
     products: FloatArray
     error: float
     tests: tuple[Compatible, ...]
@@ -67,11 +72,12 @@ def scan(
     check: Callable[[], None],
     tell: Callable[[int, int], None],
     most: int = MOST_PAIRS,
+    workers: Workers = HERE,
 ) -> Pairs | None:
     """Return all pairs that fit together by one of the tests, None if there are too many.
 
-    `check` is called between blocks, and what it raises passes through; `tell` hears how many pairs are scanned, and of
-    how many.
+    `check` is called between blocks, which the workers share, and what it raises passes through; `tell` hears how many
+    pairs are scanned, and of how many.
     """
     rounding = _ROUNDING + _PER_SAMPLE * columns.n
     squares = columns.squares * (1.0 + rounding)
@@ -79,33 +85,63 @@ def scan(
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-squares[features], kind="stable")]
     squares = squares[features]
-    error = single_error(columns.n) + rounding
-    room = min(most, 1 << 16)
-    rows, cols, products = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.float32)
-    count, done, total = 0, 0, len(features) * (len(features) - 1) // 2
-    for i, j, G in columns.products(features):
-        check()
-        left, longest = squares[i : i + WIDTH], squares[j]
+    error, width = single_error(columns.n) + rounding, columns.width
+    pairs = block_pairs(-(-len(features) // width))
+
+    def least(i: int, j: int) -> "tuple[FloatArray, bool, int]":
+        left, longest = squares[i * width : (i + 1) * width], squares[j * width]
         least = np.min([test.least_products(left, np.full(len(left), longest)) for test in tests], axis=0)
         least -= error * np.sqrt(left * longest)
-        least = (least - 1e-6 * np.abs(least)).astype(np.float32)
-        while True:
-            found = pairs_above(G, least, i == j, rows[count:], cols[count:], products[count:], 0)
-            if found >= 0:
-                break
-            if len(rows) >= most:
+        return (least - 1e-6 * np.abs(least)).astype(np.float32), i == j, most
+
+    task = Pass(_above, lambda i: columns.single(features[i * width : (i + 1) * width]), least, pairs)
+    found: list[_Found] = []
+    count, done, total = 0, 0, len(features) * (len(features) - 1) // 2
+    with contextlib.closing(workers.answers(task, check)) as answers:
+        for (i, j), one in zip(pairs, answers, strict=True):
+            check()
+            count = most + 1 if one is None else count + len(one.rows)
+            if count > most:
                 return None
-            room = min(4 * len(rows), most)
-            rows, cols, products = (_grown(one, room) for one in (rows, cols, products))
-        here = slice(count, count + found)
-        rows[here] += i
-        cols[here] += j
-        count += found
-        done += G.size if i != j else G.size // 2
-        tell(min(done, total), total)
-    kept = Pairs(features, squares, rows[:count], cols[:count], products[:count], error, tuple(tests))
+            one.rows[:] += i * width
+            one.columns[:] += j * width
+            found.append(one)
+            own, other = (min(width, len(features) - a * width) for a in (i, j))
+            done += own * other if i != j else own * (own - 1) // 2
+            tell(done, total)
+    rows, cols, products = (np.concatenate(parts) for parts in zip(_NOTHING, *found, strict=True))
+    kept = Pairs(features, squares, rows, cols, products, error, tuple(tests))
     near = np.logical_or.reduce([kept.fitting(test) for test in tests])
     return Pairs(features, squares, kept.rows[near], kept.columns[near], kept.products[near], error, tuple(tests))
+
+
+class _Found(NamedTuple):
+    """Pairs of features of two blocks, counted in their blocks, and their inner products."""
+
+    rows: "npt.NDArray[np.int32]"
+    columns: "npt.NDArray[np.int32]"
+    products: FloatArray
+
+
+def _room(pairs: int) -> _Found:
+    return _Found(np.empty(pairs, np.int32), np.empty(pairs, np.int32), np.empty(pairs, np.float32))
+
+
+_NOTHING = _room(0)
+
+
+def _above(left: FloatArray, right: FloatArray, given: "tuple[FloatArray, bool, int]") -> _Found | None:
+    """Return the pairs of two blocks whose product is large enough, None if there are too many."""
+    least, on_diagonal, most = given
+    G, room = single_product(left, right), min(most, _FIRST_ROOM)
+    while True:
+        found = _room(room)
+        count = pairs_above(G, least, on_diagonal, *found, 0)
+        if count >= 0:
+            return _Found(found.rows[:count].copy(), found.columns[:count].copy(), found.products[:count].copy())
+        if room >= most:
+            return None
+        room = min(8 * room, most)
 
 
 def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.Generator) -> list[float]:
@@ -124,9 +160,3 @@ def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.
         fit = (G + single_error(columns.n) * np.sqrt(first * second) >= least) & (some[:, None] != others[None, :])
         counts.append(float(fit.mean()) * len(long_enough) ** 2 / 2)
     return counts
-
-
-def _grown(array: Any, room: int) -> Any:
-    larger = np.empty(room, array.dtype)
-    larger[: len(array)] = array
-    return larger

@@ -68,7 +68,7 @@ class _ManySearch:
     ) -> None:
         self.problem, self.controls, self.limits, self.report, self.v = problem, controls, limits, report, v
         self.meter = Meter(controls, limits, lambda features_left: None)
-        self.small = SmallProblems(problem, ScaledColumns(problem.X, problem.column_norms))
+        self.small = SmallProblems(problem, ScaledColumns(problem.by_columns, problem.column_norms))
         self.k = self.small.k
         self.below: FloatArray = self.small.largest_worths()
         self.best: dict[int, Incumbent] = {}
@@ -85,7 +85,7 @@ class _ManySearch:
         self._note()
         try:
             self.doing = "looking for good vectors"
-            pool = pool_of(self.problem, self.controls.check)
+            pool = pool_of(self.problem, self.controls.check, self.limits.workers)
             self.best |= found_levels(self.small, pool, self.v, self.controls.rng, self.controls.check)
             self._note()
             self._prove(rounds)
@@ -175,8 +175,9 @@ class _ManySearch:
             return None
         # One pass for as many levels as possible. What a level is thought to prove it may not prove.
         others = [one for one, few in zip(expected, density(columns, expected, rng), strict=True) if few <= most / 4]
-        pairs = scan(columns, [test, *others], check, self._scanned, most) if others else None
-        return scan(columns, [test], check, self._scanned, most) if pairs is None else pairs
+        workers = self.limits.workers
+        pairs = scan(columns, [test, *others], check, self._scanned, most, workers) if others else None
+        return scan(columns, [test], check, self._scanned, most, workers) if pairs is None else pairs
 
     def _expected(self, k: int, levels: list[int]) -> list[Compatible]:
         """Return what higher levels will demand if all of them are proved."""

@@ -1,0 +1,257 @@
+"""However X is stored: the same numbers have the same certificate, and what lies in a file stays there."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csc_array, csr_array, save_npz
+from typer.testing import CliRunner
+
+import noap
+from noap.cli.app import app
+from noap.data.standardising import centre_and_scale
+from noap.errors import InvalidProblem
+from noap.estimators import robust_sparse_pca
+from noap.linalg import frozen
+from noap.linalg.blocked import ScaledColumns
+from noap.linalg.mapped import by_columns, empty_file, in_file
+from noap.linalg.products import column_norms
+
+pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+
+
+def module_data(n, d, size, seed):
+    """Groups of features that go together, rounded to single precision, with zeros."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    for first in range(0, d // 5, size):
+        X[:, first : first + size] += np.outer(rng.standard_normal(n), rng.uniform(1, 3, size))
+    X = X[:, rng.permutation(d)]
+    X[rng.random((n, d)) < 0.1] = 0.0
+    return ((X - X.mean(axis=0)) / X.std(axis=0)).astype(np.float32).astype(np.float64)
+
+
+def mapped(X, path):
+    np.save(path, X)
+    return np.load(path, mmap_mode="r")
+
+
+def certificate(X, rho=1.0):
+    problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(rho) if rho else noap.NoAdversary())
+    result = noap.solve(problem)
+    assert result.status is noap.Status.OPTIMAL
+    assert noap.verify(problem, result.certificate).ok
+    return result.certificate.to_bytes()
+
+
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_the_same_numbers_have_the_same_certificate(rho, tmp_path, monkeypatch):
+    X = module_data(50, 2200, 10, 0)
+    X[:, 100] = X[:, 7]  # a tie
+    wanted = certificate(X, rho)
+    for other in (X.astype(np.float32), np.asfortranarray(X), np.repeat(X, 2, axis=1)[:, ::2], csr_array(X),
+                  csc_array(X.astype(np.float32))):  # fmt: skip
+        assert certificate(other, rho) == wanted
+    monkeypatch.setattr(frozen, "MOST_COPIED", 10_000)
+    for number, other in enumerate((X, X.astype(np.float32), np.asfortranarray(X))):
+        there = mapped(other, tmp_path / f"{number}.npy")
+        assert in_file(noap.Problem(there, k=4, adversary=noap.NoAdversary()).X)
+        assert certificate(there, rho) == wanted
+
+
+@pytest.mark.parametrize("most", [10_000, 10**9])
+def test_a_dask_array_has_the_certificate_of_its_numbers(most, monkeypatch):
+    array = pytest.importorskip("dask.array")
+    X = module_data(40, 2100, 10, 1)
+    wanted = certificate(X)
+    monkeypatch.setattr(frozen, "MOST_COPIED", most)
+    for chunks in ((7, 900), (40, 2100), (40, 100)):
+        lazy = array.from_array(X, chunks=chunks)
+        problem = noap.Problem(lazy, k=4, adversary=noap.NoAdversary())
+        assert in_file(problem.X) == (most == 10_000)
+        assert np.array_equal(problem.X, X)
+    assert certificate(lazy.astype(np.float32)) == wanted
+    whole = noap.Problem((lazy * 8).round().astype(int), k=4, adversary=noap.NoAdversary())
+    assert np.array_equal(whole.X, (X * 8).round())
+
+
+def test_a_dask_array_is_computed_once_and_by_the_cluster():
+    distributed, array = pytest.importorskip("distributed"), pytest.importorskip("dask.array")
+    X = module_data(20, 30, 5, 2)
+    with (
+        distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=":0", scheduler_port=0) as cluster,
+        distributed.Client(cluster),
+    ):
+        problem = noap.Problem(array.from_array(X, chunks=(7, 9)), k=2, adversary=noap.NoAdversary())
+    assert np.array_equal(problem.X, X)
+
+
+def test_dask_arrays_that_are_refused():
+    array = pytest.importorskip("dask.array")
+    unknown = array.from_array(np.ones((4, 3)), chunks=(2, 3))[array.from_array(np.ones(4, bool), chunks=2)]
+    for wrong in (array.ones(5), unknown, array.from_array(np.array([["a", "b"]]))):
+        with pytest.raises(InvalidProblem):
+            noap.Problem(wrong, k=1, adversary=noap.NoAdversary())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
+@pytest.mark.parametrize("scale", [False, True])
+def test_what_is_made_of_a_file_is_one_with_the_same_bits(dtype, scale, tmp_path, monkeypatch):
+    X = (100 * module_data(30, 40, 5, 3)).astype(dtype)
+    X[:, 4] = 3
+    Z, mean, scales = centre_and_scale(X, center=True, scale=scale)
+    monkeypatch.setattr(frozen, "MOST_COPIED", 100)
+    there = mapped(X, tmp_path / "X.npy")
+    ours, our_mean, our_scales = centre_and_scale(there, center=True, scale=scale)
+    assert in_file(ours)
+    assert ours.dtype == Z.dtype
+    assert np.array_equal(ours, Z)
+    assert np.array_equal(our_mean, mean)
+    assert np.array_equal(our_scales, scales)
+    assert np.array_equal(noap.Problem(there, k=2, adversary=noap.NoAdversary()).X, X)
+
+
+def test_standardising_is_what_it_was():
+    X = (100 * module_data(50, 30, 5, 3)).astype(np.float32)
+    mean = centre_and_scale(X, center=True, scale=False)[1]
+    Z, _, scales = centre_and_scale(X, center=True, scale=True)
+    moved = np.asarray(X - mean, dtype=np.float32)
+    assert np.array_equal(Z, np.asarray(moved / scales, dtype=np.float32))
+
+
+@pytest.mark.parametrize("deflation", ["projection", "disjoint"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_estimator_takes_a_file(deflation, dtype, tmp_path, monkeypatch):
+    X = module_data(40, 60, 5, 4).astype(dtype)
+    settings = {"n_components": 3, "k": 3, "noise": 0.1, "deflation": deflation, "scale": True}
+    usual = noap.RobustSparsePCA(**settings).fit(X)
+    monkeypatch.setattr(frozen, "MOST_COPIED", 100)
+    model = noap.RobustSparsePCA(**settings).fit(mapped(X, tmp_path / "X.npy"))
+    assert all(in_file(result.problem.X) for result in model.results_)
+    assert np.array_equal(model.results_[0].problem.X, usual.results_[0].problem.X)
+    assert np.allclose(model.components_, usual.components_, atol=1e-5)
+    assert np.allclose(model.explained_variance_, usual.explained_variance_, rtol=1e-5)
+    lazy = pytest.importorskip("dask.array").from_array(X, chunks=(11, 17))
+    assert np.array_equal(noap.RobustSparsePCA(**settings).fit(lazy).components_, model.components_)
+
+
+def test_columns_of_a_file_lie_together(tmp_path, monkeypatch):
+    monkeypatch.setattr(frozen, "MOST_COPIED", 100)
+    X = module_data(9, 25, 5, 5)
+    monkeypatch.setattr("noap.linalg.mapped._PIECE", 1000)
+    turned = by_columns(mapped(X, tmp_path / "X.npy"))
+    assert turned.flags.f_contiguous
+    assert in_file(turned)
+    assert np.array_equal(turned, X)
+    straight = mapped(np.asfortranarray(X), tmp_path / "F.npy")
+    assert by_columns(straight) is straight
+    assert not empty_file((3, 4), np.float64).any()
+
+
+@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, csr_array, lambda X: X.astype(np.float32)])
+def test_products_of_very_many_samples(make):
+    X = module_data(9000, 12, 4, 6)
+    columns = ScaledColumns(make(X), column_norms(X))
+    assert columns.width < 2048
+    features = np.array([7, 2, 9])
+    ours = columns.unit * columns.gram(features)
+    assert np.allclose(ours, X[:, features].T @ X[:, features] / 9000, rtol=1e-12)
+    assert np.array_equal(ours, columns.unit * ScaledColumns(X, column_norms(X)).gram(features))
+
+
+# -- the command line --------------------------------------------------------------------------------------------------
+
+
+def solved(file, tmp_path, *options):
+    proof = tmp_path / "proof.noap"
+    proof.unlink(missing_ok=True)
+    line = ["solve", str(file), "-k", "3", "--json", "--certificate", str(proof), *options]
+    done = CliRunner().invoke(app, line, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    check = CliRunner().invoke(app, ["verify", str(proof), str(file)])
+    assert check.exit_code == 0, check.output
+    return proof.read_bytes(), json.loads(done.stdout)
+
+
+def test_the_command_line_leaves_a_large_file_where_it_is(tmp_path, monkeypatch):
+    X = 5.0 + 3.0 * module_data(30, 2100, 6, 7)
+    np.save(tmp_path / "X.npy", X)
+    wanted = solved(tmp_path / "X.npy", tmp_path)
+    monkeypatch.setattr(frozen, "MOST_COPIED", 10_000)
+    loaded = []
+    load = np.load
+    monkeypatch.setattr(np, "load", lambda *given, **how: loaded.append(how) or load(*given, **how))
+    assert solved(tmp_path / "X.npy", tmp_path)[0] == wanted[0]
+    assert {how["mmap_mode"] for how in loaded} == {"r"}
+    assert solved(tmp_path / "X.npy", tmp_path, "--jobs", "2")[0] == wanted[0]
+    fewer = [option for j in range(3, 2100) for option in ("--drop", f"x{j}")]
+    assert solved_quickly(tmp_path / "X.npy", *fewer)["n_features"] == 3
+
+
+def solved_quickly(file, *options):
+    done = CliRunner().invoke(app, ["solve", str(file), "-k", "3", "--json", *options], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+def test_the_command_line_does_not_fill_many_sparse_features(tmp_path, monkeypatch):
+    X = module_data(30, 2100, 6, 8) * (np.random.default_rng(0).random((30, 2100)) < 0.3)
+    save_npz(tmp_path / "X.npz", csr_array(X))
+    monkeypatch.setattr(
+        "noap.cli.data.centre_and_scale", lambda *given, **how: pytest.fail("a sparse matrix was filled")
+    )
+    monkeypatch.setattr("noap.cli.data.standardise", lambda *given, **how: pytest.fail("a sparse matrix was filled"))
+    _, document = solved(tmp_path / "X.npz", tmp_path)
+    model = noap.RobustSparsePCA(k=3, scale=True).fit(csr_array(X))
+    assert robust_sparse_pca.MANY_FEATURES < 2100
+    assert document["objective"] == pytest.approx(model.robust_variance_[0], rel=1e-12)
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+CHILD = """
+import json, re, resource, sys
+import numpy as np
+import noap
+
+tiny = noap.Problem(np.random.default_rng(0).standard_normal((20, 2500)), k=2, adversary=noap.NoAdversary())
+noap.verify(tiny, noap.solve(tiny, time_limit=30).certificate)
+
+# What is private to the process, which pages of a file are not: beyond this an array cannot be made at all.
+room = int(float(sys.argv[2]) * 2**20)
+used = int(re.search(r"VmData:\\s+(\\d+) kB", open("/proc/self/status").read())[1]) * 1024
+resource.setrlimit(resource.RLIMIT_DATA, (used + room, used + room))
+X = np.load(sys.argv[1], mmap_mode="r")
+if sys.argv[3] == "copied":
+    X = np.array(X)
+Z = noap.standardise(X)
+problem = noap.Problem(Z, k=3, adversary=noap.FeatureWise(0.3 * len(Z) ** 0.5))
+result = noap.solve(problem)
+report = noap.verify(problem, result.certificate)
+print(json.dumps([result.status.value, report.ok, result.support.tolist()]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits and counts of memory are Linux's")
+def test_a_file_of_290_megabytes_in_220(tmp_path):
+    n, d = 30_000, 2_500
+    rng = np.random.default_rng(9)
+    factor = rng.standard_normal((n, 1)).astype(np.float32)
+    X = np.lib.format.open_memmap(tmp_path / "X.npy", mode="w+", dtype=np.float32, shape=(n, d))
+    for first in range(0, n, 1000):
+        X[first : first + 1000] = rng.standard_normal((1000, d), dtype=np.float32)
+    X[:, [5, 1700, 2499]] += 3 * factor
+    X.flush()
+    assert X.nbytes > 280 * 2**20
+    del X
+
+    def run(how):
+        command = [sys.executable, "-c", CHILD, str(tmp_path / "X.npy"), "220", how]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    done = run("mapped")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == ["optimal", True, [5, 1700, 2499]]
+    assert "MemoryError" in run("copied").stderr
