@@ -101,7 +101,10 @@ def _from_many(
     problem: Problem, proof: ManyProof, claimed: float, relative: float, absolute: float, allowance: Allowance
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.is_idle
-    if problem.X is None or not problem.is_plain or not (moves_features(problem.adversary) or idle):
+    budgets = feature_budgets(problem)
+    # Budgets that are all the same are one.
+    plain = problem.costs is None and bool((budgets == budgets[0]).all() and budgets[0] < math.inf)
+    if problem.X is None or not plain or not (moves_features(problem.adversary) or idle):
         return math.inf, "a proof for many features says nothing about this problem"
     # Only here are the kernels loaded.
     from noap.checker.many.check import check_many

@@ -14,6 +14,8 @@ __all__ = ["FittingPairs", "TooMany", "fitting_pairs"]
 
 # Pairs that are kept at most; and how many are looked at together.
 _MOST, _PART = 50_000_000, 1 << 20
+# Elementary operations that the demands of a level on one feature take.
+_PRICE = 200.0
 
 
 class TooMany(Exception):
@@ -52,6 +54,7 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands]) -> FittingPairs:
     """Return every pair that meets the demands of one of the levels. Raises TooMany, or OutOfAllowance."""
     long_enough = np.zeros(len(data.squares), dtype=np.bool_)
     for demands in levels:
+        data.allowance.spent(_PRICE * len(data.squares))
         long_enough |= demands.long_enough(data.squares)
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-data.squares[features], kind="stable")]
@@ -64,7 +67,10 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands]) -> FittingPairs:
         # With all others of the block as long as its first: a longer column fits with no fewer.
         others = np.full(len(left), squares[j])
         slack = error * np.sqrt(left * others) * (1.0 + 16.0 * UNIT) + 1e-280
-        least = np.min([demands.least_products(left, others) for demands in levels], axis=0)
+        least = np.full(len(left), np.inf)
+        for demands in levels:  # one by one: a small file may have very many
+            data.allowance.spent(_PRICE * len(left))
+            np.minimum(least, demands.least_products(left, others), out=least)
         least -= slack + 4.0 * UNIT * np.where(np.isfinite(least), np.abs(least) + slack, 0.0)
         rows, columns = np.nonzero(sizes >= least[:, None])
         if i == j:

@@ -66,7 +66,7 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     features = proof.features.astype(np.int64)
     left_out = np.ones(len(data.norms), dtype=np.bool_)
     left_out[features] = False
-    if (data.norms > data.terms.r_lo)[left_out].any():
+    if (data.norms > data.terms.entry)[left_out].any():
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
