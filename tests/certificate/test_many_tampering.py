@@ -2,6 +2,8 @@
 
 import dataclasses
 import sys
+import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -54,7 +56,7 @@ def level_of_trees(proof):
 def with_trees(c, which):
     """The same proof with these of its trees, in this order; those of one level must stay together."""
     proof = c.proof
-    slices = proof.slices()
+    slices = list(proof.slices())
     nodes = np.concatenate([np.r_[slices[i].nodes] for i in which] or [np.empty(0, int)]).astype(int)
     each = np.concatenate([np.r_[slices[i].each] for i in which] or [np.empty(0, int)]).astype(int)
     arrays = {name: getattr(proof, name)[which] for name in ("roots", "whole", "sizes")}
@@ -258,6 +260,56 @@ def test_it_says_nothing_about_other_problems(many):
         report = noap.verify(problem, lie)
         assert not report.ok
         sentence(report.message, "Rejected: ")
+
+
+def test_equal_budgets_are_one():
+    made = Many(data(5), 3, 0.6)
+    d = made.problem.n_features
+    several = noap.Problem(made.problem.X, k=3, adversary=noap.FeatureWise(np.full(d, 0.6)))
+    report = noap.verify(several, made.certificate)
+    assert report.ok, report.message
+    assert report.bound == noap.verify(made.problem, made.certificate).bound
+
+
+def within_a_moment(problem, certificate):
+    """A check that ends when it is told to, in the memory that it is given: how long it took."""
+    read = Certificate.from_bytes(certificate.to_bytes())
+    tracemalloc.start()
+    started = time.perf_counter()
+    report = noap.verify(problem, read, time_limit=0.5, memory_limit=100)
+    seconds = time.perf_counter() - started
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert not report.ok
+    assert "within" in report.message
+    assert peak < 100e6
+    assert seconds < 5
+    return len(certificate.to_bytes())
+
+
+def test_millions_of_trees_in_a_small_file_are_looked_at_one_by_one(many):
+    proof, more = many.certificate.proof, 4_000_000
+    lie = edited(
+        many.certificate,
+        counts=put(proof.counts, -1, proof.counts[-1] + more),
+        roots=np.append(proof.roots, np.zeros(more, dtype=np.uint32)),
+        whole=np.append(proof.whole, np.zeros(more, dtype=np.uint8)),
+        sizes=np.append(proof.sizes, np.zeros(more, dtype=np.uint32)),
+    )
+    assert within_a_moment(many.problem, lie) < 100_000
+
+
+def test_very_many_levels_in_a_small_file_are_looked_at_one_by_one(many):
+    proof, more = many.certificate.proof, 60_000
+    # Each claims a little less than the one before it, so that all of them are news.
+    bounds = 1.5 * many.certificate.bound * (1 - 1e-7 * np.arange(more))
+    lie = edited(
+        many.certificate,
+        ks=np.concatenate([np.full(more, 4, dtype=np.uint32), proof.ks]),
+        bounds=np.concatenate([bounds, proof.bounds]),
+        counts=np.concatenate([np.zeros(more, dtype=np.uint32), proof.counts]),
+    )
+    within_a_moment(many.problem, lie)
 
 
 def test_limits_of_the_check(many, monkeypatch):

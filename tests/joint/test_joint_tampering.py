@@ -1,5 +1,6 @@
 """Joint certificates that were tampered with: rejected, or what is accepted is still true."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -202,3 +203,48 @@ def test_limits_of_the_check(problem, certificate):
     report = noap.verify(problem, certificate, memory_limit=1e-4)
     assert not report.ok
     assert "memory_limit" in report.message
+
+
+def test_charges_that_add_up_to_more_than_floats_hold(plain, monkeypatch):
+    problem, made = plain
+    rejected(problem, replace(made, charges=np.full_like(made.charges, 1.7e308)), "charges more than any feature")
+    rejected(problem, replace(made, priced=np.full_like(made.priced, 1.7e308)), "charges more than any feature")
+    monkeypatch.setattr("noap.proofs.joint.MOST_COST", 1.8e308)
+    lie = replace(made, charges=np.full_like(made.charges, 1.7e308))
+    rejected(problem, lie, "charges more than floating point can add up")
+
+
+def test_what_is_dear_beside_what_is_not():
+    d = 2400
+    X = np.zeros((4, d))
+    X[:, :3] = np.random.default_rng(1).standard_normal((4, 3))
+    dear = noap.Problem(X, k=1, adversary=noap.NoAdversary(), costs=np.where(np.arange(d) < 3, 0.01, 1e305))
+    joint = noap.solve_components(dear, 2)
+    report = noap.verify(dear, joint.certificate)
+    assert report.ok, report.message
+    assert report.bound <= joint.bound * (1 + 1e-8)
+
+
+def test_a_tree_that_holds_too_much(monkeypatch):
+    d = 300
+    problem = noap.Problem(np.random.default_rng(0).standard_normal((3, d)), k=1, adversary=noap.NoAdversary())
+    made = noap.solve_components(problem, 2).certificate
+    # Slots of all sizes, and a branch for every feature: each leaves a node for each of them.
+    lie = replace(
+        made,
+        claim=replace(made.claim, k=d),
+        ks=np.arange(1, d + 1, dtype=np.uint32),
+        branches=np.arange(d, dtype=np.uint32),
+        leaves=made.leaves[:0],
+        uses=np.zeros(d, dtype=np.uint32),
+        charges=made.charges[:d],
+    )
+    assert len(lie.to_bytes()) < 10_000
+    tracemalloc.start()
+    report = noap.verify(problem, lie, memory_limit=20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+    assert "memory_limit" in report.message
+    monkeypatch.setattr("noap.checker.joint._MOST_HELD", 1e6)
+    rejected(problem, lie, "too deep")

@@ -28,6 +28,8 @@ __all__ = ["check_joint"]
 
 # A feature that every slot may use.
 _ANYONE = -1
+# Open nodes may hold this many numbers in all; a tree that needs more is refused.
+_MOST_HELD = 2e8
 # The pricing problems are proved with margins, up to so many times the usual ones.
 _WIDEST = 200.0
 
@@ -112,8 +114,12 @@ class _Checker:
             if feature < d:
                 if owner[feature] != _ANYONE:
                     return math.inf, f"its tree gives feature {feature} away twice"
-                children = [_given(owner, feature, slot) for slot in self._owners(owner)]
-                stack += children[::-1]
+                slots = list(self._owners(owner))
+                held = (len(stack) + len(slots)) * (d + 64.0)
+                self.allowance.need(held)
+                if held > _MOST_HELD:
+                    return math.inf, "its tree is too deep"
+                stack += [_given(owner, feature, slot) for slot in reversed(slots)]
                 continue
             if leaves == len(self.certificate.leaves):
                 return math.inf, "a leaf of its tree has no charges"
@@ -140,7 +146,8 @@ class _Checker:
         charges = self.charges[record]
         if (charges < self.costs).any():
             return math.inf, f"record {record} charges less than a feature costs"
-        terms = [*charges.tolist(), *(-self.costs).tolist()]
+        # Each price beside its charge: what is dear in both would leave the range of floats on the way.
+        terms = np.column_stack([charges, -self.costs]).ravel().tolist()
         for slot, pricing in enumerate(self.uses[record].tolist()):
             allowed = (owner == _ANYONE) | (owner == slot)
             if self.certificate.pricings[pricing].claim.k < self.ks[slot]:
@@ -152,7 +159,10 @@ class _Checker:
                 return math.inf, f"pricing problem {pricing}: {reason}"
             terms.append(bound)
         # The exact sum, rounded once, and the next float above; a sum that is rounded to 0 is 0.
-        total = math.fsum(terms)
+        try:
+            total = math.fsum(terms)
+        except OverflowError:
+            return math.inf, f"record {record} charges more than floating point can add up"
         return (math.nextafter(total, math.inf) if total > 0 else 0.0), None
 
     def _pricing(self, pricing: int) -> tuple[float, str | None]:

@@ -31,7 +31,8 @@ def feature_floor(problem: "Problem") -> "float | FloatArray":
     floor = problem.adversary.feature_floor
     if problem.costs is None:
         return floor
-    raised: FloatArray = (floor + np.sqrt(problem.n_samples * problem.costs)) * (1 - 8e-16)
+    # Roots apart: n times a cost may leave the range of floats.
+    raised: FloatArray = (floor + math.sqrt(problem.n_samples) * np.sqrt(problem.costs)) * (1 - 1e-15)
     return raised
 
 

@@ -16,6 +16,7 @@ from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
 
 __all__ = [
+    "MOST_COST",
     "Samples",
     "Symmetric",
     "as_costs",
@@ -37,6 +38,8 @@ __all__ = [
 _LARGEST, _SMALLEST = 1e150, 1e-150
 # Entries of a file that are converted at a time.
 _PIECE_ENTRIES = 2**22
+MOST_COST = 1e305
+"""The largest cost of a feature: more than any is worth, and few enough of them add up to a float."""
 # A covariance in double precision is positive semidefinite to this share of its largest eigenvalue; one in single
 # precision, or computed in it, to this one, and symmetric to it.
 _ROUNDING, _AS_GIVEN = 1e-10, 1e-6
@@ -84,11 +87,12 @@ def as_costs(costs: Any, d: int) -> "FloatArray | None":
         raise InvalidProblem("costs must be one number per feature.") from None
     if array.shape != (d,):
         raise InvalidProblem(f"costs has shape {array.shape}, but there are {d} features; pass one cost per feature.")
-    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    wrong = np.flatnonzero(~((array >= 0) & (array <= MOST_COST)))
     if len(wrong):
+        said = "finite and at least 0" if not 0 <= array[wrong[0]] < math.inf else f"at most {MOST_COST:g}"
         raise InvalidProblem(
-            f"costs must be finite and at least 0, got {array[wrong[0]]} for feature {wrong[0]}; to leave a feature "
-            "out give it an infinite budget."
+            f"costs must be {said}, got {array[wrong[0]]} for feature {wrong[0]}; to leave a feature out give it an "
+            "infinite budget."
         )
     array.flags.writeable = False
     return array if array.any() else None

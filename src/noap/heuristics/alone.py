@@ -17,7 +17,8 @@ def strongest_alone(problem: Problem) -> FloatArray:
     >>> strongest_alone(noap.Problem(X, k=1, adversary=noap.FeatureWise([4.5, 0.0])))
     array([0., 1.])
     """
-    costs = None if problem.costs is None else problem.n_samples * problem.costs
+    with np.errstate(over="ignore"):  # what overflows is more than any feature is worth
+        costs = None if problem.costs is None else problem.n_samples * problem.costs
     alone = strengths(problem.adversary, problem.column_norms, costs)
     v: FloatArray = np.zeros(problem.n_features)
     best = int(np.argmax(alone))

@@ -112,7 +112,9 @@ class Record:
     costs: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        paid = [] if self.costs is None else (-self.costs).tolist()
+        # Each cost beside its charge: what is dear in both would leave the range of floats on the way.
+        paid = np.zeros(len(self.charges)) if self.costs is None else self.costs
+        prices = np.column_stack([self.charges, -paid]).ravel().tolist()
         # The sum of floats, rounded once; and the next float above.
-        total = math.fsum([*self.charges.tolist(), *paid, *(pricing.bound for pricing in self.pricings)])
+        total = math.fsum([*prices, *(pricing.bound for pricing in self.pricings)])
         object.__setattr__(self, "bound", math.nextafter(total, math.inf) if total > 0 else max(total, 0.0))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from noap.data.validation import as_megabytes
+from noap.data.validation import MOST_COST, as_megabytes
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.proofs import container
@@ -136,6 +136,8 @@ class JointCertificate:
             return "its tree refers to what is not there"
         if self.charges.min(initial=0.0) < 0 or self.priced.min(initial=0.0) < 0:
             return "it has a negative charge"
+        if max(self.charges.max(initial=0.0), self.priced.max(initial=0.0)) > MOST_COST:
+            return "it charges more than any feature could be worth"
         return next(filter(None, (one.malformed() for one in self.pricings)), None)
 
     def to_bytes(self) -> bytes:

@@ -3,6 +3,7 @@
 Docs/certificate-format.md, "Proofs for many features".
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from noap.linalg.types import FloatArray
 from noap.proofs.feature_wise import EACH, NO_TEST, TYPES, GramProof
-from noap.proofs.parts import largest, unusable_array
+from noap.proofs.parts import largest, parts, unusable_array
 
 __all__ = ["ManyProof", "TreeSlice"]
 
@@ -101,14 +102,15 @@ class ManyProof:
         empty = {name: np.empty(0, dtype=dtype) for name, dtype in _TYPES.items()}
         return cls(**(empty | {"starts": np.zeros(1, dtype=np.uint32)}))
 
-    def slices(self) -> "list[TreeSlice]":
-        """Return where the records of each tree lie; the last may end where there are none, in a broken proof."""
-        ends = np.append(0, np.cumsum(self.sizes, dtype=np.int64))
-        listed = np.append(0, np.cumsum(np.where(self.kind == EACH, self.feature, 0), dtype=np.int64))
-        return [
-            TreeSlice(slice(a, b), slice(int(listed[a]), int(listed[b])))
-            for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-        ]
+    def slices(self) -> "Iterator[TreeSlice]":
+        """Yield where the records of each tree lie, tree after tree: a small file may have millions of them."""
+        node, each = 0, 0
+        for part in parts(len(self.sizes)):
+            for size in self.sizes[part].tolist():
+                nodes = slice(node, node + size)
+                listed = int(self.feature[nodes][self.kind[nodes] == EACH].sum(dtype=np.int64)) if size else 0
+                yield TreeSlice(nodes, slice(each, each + listed))
+                node, each = node + size, each + listed
 
     def tree(self, where: TreeSlice) -> GramProof:
         """Return one tree, with the vectors that it refers to."""

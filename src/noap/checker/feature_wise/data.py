@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.kernels.worth import Terms
-from noap.checker.samples import block_entries, dense, dense_rows, largest_entry, scaled_blocks
+from noap.checker.samples import Counted, block_entries, dense, dense_rows, exponent_for, scaled_blocks
 from noap.linalg.outward import UNIT, definite_shift, exponent_of, gamma, gram_of_blocks, up
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -58,15 +58,19 @@ class GramData:
         n, d = problem.n_samples, problem.n_features
         # The matrix, and what is needed on the way to it.
         allowance.need(4 * d * d)
+        counted = Counted.of(problem)
         if problem.X is not None:
             allowance.need(4 * d * d + 3 * block_entries(problem.X))
-            exponent = exponent_of(largest_entry(problem.X))
-            G, error = gram_of_blocks(scaled_blocks(problem.X, exponent), n, d, allowance.spent)
+            exponent = exponent_for(problem.X, counted)
+            G, error = gram_of_blocks(scaled_blocks(problem.X, exponent, counted), n, d, allowance.spent)
             A: FloatArray = G / n
             eps, raised = up(error / n), 0.0
         else:
-            exponent = exponent_of(math.sqrt(float(np.abs(problem.covariance).max(initial=0.0))))
-            A, raised = _raised(np.ldexp(problem.covariance, -2 * exponent), allowance)
+            S = problem.covariance
+            if counted.features is not None:
+                S = np.where(np.logical_and.outer(counted.features, counted.features), S, 0.0)
+            exponent = exponent_of(math.sqrt(float(np.abs(S).max(initial=0.0))))
+            A, raised = _raised(np.ldexp(S, -2 * exponent), allowance)
             eps = 0.0
         top = float(np.abs(A).max(initial=0.0))
         A = np.ascontiguousarray(A)
@@ -78,7 +82,7 @@ class GramData:
             A,
             eps + UNIT * top * 1.001 + 1e-290 if top > 0.0 else 0.0,
             top * (1.0 + 4.0 * UNIT),
-            _without_empty(problem, A, _terms(problem, rho[:1] if one_budget else rho, exponent, longest)),
+            _without_empty(problem, A, _terms(problem, rho[:1] if one_budget else rho, exponent, longest), counted),
             raised,
             exponent,
             one_budget,
@@ -154,8 +158,10 @@ def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> 
     return Terms(r_lo, r_hi, cost, np.where(cost > 0.0, entry, r_lo))
 
 
-def _without_empty(problem: Problem, A: FloatArray, terms: Terms) -> Terms:
-    """Return the terms with an entry that features without a single non-zero sample never reach: they have s_j = 0."""
+def _without_empty(problem: Problem, A: FloatArray, terms: Terms, counted: Counted) -> Terms:
+    """Return the terms with an entry that features which are worth nothing, or have no non-zero sample, never reach."""
+    if counted.features is not None:
+        terms = terms._replace(entry=np.where(counted.features, terms.entry, np.inf))
     if problem.X is None:
         return terms
     suspects = np.flatnonzero(A.diagonal() == 0.0)

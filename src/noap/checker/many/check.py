@@ -1,6 +1,7 @@
 """Check a proof for many features: each level's graph is made anew, taken apart as the proof says, and left empty."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -21,6 +22,9 @@ __all__ = ["check_many"]
 
 # Features of one tree at most: their inner products take 3 GB.
 _MOST_FEATURES = 20_000
+# Elementary operations that a level takes for each of its features, and a tree that is passed over; and numbers of
+# eight bytes that a level keeps.
+_LEVEL, _TREE, _LEVEL_KEPT = 1e3, 4e3, 40.0
 
 
 def check_many(
@@ -69,17 +73,19 @@ class _Levels:
         pairs = fitting_pairs(self.data, [one for one in expected if one is not None], workers)
         slices, first = self.proof.slices(), 0
         for number, loose in enumerate(expected):
-            trees = range(first, first + int(self.proof.counts[number]))
-            first = trees.stop
+            trees = zip(range(first, first + int(self.proof.counts[number])), slices, strict=False)
+            first += int(self.proof.counts[number])
             size, claims = int(self.proof.ks[number]), self._claims(float(self.proof.bounds[number]))
             if loose is None or claims[0] >= proved[size]:
-                continue  # nothing new, whatever its trees are worth
+                for _ in trees:  # nothing new, whatever they are worth
+                    self.allowance.spent(_TREE)
+                continue
             demands = Demands.at(size, float(claims[0]), proved, self.data.r_lo)
             if demands.size < 2:
                 raise _Refused(f"level {number} leaves open too many supports of fewer features")
             if not loose.loosens(demands):
                 raise _Refused(f"level {number} needs pairs that were not looked at")
-            T = self._level(number, pairs, demands, proved, claims, [(at, slices[at]) for at in trees])
+            T = self._level(number, pairs, demands, proved, claims, trees)
             learn(proved, self.worths, size, T)
         fulfilled = self._claims(claimed)
         fulfilled = fulfilled[fulfilled >= proved[self.k]]
@@ -97,7 +103,9 @@ class _Levels:
         What is proved in the end is no higher, so that no level demands less.
         """
         proved, expected = self.known.copy(), list[Demands | None]()
+        self.allowance.keep(_LEVEL_KEPT * len(self.proof.ks))
         for size, bound in zip(self.proof.ks.tolist(), self.proof.bounds.tolist(), strict=True):
+            self.allowance.spent(_LEVEL * (20 + self.k))
             claims = self._claims(bound)
             if claims[0] >= proved[size]:
                 expected.append(None)
@@ -113,7 +121,7 @@ class _Levels:
         demands: Demands,
         proved: FloatArray,
         claims: FloatArray,
-        trees: list[tuple[int, TreeSlice]],
+        trees: Iterator[tuple[int, TreeSlice]],
     ) -> float:
         """Return what is proved of the level: the first of its claims, or a wider one."""
         k, shown = int(self.proof.ks[number]), float(claims[0])

@@ -13,6 +13,7 @@ from noap.linalg.mapped import by_columns
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, gram_with_error, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
+from noap.proofs.known import feature_budgets
 
 __all__ = ["ManyData"]
 
@@ -69,7 +70,7 @@ class ManyData:
         scale = float(squares.max(initial=0.0))
         # What underflows is far below 1e-290. A column of zeros has length 0.
         squares = np.where(squares > 0.0, squares * (1.0 + gamma(n + 8)) + 1e-290, 0.0)
-        rho = float(problem.adversary.rho)
+        rho = float(feature_budgets(problem)[0])  # that of all
         budget = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
         if budget < _NEGLIGIBLE * math.sqrt(scale):
             budget = rho = 0.0

@@ -16,6 +16,8 @@ __all__ = ["FittingPairs", "TooMany", "fitting_pairs"]
 
 # Pairs that are kept at most; and how many are looked at together.
 _MOST, _PART = 50_000_000, 1 << 20
+# Elementary operations that the demands of a level on one feature take.
+_PRICE = 200.0
 
 
 class TooMany(Exception):
@@ -54,6 +56,7 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
     """Return every pair that meets the demands of one of the levels. Raises TooMany, or OutOfAllowance."""
     long_enough = np.zeros(len(data.squares), dtype=np.bool_)
     for demands in levels:
+        data.allowance.spent(_PRICE * len(data.squares))
         long_enough |= demands.long_enough(data.squares)
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-data.squares[features], kind="stable")]
@@ -73,6 +76,8 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
     count = 0
     with contextlib.closing(workers.answers(task)) as answers:
         for (i, j), (rows, columns, sizes) in zip(pairs, answers, strict=True):
+            # A small file may have very many levels.
+            data.allowance.spent(_PRICE * len(levels) * len(features[block(i)]))
             data.take_products(len(features[block(i)]), len(features[block(j)]))
             found.append(((i * width + rows).astype(np.int32), (j * width + columns).astype(np.int32), sizes))
             count += len(rows)
@@ -95,7 +100,9 @@ def _meeting(
     # With all others of the block as long as its first: a longer column fits with no fewer.
     others = np.full(len(squares), squares_too[0])
     slack = error * np.sqrt(squares * others) * (1.0 + 16.0 * UNIT) + 1e-280
-    least = np.min([demands.least_products(squares, others) for demands in levels], axis=0)
+    least = np.full(len(squares), np.inf)
+    for demands in levels:  # one by one: a small file may have very many
+        np.minimum(least, demands.least_products(squares, others), out=least)
     least -= slack + 4.0 * UNIT * np.where(np.isfinite(least), np.abs(least) + slack, 0.0)
     rows, columns = np.nonzero(sizes >= least[:, None])
     if on_diagonal:

@@ -71,7 +71,7 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
         return math.inf, "its kind of proof is not about costs"
     left_out = np.ones(len(data.norms), dtype=np.bool_)
     left_out[features] = False
-    if (data.norms > (data.terms.entry if data.terms.cost.any() else data.terms.r_lo))[left_out].any():
+    if (data.norms > data.terms.entry)[left_out].any():
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None

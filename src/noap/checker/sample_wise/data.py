@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from noap.checker.allowance import Allowance
 from noap.checker.sample_wise.kernels import attack as kernels
-from noap.checker.samples import block_entries, largest_entry, scaled_blocks, trusted_samples
-from noap.linalg.outward import UNIT, exponent_of, scaled_up
+from noap.checker.samples import Counted, block_entries, exponent_for, scaled_blocks
+from noap.linalg.outward import UNIT, scaled_up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.sample_wise import units_of
@@ -60,19 +60,18 @@ class SampleData:
         X, d = problem.samples("a sample-wise proof"), problem.n_features
         passing = 3 * block_entries(X)
         allowance.need(passing)
-        exponent = exponent_of(largest_entry(X))
+        counted = Counted.of(problem)
+        exponent = exponent_for(X, counted)
         rho = problem.adversary.budgets(problem.n_samples)
         with np.errstate(over="ignore", under="ignore"):
             r = np.ldexp(rho, -exponent)
         # Nothing is left of any sample at 1e300; and scaling is exact but near the smallest doubles.
         r = np.where(r > 1e-290, np.minimum(r, 1e300), 0.0)
         squares, used, chosen, at = np.zeros(d), np.zeros(d, dtype=np.bool_), [], 0
-        trusted = trusted_samples(problem)
         block: FloatArray = np.empty((0, d))
-        for block in scaled_blocks(X, exponent):
+        for block in scaled_blocks(X, exponent, counted):
             allowance.spent(16.0 * block.size)
-            finite = block if trusted is None else block[trusted[at : at + len(block)]]
-            squares += np.einsum("ij,ij->j", finite, finite)
+            squares += np.einsum("ij,ij->j", block, block)
             # Lengths are rounded up, those of 0 too: a sample of zeros is left out whatever the budget.
             lengths = kernels.lengths_up(np.ascontiguousarray(block), 0, min(problem.k, d))
             long = ~(lengths <= r[at : at + len(block)]) & block.any(axis=1)
@@ -88,7 +87,7 @@ class SampleData:
         else:
             # The rows are read again: there is no room for all of them beside those that are kept.
             Y, at = np.empty((len(rows), len(columns))), 0
-            for block, long in zip(scaled_blocks(X, exponent), chosen, strict=True):
+            for block, long in zip(scaled_blocks(X, exponent, counted), chosen, strict=True):
                 allowance.spent(2.0 * block.size)
                 part = block[np.ix_(long, used)]
                 Y[at : at + len(part)] = part

@@ -17,7 +17,7 @@ import numpy as np
 from noap.adversaries import FeatureWise
 from noap.data.screening import feature_floor
 from noap.exact.feature_wise.kernels.worth import Terms
-from noap.linalg.outward import scaled_up
+from noap.linalg.outward import definite_shift, scaled_up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
 from noap.result import rounding_allowance
@@ -28,6 +28,8 @@ __all__ = ["GramInstance", "Incumbent", "terms_of"]
 _LEAST_SHARE = 0.02
 # A budget below this share of the longest column changes no digit of the optimum.
 _NEGLIGIBLE = 1e-20
+# Squares below this may have lost digits to underflow.
+_PRECISE = 1e-250
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,9 @@ class GramInstance:
     def of(cls, problem: Problem) -> "GramInstance":
         """Cut the kept features out of the problem."""
         features = np.flatnonzero(_kept_features(problem))
-        top = float(problem.column_norms.max()) ** 2 / problem.n_samples
+        top = float(problem.column_norms[features].max()) ** 2 / problem.n_samples
+        if top < _PRECISE:  # squares that lost digits must not pass for others
+            top = float(problem.column_norms.max()) ** 2 / problem.n_samples
         # Products of four entries must stay within range. A power of four changes no digit, and neither does its root.
         unit = 4.0 ** round(math.log(top, 4.0)) if not 1e-60 < top < 1e60 else 1.0
         A = problem.covariance[np.ix_(features, features)] / unit
@@ -257,7 +261,20 @@ def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:
     if problem.X is not None:
         block = min(2 * problem.k, len(A))
         return 1.2e-16 * block * (problem.n_samples + 2) * float(np.diag(A).max())
-    return problem.diagonal_shift / unit
+    return _shift(problem) / unit
+
+
+def _shift(problem: Problem) -> float:
+    """Return what makes a covariance positive semidefinite on the features that are trusted at all.
+
+    Those of infinite budget are in no support. Of the others, all that the raised matrix leaves out it leaves out with
+    a smaller shift as well.
+    """
+    trusted = _budgets(problem) < np.inf
+    if trusted.all():
+        return problem.diagonal_shift
+    features = np.flatnonzero(trusted)
+    return min(problem.diagonal_shift, definite_shift(problem.covariance[np.ix_(features, features)]))
 
 
 @dataclass
