@@ -1,7 +1,6 @@
 """The exact search by the tree of the relaxation alone: no other tree is grown."""
 
-from noap.exact.feature_wise.attempt import Attempt
-from noap.exact.relaxation.relaxation import Relaxation
+from noap.exact.feature_wise.attempt import Attempt, relaxation_of
 
 MOST_NODES = 400
 
@@ -11,7 +10,7 @@ def by_relaxation_alone(attempt):
     instance = attempt.instance
     if not instance.clear_cut:
         return
-    relaxation = Relaxation(instance.A, instance.largest_budget, instance.k, weights=instance.budget_shares)
+    relaxation = relaxation_of(instance)
     while not (relaxation.done or attempt.done or attempt.meter.stopped() or relaxation.nodes > MOST_NODES):
         if relaxation.bound < attempt.bound:
             attempt.prover, attempt.bound = relaxation, relaxation.bound

@@ -337,8 +337,6 @@ def test_what_the_relaxation_does_not_take_it_says():
     X = data(0)
     with pytest.raises(InvalidProblem, match="takes a budget above 0 for every feature"):
         noap.solve(noap.Problem(X, 2, noap.FeatureWise([0.0, *[1.0] * 6])), "relaxation")
-    with pytest.raises(InvalidProblem, match="takes no costs"):
-        noap.solve(noap.Problem(X, 2, noap.FeatureWise(1.0), costs=np.ones(7)), "relaxation")
 
 
 def test_a_path_is_over_one_number():

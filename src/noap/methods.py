@@ -118,8 +118,6 @@ def run_exact(
 
 def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
     require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
-    if problem.costs is not None:
-        raise InvalidProblem("Method 'relaxation' takes no costs; leave them out, or use method='exact'.")
     budgets = problem.adversary.budgets(problem.n_features)
     if budgets.any() and not budgets.all():
         raise InvalidProblem(

@@ -23,12 +23,13 @@ NODES = ("kind", "test", "vector", "feature", "cut", "nu", "level")
 class Honest:
     """A problem, its certificate with nodes of many kinds, and the optimum by brute force."""
 
-    def __init__(self, X, k, rho, gap=1e-7):
-        self.problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho) if rho else noap.NoAdversary())
+    def __init__(self, X, k, rho, gap=1e-7, costs=None):
+        adversary = noap.FeatureWise(rho) if rho else noap.NoAdversary()
+        self.problem = noap.Problem(X, k=k, adversary=adversary, costs=costs)
         self.certificate = noap.solve(self.problem, gap=gap).certificate
         assert noap.verify(self.problem, self.certificate).ok
         G, n = self.problem.X.T @ self.problem.X, self.problem.n_samples
-        self.optimum, v = judge.feature_wise_best(G, n, k, rho)
+        self.optimum, v = judge.feature_wise_best(G, n, k, rho, costs=costs)
         self.worth = judge.exact_worth(self.problem, v)
         assert self.certificate.value == pytest.approx(self.optimum, rel=1e-9)
 

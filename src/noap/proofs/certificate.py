@@ -13,6 +13,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs import container
+from noap.proofs.costed_relaxation import CostedRelaxationProof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.fingerprint import digest_of, fingerprint, source_of
 from noap.proofs.known import NAMES, budgets_of, name_of
@@ -36,11 +37,13 @@ _TEXTS = {
 _PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] = {
     "gram": GramProof,
     "many": ManyProof,
+    # Before the one that it is a kind of.
+    "relaxation-costs": CostedRelaxationProof,
     "relaxation": RelaxationProof,
     "samples": SampleProof,
 }
 # A proof by levels has one of these for each.
-_LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation")
+_LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
 """What the header of a certificate of several components calls its proof."""
 SUPPORTS = "supports"
@@ -62,6 +65,9 @@ _TYPES = {
 }  # fmt: skip
 GRAM_TYPES = _TYPES["gram"]
 """The arrays of a tree over pairs, and their types."""
+_TYPES["relaxation-costs"] = {
+    **_TYPES["relaxation"], "dues": "f8", "pull_counts": "u4", "pull_places": "u4", "pulls": "f4",
+}  # fmt: skip
 _TYPES["many"] = {
     "ks": "u4", "bounds": "f8", "counts": "u4", "roots": "u4", "whole": "u1", "sizes": "u4", **_TYPES["gram"],
 }  # fmt: skip

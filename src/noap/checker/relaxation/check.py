@@ -28,8 +28,10 @@ from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
+from noap.checker.relaxation.costs import CostedLine, less_pulls, most_above
 from noap.linalg.outward import UNIT, down, gamma, is_definite, scaled_up, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.proofs.costed_relaxation import CostedRelaxationProof
 from noap.proofs.parts import parts
 from noap.proofs.relaxation import GIVEN, LEAF, RelaxationProof
 
@@ -44,6 +46,8 @@ _LANCZOS = 600
 _KEPT, _LINE_KEPT, _LINE = 40.0, 40.0, 4000.0
 # Matrices of numbers of eight bytes that are there at once.
 _MATRICES = 11.0
+# And more of them where there are pulls; and numbers that one line of a leaf with costs takes for every feature.
+_OF_PULLS, _COSTED_LINE = 6.0, 200.0
 
 
 class _Proved(NamedTuple):
@@ -52,6 +56,7 @@ class _Proved(NamedTuple):
     c: float
     mu: float
     prices: FloatArray
+    dues: FloatArray | None = None
 
 
 # Numbers out of range become infinite, which proves nothing; nobody is to be told on the way.
@@ -61,12 +66,12 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     reason = proof.broken_tree()
     if reason is not None:
         return math.inf, reason
-    if data.terms.cost.any():
+    costed, features = isinstance(proof, CostedRelaxationProof), proof.features.astype(np.int64)
+    if data.terms.cost[features].any() and not costed:
         return math.inf, "its kind of proof is not about costs"
-    features = proof.features.astype(np.int64)
     left_out = np.ones(len(data.norms), dtype=np.bool_)
     left_out[features] = False
-    if (data.norms > data.terms.r_lo)[left_out].any():
+    if (data.norms > (data.terms.entry if data.terms.cost.any() else data.terms.r_lo))[left_out].any():
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
@@ -75,23 +80,26 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
         return math.inf, "its kind of proof is about a budget for every feature, or none at all"
     largest = float(budgets.max())
     w = budgets / largest if largest > 0 else np.ones(m)
-    allowance.keep((_KEPT + m) * len(proof.kinds))
-    allowance.need(_MATRICES * m * m)
+    allowance.keep((_KEPT + (2 * m if costed else m)) * len(proof.kinds))
+    allowance.need((_MATRICES + (_OF_PULLS if costed else 0.0)) * m * m)
     A = data.A[np.ix_(features, features)]
     proved: list[_Proved | None] = []
-    at = 0
+    at = pulled = 0
     for number in range(len(proof.kinds)):
         allowance.check()
         size = int(proof.starts[number + 1]) - int(proof.starts[number])
-        proved.append(_proved(data, A, w, proof, number, at, allowance))
+        proved.append(_proved(data, A, w, proof, number, at, allowance, pulled))
         at += size * (size + 1) // 2
+        if isinstance(proof, CostedRelaxationProof):
+            pulled += int(proof.pull_counts[proof.starts[number] : proof.starts[number + 1]].sum(dtype=np.int64))
     # Each rho_i is at least this times its weight, which was rounded once.
     budget = down(largest) if not (w == 1.0).all() else largest
     squares = np.sort(w)[::-1] ** 2
     span = down(float(squares[-1])), up(float(squares[: min(k, m)].sum()), m + 4)
     if (w == 1.0).all():
         span = 1.0, float(min(k, m))
-    return _leaves(proved, budget, span, min(k, m), m, proof, allowance)
+    costs = (data.terms.cost[features], w) if costed else None
+    return _leaves(proved, budget, span, min(k, m), m, proof, allowance, costs)
 
 
 def _leaves(
@@ -102,6 +110,7 @@ def _leaves(
     m: int,
     proof: RelaxationProof,
     allowance: Allowance,
+    costs: tuple[FloatArray, FloatArray] | None = None,
 ) -> tuple[float, str | None]:
     """Return the largest bound of a leaf, every node of the tree with the features that its ancestors leave it."""
     worst, at = 0.0, 0
@@ -120,6 +129,17 @@ def _leaves(
             allowance.need(2.0 * m * len(stack) / 8)
             stack += [(included, rest), (taken, allowed)]
             continue
+        if costs is not None:
+            allowance.need(_COSTED_LINE * m + (_LINE_KEPT + 2 * m) * count)
+            for _ in range(count):
+                allowance.spent(_COSTED_LINE * (_LINE + 40.0 * m))
+            used = [proved[number] for number in proof.used[at : at + count]]
+            at += count
+            worth = _worth(used, included, free, places, r, *costs)
+            if worth is None:
+                return math.inf, "no factorisation confirms any of the lines of a leaf"
+            worst = max(worst, worth)
+            continue
         allowance.need(_LINE_KEPT * count)
         lines = []
         for number in proof.used[at : at + count]:
@@ -132,6 +152,31 @@ def _leaves(
             return math.inf, "no factorisation confirms any of the lines of a leaf"
         worst = max(worst, _above(lines, r, *span))
     return worst, None
+
+
+def _worth(
+    used: list[_Proved | None],
+    included: BoolArray,
+    free: BoolArray,
+    places: int,
+    r: float,
+    costs: FloatArray,
+    w: FloatArray,
+) -> float | None:
+    """Return what the lines of a leaf say of the vectors that use all included features; None if that is nothing."""
+    some: BoolArray = included | free
+    if not some.any():  # nobody is there
+        return 0.0
+    lines = []
+    for one in used:
+        # Features that the inequality does not speak of cost infinitely much; all that may be used must be spoken of.
+        if one is None or not np.isfinite(one.prices[some]).all():
+            continue
+        dues = np.zeros(len(costs)) if one.dues is None else one.dues
+        lines.append(
+            CostedLine(one.c, max(one.mu, 0.0), one.prices[some], dues[some], costs[some], included[some], places)
+        )
+    return most_above(lines, r, w[some]) if lines else None
 
 
 def _nodes(proof: RelaxationProof) -> Iterator[tuple[int, int]]:
@@ -154,7 +199,14 @@ def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int
 
 
 def _proved(
-    data: GramData, A: FloatArray, w: FloatArray, proof: RelaxationProof, number: int, at: int, allowance: Allowance
+    data: GramData,
+    A: FloatArray,
+    w: FloatArray,
+    proof: RelaxationProof,
+    number: int,
+    at: int,
+    allowance: Allowance,
+    pulled: int = 0,
 ) -> _Proved | None:
     """Return what a matrix of the proof proves, None if that is nothing; w are the weights of the features."""
     m, least = len(A), float(w.min()) ** 2
@@ -177,7 +229,12 @@ def _proved(
     loads, lifts = (np.ldexp(numbers[chosen], -2 * data.exponent) for numbers in (proof.loads, proof.lifts))
     B[np.triu_indices(size)] = proof.entries[at : at + size * (size + 1) // 2].astype(np.float64) * unit
     B = B + np.triu(B, 1).T
-    mu = _excess(B, A[np.ix_(places, places)], loads, lifts, w[places]) + up(data.eps / least)
+    block, off, dues = A[np.ix_(places, places)], 0.0, None
+    if isinstance(proof, CostedRelaxationProof):
+        dues = np.zeros(m)
+        dues[places] = np.ldexp(proof.dues[chosen], -2 * data.exponent)
+        block, off = less_pulls(block, dues[places], _pulls(proof, chosen, pulled))
+    mu = _excess(B, block, loads, lifts, w[places]) + up((data.eps + off) / least)
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return None
     c = _largest_eigenvalue(B, allowance)
@@ -185,7 +242,16 @@ def _proved(
         return None
     prices: FloatArray = np.full(m, math.inf)
     prices[places] = _prices(loads, lifts)
-    return _Proved(c, mu, prices)
+    return _Proved(c, mu, prices, dues)
+
+
+def _pulls(proof: CostedRelaxationProof, chosen: slice, pulled: int) -> FloatArray:
+    """Return the pulls of an inequality, row by row, with 0 for themselves."""
+    counts: IntArray = proof.pull_counts[chosen].astype(np.int64)
+    some = slice(pulled, pulled + int(counts.sum()))
+    pulls = np.zeros((len(counts), len(counts)))
+    pulls[np.repeat(np.arange(len(counts)), counts), proof.pull_places[some].astype(np.int64)] = proof.pulls[some]
+    return pulls
 
 
 def _excess(B: FloatArray, A: FloatArray, loads: FloatArray, lifts: FloatArray, w: FloatArray) -> float:

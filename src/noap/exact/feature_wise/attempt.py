@@ -18,7 +18,7 @@ from noap.exact.relaxation.relaxation import MOST_FEATURES, Relaxation
 from noap.proofs.levels import LevelProof
 from noap.runtime.threads import one_thread
 
-__all__ = ["Attempt", "Prover", "proof_of"]
+__all__ = ["Attempt", "Prover", "proof_of", "relaxation_of"]
 
 Prover: TypeAlias = GramRecord | Relaxation
 """What can prove a bound."""
@@ -46,6 +46,18 @@ def proof_of(prover: Prover, instance: GramInstance) -> LevelProof:
     if isinstance(prover, Relaxation):
         return prover.proof(instance.features, instance.unit)
     return prover.proof(instance)
+
+
+def relaxation_of(instance: GramInstance, branching: bool = True) -> Relaxation:
+    """Return the relaxation of an instance, before its first step."""
+    return Relaxation(
+        instance.A,
+        instance.largest_budget,
+        instance.k,
+        branching=branching,
+        weights=instance.budget_shares,
+        costs=instance.costs,
+    )
 
 
 class Attempt:
@@ -125,8 +137,9 @@ class Attempt:
     def _is_relaxable(self) -> bool:
         """Whether the relaxation in the l1 norm costs little enough and can be handed over as a proof."""
         instance, m = self.instance, len(self.instance.norms)
-        # At rho = 0 the search with the semidefinite test has nearly the same relaxation at every node.
-        has_it = instance.largest_budget == 0 and m <= MOST
+        # At rho = 0 the search with the semidefinite test has nearly the same relaxation at every node. It does not see
+        # costs, and neither do thresholds.
+        has_it = (m > MOST_FEATURES) if instance.has_costs else (instance.largest_budget == 0 and m <= MOST)
         limit = self.meter.limits.bytes
         fits = limit is None or self.meter.held + self.bytes + _MATRICES * m * m <= limit
         return instance.k >= 2 and not has_it and instance.is_relaxable and instance.clear_cut and fits
@@ -139,10 +152,7 @@ class Attempt:
         if share < 0 or not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
-            instance = self.instance
-            self.relaxation = Relaxation(
-                instance.A, instance.largest_budget, instance.k, weights=instance.budget_shares
-            )
+            self.relaxation = relaxation_of(self.instance)
         relaxation = self.relaxation
         with one_thread(len(self.instance.norms)):
             while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():

@@ -115,8 +115,8 @@ class GramInstance:
 
     @property
     def is_relaxable(self) -> bool:
-        """Whether the relaxation is about such budgets: all above 0 by some share of the largest, or none; no costs."""
-        return not self.has_costs and float(self.terms.share.min()) >= _LEAST_SHARE
+        """Whether the relaxation is about such budgets: all above 0 by some share of the largest, or none."""
+        return float(self.terms.share.min()) >= _LEAST_SHARE
 
     @property
     def budget_shares(self) -> FloatArray | None:
@@ -241,8 +241,9 @@ def _is_clear_cut(problem: Problem, features: IntArray) -> bool:
     longest = float(problem.column_norms.max())
     # Relative to the longest column, so that no square leaves the range of floats.
     squares = (problem.column_norms[others] / longest) ** 2
-    budgets = np.minimum(_budgets(problem)[others] / longest, 1e100)
-    return not (squares * (1 + 1e-9) + 1e-12 > budgets**2).any()
+    floors = feature_floor(problem) if problem.costs is not None else _budgets(problem)
+    floors = np.minimum(np.broadcast_to(floors, others.shape)[others] / longest, 1e100)
+    return not (squares * (1 + 1e-9) + 1e-12 > floors**2).any()
 
 
 def _diagonal_slack(problem: Problem, A: FloatArray, unit: float) -> float:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from noap.exact.feature_wise.attempt import relaxation_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.outcome import SearchOutcome
-from noap.exact.relaxation.relaxation import Relaxation
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, soft, unit
 from noap.problem import Problem
@@ -32,9 +32,7 @@ def relax(problem: Problem, controls: Controls, v: FloatArray, keep_proof: bool)
     """
     instance = GramInstance.of(problem)
     incumbent = Incumbent(instance, instance.inside(v))
-    relaxation = Relaxation(
-        instance.A, instance.largest_budget, instance.k, branching=False, weights=instance.budget_shares
-    )
+    relaxation = relaxation_of(instance, branching=False)
     target = incumbent.target(controls.gap)
     try:
         with one_thread(len(instance.norms)):

@@ -37,6 +37,10 @@ class Inequality:
         The upper triangle of B, over the largest entry of A; None for the soft threshold of A at mu.
     loads, lifts : arrays of shape (b,)
         lambda and q.
+    dues : array of shape (m,)
+        What a place takes whatever t is; 0 without costs.
+    pulls : array of float32, shape (b, b), or None
+        What is paid for with them, row by row.
     """
 
     features: IntArray
@@ -46,6 +50,8 @@ class Inequality:
     entries: npt.NDArray[np.float32] | None
     loads: FloatArray
     lifts: FloatArray
+    dues: FloatArray
+    pulls: npt.NDArray[np.float32] | None = None
 
     @classmethod
     def of_threshold(cls, A: FloatArray, mu: float, weights: FloatArray | None = None) -> "Inequality | None":
@@ -57,7 +63,7 @@ class Inequality:
         """Prove the one of a soft threshold; None if that fails."""
         c, m = threshold.proved(), threshold.size
         none: FloatArray = np.empty(0)
-        return None if c is None else cls(np.arange(m), c, threshold.far, np.zeros(m), None, none, none)
+        return None if c is None else cls(np.arange(m), c, threshold.far, np.zeros(m), None, none, none, np.zeros(m))
 
     @classmethod
     def of_matrix(
@@ -76,6 +82,11 @@ class Inequality:
             return None
         loads, lifts = nearby.loads, nearby.lifts
         w = np.ones(len(features)) if weights is None else weights[features]
+        dues, pulls = np.zeros(len(A)), None
+        if nearby.dues is not None and nearby.pulls is not None:
+            pulls = nearby.pulls.astype(np.float32)
+            dues[features] = nearby.dues
+            block = _less_pulls(block, nearby.dues, pulls.astype(np.float64))
         over = np.abs(B - block) - 0.5 * (loads[:, None] * w[None, :] + w[:, None] * loads[None, :])
         # v_i^2 has a sign: on the diagonal one side is enough.
         over.flat[:: len(block) + 1] = (block.diagonal() + lifts) - B.diagonal() - loads * w
@@ -85,7 +96,7 @@ class Inequality:
         prices[features[some]] = loads[some] ** 2 / (4.0 * lifts[some]) * (1 + 1e-15)
         # Nothing is paid where lambda is 0; where only q is, nothing would be enough. A bound would not notice a NaN.
         payable = bool((some | (loads == 0)).all()) and math.isfinite(mu + float(prices.max()))
-        return cls(features, c, mu, prices, entries, loads, lifts) if payable else None
+        return cls(features, c, mu, prices, entries, loads, lifts, dues, pulls) if payable else None
 
     def line(self, included: BoolArray, free: BoolArray, places: int) -> Line:
         """Return what it says of vectors on the included features and at most so many of the free ones."""
@@ -97,7 +108,17 @@ class Inequality:
     def bytes(self) -> int:
         """Memory of its arrays."""
         given = 0 if self.entries is None else self.entries.nbytes
+        given += 0 if self.pulls is None else self.pulls.nbytes + self.dues.nbytes
         return self.prices.nbytes + self.loads.nbytes + self.lifts.nbytes + self.features.nbytes + given
+
+
+def _less_pulls(A: FloatArray, dues: FloatArray, pulls: FloatArray) -> FloatArray:
+    """Return A less what the pulls come to: row i takes 2 v_i y_i'v + (1 - |y_i|^2) v_i^2 <= 1, times its due."""
+    taken = dues[:, None] * pulls
+    squares = (pulls * pulls).sum(axis=1)
+    left: FloatArray = A - (taken + taken.T)
+    left.flat[:: len(A) + 1] = A.diagonal() - dues * (1.0 - squares * (1 + 1e-15 * len(A)))
+    return left
 
 
 def _largest_eigenvalue(B: FloatArray) -> float | None:

@@ -22,10 +22,10 @@ from scipy.linalg import eigh
 from noap.exact.relaxation.ratios import ratios
 from noap.linalg.types import BoolArray, FloatArray
 
-__all__ = ["Multiplier", "Nearby"]
+__all__ = ["FURTHER", "Multiplier", "Nearby", "on_spectahedron"]
 
-# A step goes so many times as far as the projection (over-relaxation): half as many of them are needed.
-_FURTHER = 1.6
+FURTHER = 1.6
+"""A step goes so many times as far as the projection (over-relaxation): half as many of them are needed."""
 # The penalty is doubled or halved where one residual is so many times the other.
 _UNBALANCED = 5.0
 # It stays within these multiples of the largest entry: further away one of the two steps does nothing.
@@ -46,12 +46,15 @@ class Nearby(NamedTuple):
     """A matrix near A, and what its entries may be away from it by.
 
     B is A + R + diag(lifts) with R_ij within mu w_i w_j + (loads_i w_j + loads_j w_i)/2; docs/relaxation.md says what
-    follows from its largest eigenvalue.
+    follows from its largest eigenvalue. Where features cost something, A is taken less what the pulls of each row come
+    to, times its due.
     """
 
     B: FloatArray
     loads: FloatArray
     lifts: FloatArray
+    dues: FloatArray | None = None
+    pulls: FloatArray | None = None
 
 
 @dataclass
@@ -129,8 +132,8 @@ class Multiplier:
         loads, lifts = g.copy(), g.copy()
         for _ in range(steps):
             target = self.Z - self.U + self.A / self.penalty
-            self.W = _on_spectahedron((target + target.T) / 2)
-            reached = _FURTHER * self.W + (1.0 - _FURTHER) * self.Z + self.U
+            self.W = on_spectahedron((target + target.T) / 2)
+            reached = FURTHER * self.W + (1.0 - FURTHER) * self.Z + self.U
             if tau > 0:
                 g[rows] = self.ratios[rows] = ratios(
                     reached, rows, tau / self.penalty, mu / self.penalty, self.ratios[rows], w
@@ -148,12 +151,16 @@ class Multiplier:
         B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
         if counted:
             self._move_share(self.excess(free, places))
+        self._balance(far, change)
+        self.ratios[taken] = self._ratios_of_rows()[taken]
+        return Nearby(B, loads, lifts)
+
+    def _balance(self, far: float, change: float) -> None:
+        """Double or halve the penalty where one residual is many times the other."""
         if far > _UNBALANCED * change and self.penalty < _MOST_PENALTY * self.top:
             self.penalty, self.U = 2.0 * self.penalty, self.U / 2.0
         elif change > _UNBALANCED * far and self.penalty > _LEAST_PENALTY * self.top:
             self.penalty, self.U = self.penalty / 2.0, 2.0 * self.U
-        self.ratios[taken] = self._ratios_of_rows()[taken]
-        return Nearby(B, loads, lifts)
 
     def _ratios_of_rows(self) -> FloatArray:
         """Return the weighted sum of the absolute values of a row over its diagonal entry, within reason."""
@@ -196,7 +203,7 @@ class Multiplier:
         return t * (1.0 + max(excess, 0.0)), excess <= _TOO_MANY or self.share >= _MOST_SHARE
 
 
-def _on_spectahedron(M: FloatArray) -> FloatArray:
+def on_spectahedron(M: FloatArray) -> FloatArray:
     """Return the nearest positive semidefinite matrix of trace 1, to single precision."""
     values, vectors = eigh(M.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
     # The eigenvalues go to the simplex: shifted by one number, and cut off at 0.

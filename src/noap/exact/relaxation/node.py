@@ -5,6 +5,7 @@ import numpy as np
 from noap.exact.relaxation.envelope import bound_of, useful
 from noap.exact.relaxation.inequality import Inequality
 from noap.exact.relaxation.multiplier import Multiplier
+from noap.exact.relaxation.worth import Places, worths_below
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Node"]
@@ -30,6 +31,9 @@ class Node:
         The one at which the state was last.
     span : tuple of two floats
         Between these t lies, for every unit vector of k features.
+    costs, weights : arrays of shape (m,), or None
+        Where features cost something, a node is about the vectors that use all included features, and its span is its
+        own.
     children : tuple of two nodes, or None for a leaf
     feature : int
         What it branches on: taken in the first child, left out in the second.
@@ -45,9 +49,11 @@ class Node:
         k: int,
         slope: float = 0.0,
         span: tuple[float, float] | None = None,
+        costs: FloatArray | None = None,
+        weights: FloatArray | None = None,
     ) -> None:
         self.included, self.rho, self.k, self.slope = included, rho, k, slope
-        self.span = span or (1.0, float(k))
+        self.span, self.costs, self.weights = span or (1.0, float(k)), costs, weights
         self.places = k - int(included.sum())
         # Where no place is left, the others are out.
         self.allowed = allowed if self.places else included
@@ -75,8 +81,22 @@ class Node:
             self.inequalities = [*self.inequalities, inequality]
             self._look()
 
+    @property
+    def paid(self) -> float:
+        """What the included features cost."""
+        return 0.0 if self.costs is None else float(self.costs[self.included].sum())
+
     def _look(self) -> None:
         free = self.free
+        if self.costs is not None:
+            if not self.allowed.any():  # nobody is here
+                self.bound, self.worst = 0.0, self.span[0]
+                return
+            places = Places(self.included, free, self.places, self.costs)
+            self.span = places.span(np.ones(len(free)) if self.weights is None else self.weights)
+            self.bound, self.worst, needed = worths_below(self.inequalities, places, self.rho, self.span)
+            self.inequalities = [self.inequalities[i] for i in needed]
+            return
         lines = [one.line(self.included, free, self.places) for one in self.inequalities]
         least, most = self.span
         kept = useful(lines, most, least)
@@ -96,6 +116,7 @@ class Node:
         included[self.feature], allowed[self.feature] = True, False
         rest = np.arange(len(features)) != at
         whole, part = self.state.restricted(np.ones_like(rest)), self.state.restricted(rest)
-        first = Node(included, self.allowed, self.inequalities, whole, self.rho, self.k, self.slope, self.span)
-        second = Node(self.included, allowed, self.inequalities, part, self.rho, self.k, self.slope, self.span)
+        rest_of_it = self.rho, self.k, self.slope, self.span, self.costs, self.weights
+        first = Node(included, self.allowed, self.inequalities, whole, *rest_of_it)
+        second = Node(self.included, allowed, self.inequalities, part, *rest_of_it)
         return first, second

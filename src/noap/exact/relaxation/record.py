@@ -5,6 +5,7 @@ import numpy as np
 from noap.exact.relaxation.inequality import Inequality
 from noap.exact.relaxation.node import Node
 from noap.linalg.types import IntArray
+from noap.proofs.costed_relaxation import CostedRelaxationProof
 from noap.proofs.relaxation import GIVEN, LEAF, SOFT, RelaxationProof
 
 __all__ = ["proof_of_tree"]
@@ -40,7 +41,7 @@ def proof_of_tree(root: Node, features: IntArray, unit: float, top: float) -> Re
     given = [one for one in inequalities if one.entries is not None]
     sizes = [len(one.features) if one.entries is not None else 0 for one in inequalities]
     joined = [one.entries for one in given if one.entries is not None]
-    return RelaxationProof(
+    parts = (
         np.asarray(features, dtype=np.uint32),
         np.array([SOFT if one.entries is None else GIVEN for one in inequalities], dtype=np.uint8),
         np.array([max(one.mu, 0.0) for one in inequalities]) * unit,
@@ -54,6 +55,24 @@ def proof_of_tree(root: Node, features: IntArray, unit: float, top: float) -> Re
         np.array(counts, dtype=np.uint32),
         np.array(used, dtype=np.uint32),
     )
+    if root.costs is None:
+        return RelaxationProof(*parts)
+    pulls = [_pulls_of(one) for one in given]
+    rows = [np.nonzero(one) for one in pulls]
+    each = [np.bincount(row, minlength=len(one)) for one, (row, _) in zip(pulls, rows, strict=True)]
+    return CostedRelaxationProof(
+        *parts,
+        _joined([one.dues[one.features] * unit for one in given], np.float64),
+        _joined(each, np.uint32),
+        _joined([columns for _, columns in rows], np.uint32),
+        _joined([one[where] for one, where in zip(pulls, rows, strict=True)], np.float32),
+    )
+
+
+def _pulls_of(one: Inequality) -> np.ndarray:
+    """Return its pulls; those of an inequality without any are 0."""
+    size = len(one.features)
+    return np.zeros((size, size), dtype=np.float32) if one.pulls is None else one.pulls
 
 
 def _joined(parts: list[np.ndarray], kind: type) -> np.ndarray:

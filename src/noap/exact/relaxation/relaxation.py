@@ -8,6 +8,8 @@ from collections.abc import Generator
 import numpy as np
 
 from noap.exact.relaxation.aim import Aim
+from noap.exact.relaxation.costed import CostedMultiplier
+from noap.exact.relaxation.costed_aim import CostedAim
 from noap.exact.relaxation.envelope import Line, bound_of
 from noap.exact.relaxation.inequality import Inequality
 from noap.exact.relaxation.multiplier import Multiplier, Nearby
@@ -32,6 +34,8 @@ _INEQUALITIES_AT_ROOT, _INEQUALITIES_BELOW = 16, 3
 _WORTH_IT, _WORTH_IT_ALONE = 0.2, 0.02
 # What an eigendecomposition costs, in units of the entries of the matrix: some, and some for each feature.
 _PRICE, _PRICE_EACH = 0.6, 0.01
+# By what a step costs more where rows pay for their places in two ways.
+_COSTED = 2.0
 # Bytes of open nodes and their inequalities, after which the tree does not grow.
 _MOST_HELD = 400_000_000
 
@@ -47,6 +51,8 @@ class Relaxation:
         Without it, the bound is that of the root: polynomial time.
     weights : array of shape (m,), optional
         What share of rho the budget of each feature is; above 0, and 1 for the largest. All have rho by default.
+    costs : array of shape (m,), optional
+        Taken off for every feature that is used; for no more than MOST_FEATURES features.
 
     Attributes
     ----------
@@ -58,9 +64,16 @@ class Relaxation:
     """
 
     def __init__(
-        self, A: FloatArray, rho: float, k: int, *, branching: bool = True, weights: FloatArray | None = None
+        self,
+        A: FloatArray,
+        rho: float,
+        k: int,
+        *,
+        branching: bool = True,
+        weights: FloatArray | None = None,
+        costs: FloatArray | None = None,
     ) -> None:
-        self.A, self.rho, self.k, self.branching, self.weights = A, rho, k, branching, weights
+        self.A, self.rho, self.k, self.branching, self.weights, self.costs = A, rho, k, branching, weights, costs
         self.top = float(np.abs(A).max())
         self.steepest = self.top if weights is None else float((np.abs(A) / np.outer(weights, weights)).max())
         self.work, self.nodes, self.bytes = 0.0, 1, 0
@@ -68,9 +81,10 @@ class Relaxation:
         self.target = 0.0
         slopes = (self.steepest, 0.0) if len(A) <= MOST_FEATURES else (self.steepest,)
         known = [one for mu in slopes if (one := Inequality.of_threshold(A, mu, weights)) is not None]
-        state = Multiplier.of(A, weights) if len(A) <= MOST_FEATURES else None
+        state = _state(A, weights, costs) if len(A) <= MOST_FEATURES else None
         every = np.ones(len(A), dtype=np.bool_)
-        self.root = Node(~every, every, known, state, rho, k, span=None if weights is None else _span(weights, k))
+        span = None if weights is None else _span(weights, k)
+        self.root = Node(~every, every, known, state, rho, k, span=span, costs=costs, weights=weights)
         self._pending: Node | None = self.root  # the node that is looked at, or whose children are
         self._open: list[tuple[float, int, Node]] = []
         self._numbers = itertools.count()
@@ -184,6 +198,8 @@ class Relaxation:
     def _best(self, node: Node, steps: int) -> Generator[None, None, Nearby]:
         """Return the matrix that says most of the t at which the bound is made, of those that ADMM passes by."""
         assert node.state is not None
+        if isinstance(node.state, CostedMultiplier):
+            return (yield from self._best_with_costs(node, node.state, steps))
         state, aim = node.state, Aim.at(node, self.target, self.top)
         free, m = node.free[node.allowed], len(state.A)
         best: Nearby | None = None
@@ -201,6 +217,31 @@ class Relaxation:
         node.slope = aim.slope
         assert best is not None
         return best
+
+    def _best_with_costs(self, node: Node, state: CostedMultiplier, steps: int) -> Generator[None, None, Nearby]:
+        """Return the same where features cost something."""
+        assert node.costs is not None
+        free, m = node.free[node.allowed], len(state.A)
+        aim = CostedAim.at(node, self.target, state.cost(free) * state.kept)
+        state.t, state.kept, state.at_end = aim.t, aim.kept, aim.at_end
+        state.costs = node.costs[node.allowed] / aim.kept
+        best: Nearby | None = None
+        lowest = math.inf
+        for _ in range(0, steps, _STEPS):
+            found = state.advance(aim.slope, free, node.places, _STEPS)
+            self.work += _COSTED * _STEPS * m * m * (_PRICE + _PRICE_EACH * m)
+            height = float(np.linalg.eigvalsh(found.B)[-1]) + state.above
+            if height < lowest or best is None:
+                lowest, best = height, found
+            yield
+            if lowest <= aim.height:
+                break
+        assert best is not None
+        return best
+
+
+def _state(A: FloatArray, weights: FloatArray | None, costs: FloatArray | None) -> Multiplier:
+    return Multiplier.of(A, weights) if costs is None else CostedMultiplier.with_costs(A, costs, weights)
 
 
 def _span(weights: FloatArray, k: int) -> tuple[float, float]:
