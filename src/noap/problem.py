@@ -45,7 +45,8 @@ class Problem:
     adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
     costs : array-like of shape (d,), optional
         What it costs to use each feature, in the units of the robust variance: the objective is the robust variance of
-        v less the costs of the features that v uses, and using none is worth 0. For FeatureWise and NoAdversary.
+        v less the costs of the features that v uses, and using none is worth 0. For FeatureWise,
+        SampleWise and NoAdversary.
     feature_names : sequence of str, optional
         A name for every column; those of a DataFrame by default.
 

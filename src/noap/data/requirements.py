@@ -9,10 +9,9 @@ from noap.linalg.types import FloatArray
 
 __all__ = ["require_covariance_suffices", "require_fit"]
 
-# The adversaries whose optimum a covariance determines; and those for which, once u is fixed, the objective is a sum
-# over the features, so that a cost is one term more.
+# The adversaries whose optimum a covariance determines; and those for which costs are part of every bound.
 FROM_COVARIANCE_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
-COSTS_SERVES = ENERGY_LESS_L1
+COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
 
 
 def _checked(adversary: Any) -> Adversary:

@@ -136,7 +136,7 @@ class _Walk:
             if node is not None:
                 self._cover(place, node)
         elif kind == LENGTHS:
-            if node is not None and not self._crude(node) <= self.T:
+            if node is not None and not self._crude(node) <= self._allowed(node):
                 raise _Refused(f"leaf {place} stays open: its samples are long enough to exceed the claim.")
         elif node is None:
             yield from (None, None)
@@ -151,6 +151,11 @@ class _Walk:
         if len(node.inc) == self.k or feature not in node.free:
             return None
         return _Node(np.append(node.inc, feature), node.free[node.free != feature], node.attacked)
+
+    def _allowed(self, node: _Node) -> float:
+        """Return at most what a sum may be for a direction that uses all included features: T, and their costs."""
+        costs = self.data.costs[node.inc]
+        return self.T + float(costs.sum()) * (1.0 - gamma(len(costs) + 4)) if costs.any() else self.T
 
     def _places(self, node: _Node) -> int:
         return min(self.k - len(node.inc), len(node.free))
@@ -191,10 +196,22 @@ class _Walk:
         inc = attacked.position[node.inc]
         self.allowance.need(self.held + 4 * (len(inc) + len(free)) ** 2)
         work = min(max(_PASSES * len(free) ** 2, _WORK), _MOST_WORK)
-        left = kernels.closes(attacked.M, attacked.error, inc, free, p, self.T, work, self.allowance.clock)
+        M, error = self._less_costs(attacked, node) if p else (attacked.M, attacked.error)
+        left = kernels.closes(M, error, inc, free, p, self._allowed(node), work, self.allowance.clock)
         self.allowance.check_kernel()
         if left < 0:
             raise _Refused(f"leaf {place} stays open: its attack does not hold it below the claim.")
+
+    def _less_costs(self, attacked: _Attacked, node: _Node) -> tuple[FloatArray, float]:
+        """Take the costs of free features off the diagonal: a unit v pays at least v_j^2 times each that it uses."""
+        costs = self.data.costs[node.free]
+        if not costs.any():
+            return attacked.M, attacked.error
+        at, M = attacked.position[node.free], attacked.M.copy()
+        self.allowance.need(self.held + M.size)
+        own = M[at, at]
+        M[at, at] = own - np.minimum(costs, np.maximum(own, 0.0))
+        return M, attacked.error + UNIT * float(own.max(initial=0.0)) * 1.001
 
     def _crude(self, node: _Node) -> float:
         """Return at least the sum of (N(y_i) - rho_i)_+^2."""
@@ -224,7 +241,7 @@ class _Walk:
         # and those of an orthant.
         rows = (self.allowance.room - self.held) / (len(Y) + 1) - 4 * size - 2
         allowed = deepest if rows >= 1.5 * (size + deepest) else max(int(rows / 1.5) - size, 0)
-        found = cones_hold(Y, r, self.T, most, allowed, self.allowance.clock)
+        found = cones_hold(Y, r, self._allowed(node), most, allowed, self.allowance.clock)
         self.allowance.check_kernel()
         if found == DEEP and allowed < deepest:
             self.allowance.need(np.inf)

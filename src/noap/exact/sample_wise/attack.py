@@ -119,7 +119,11 @@ class Listing:
 
 @dataclass
 class Attack:
-    """An attack on the node whose columns are `cols`, the first n_inc of them included; rho has a budget per row."""
+    """An attack on the node whose columns are `cols`, the first n_inc of them included; rho has a budget per row.
+
+    Where features cost something, `costs` has what each column costs. The included ones are paid by the thresholds that
+    supports are held to; the others here, by what they take off the diagonal (docs/exact-sample-wise.md).
+    """
 
     Y: FloatArray
     rows: IntArray
@@ -130,16 +134,23 @@ class Attack:
     E: FloatArray
     mixture: Mixture
     clock: int
+    costs: FloatArray | None = None
 
     @classmethod
     def at_root(
-        cls, Y: FloatArray, k: int, rho: FloatArray, v: FloatArray, check: Callable[[], None] = never
+        cls,
+        Y: FloatArray,
+        k: int,
+        rho: FloatArray,
+        v: FloatArray,
+        check: Callable[[], None] = never,
+        costs: FloatArray | None = None,
     ) -> "Attack":
         """Respond to the incumbent."""
         E = np.zeros(Y.shape)
         for rows in portions(Y.shape, check):
             respond(Y[rows], v, 0, k, rho[rows], E[rows], HALVINGS_OF_MANY if is_long(Y.shape) else _HALVINGS)
-        return cls(Y, np.arange(len(Y)), np.arange(Y.shape[1]), 0, k, rho, E, Mixture.empty(k), 0)
+        return cls(Y, np.arange(len(Y)), np.arange(Y.shape[1]), 0, k, rho, E, Mixture.empty(k), 0, costs)
 
     def narrowed(self, inc: IntArray, free: IntArray, p: int, check: Callable[[], None] = never) -> "Attack":
         """Return the same attack on a smaller node: fewer columns, other roles, no samples that it can cancel."""
@@ -160,7 +171,8 @@ class Attack:
             Y[rows], E[rows] = self.Y[chosen], self.E[chosen]
             project_rows(E[rows], n_inc, p, rho[rows])
         mixture = self.mixture.moved(where, n_inc, p)
-        return Attack(Y, self.rows[kept], cols, n_inc, p, rho, E, mixture, min(self.clock, 50))
+        costs = None if self.costs is None else self.costs[old]
+        return Attack(Y, self.rows[kept], cols, n_inc, p, rho, E, mixture, min(self.clock, 50), costs)
 
     def coarsen(self) -> None:
         """Round the entries towards 0 to single precision, in which a proof keeps them; the ball is not left."""
@@ -221,10 +233,21 @@ class Attack:
         sizes, rest_sizes = np.zeros(limit, dtype=np.int64), np.zeros(limit, dtype=np.int64)
         rest = np.zeros((limit, max(m, 1)), dtype=np.int64)
         room = rounding_room(M, len(self.rows), self.k, t)
+        M = self.less_costs(M)
         work = min(max(_PASSES * m * m, _WORK), _MOST_WORK)
         verdict, count, _ = list_supports(M, self.n_inc, self.p, t, room, work, supports, sizes, rest, rest_sizes)
         sets = [(supports[c, : sizes[c]] + self.n_inc, rest[c, : rest_sizes[c]] + self.n_inc) for c in range(count)]
         return Listing(verdict == COMPLETE, sets, verdict == INCLUDED)
+
+    def less_costs(self, M: FloatArray) -> FloatArray:
+        """Return M with the costs of the free features taken off its diagonal, as far as it stays above 0."""
+        if self.costs is None:
+            return M
+        lowered, n_inc = M.copy(), self.n_inc
+        own = M.diagonal()[n_inc:]
+        taken = np.minimum(self.costs[n_inc:], own)
+        lowered.flat[n_inc * (len(M) + 1) :: len(M) + 1] = own - taken + 4.0 * _UNIT * own
+        return lowered
 
     def removable_columns(self, M: FloatArray, t: float) -> IntArray:
         """Positions of free columns that no support above t uses."""
@@ -235,12 +258,14 @@ class Attack:
         if self.p != 2 and (m > _MOST_PROBED or (self.p > 3 and 4 * (m - 1) ** 2 > _PROBE)):
             return np.flatnonzero(mask)
         room = rounding_room(M, len(self.rows), self.k, t)
+        M = self.less_costs(M)
         removable(M, self.n_inc, self.p, t, room, _PROBE, mask)
         return np.flatnonzero(mask) + self.n_inc
 
     def recruit(self, M: FloatArray, sets: list[tuple[IntArray, IntArray]]) -> float:
         """Let the leading directions of listed supports join the mixture; returns the largest energy."""
         strongest = 0.0
+        M = self.less_costs(M)
         g, width = np.empty(len(M)), self.mixture.places.shape[1]
         for places, _ in sets:
             support = np.concatenate([np.arange(self.n_inc), places])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from noap.exact.sample_wise.costs import Costs
 from noap.exact.sample_wise.portions import portions
 from noap.linalg.outward import gamma, scaled_up, up
 from noap.linalg.products import row_blocks, row_top_k_norms
@@ -15,7 +16,8 @@ from noap.problem import Problem
 from noap.runtime.controls import never
 
 __all__ = [
-    "SampleInstance", "blocks_of", "budgets_in_units", "crude", "crude_bound", "kept_rows", "norm_room", "sum_room",
+    "SampleInstance", "blocks_of", "budgets_in_units", "costs_in_units", "crude", "crude_bound", "kept_rows",
+    "norm_room", "sum_room",
 ]  # fmt: skip
 
 # What a computed |top_k(x_i)| may have lost to squares that underflow: the root of k times the smallest float.
@@ -23,13 +25,15 @@ _LOST = 1e-155
 # In units where the largest entry is about 1, a budget below this counts as none: its square might underflow, and what
 # is not granted to the adversary only raises a bound.
 _NO_BUDGET = 1e-140
+# A cost below the first counts as none, and none counts as more than the second: nothing is worth as much.
+_NO_COST, _MOST_COST = 1e-290, 1e250
 
 
 @dataclass(frozen=True)
 class SampleInstance:
     """Samples that can exceed their budget and features that are not zero on them, divided by a power of two.
 
-    Values count as the sum of (|y_i'v| - rho_i)_+^2; `outward` converts them to the problem's units.
+    Values count as the sum of (|y_i'v| - rho_i)_+^2, and so do costs; `outward` converts them to the problem's units.
     """
 
     Y: FloatArray
@@ -40,6 +44,7 @@ class SampleInstance:
     n_features: int
     exponent: int
     n_samples: int
+    costs: Costs
 
     @classmethod
     def of(cls, problem: Problem, check: Callable[[], None] = never) -> "SampleInstance | None":
@@ -52,11 +57,18 @@ class SampleInstance:
             check()
             used |= block.any(axis=0)
             top = max(top, float(block.max()), -float(block.min()))
+        # A power of two: no entry is rounded.
+        exponent = math.frexp(top)[1]
+        costs = costs_in_units(problem, exponent)
+        if costs is not None:
+            squares = np.zeros(problem.n_features)
+            for block in blocks_of(X, rows):
+                check()
+                squares += (np.ldexp(block, -exponent) ** 2).sum(axis=0)
+            used &= ~(squares * (1.0 + 1e-9) <= costs)  # they add no more than that to any value
         features = np.flatnonzero(used)
         if len(features) == 0:
             return None
-        # A power of two: no entry is rounded.
-        exponent = math.frexp(top)[1]
         Y, at = np.empty((len(rows), len(features))), 0
         for block in blocks_of(X, rows):
             check()
@@ -64,7 +76,8 @@ class SampleInstance:
             at += len(block)
         rho = budgets_in_units(problem.adversary.budgets(problem.n_samples)[rows], exponent)
         k = min(problem.k, len(features))
-        return cls(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples)
+        own = Costs(None if costs is None or not costs[features].any() else costs[features])
+        return cls(Y, rho, k, rows, features, problem.n_features, exponent, problem.n_samples, own)
 
     @property
     def d(self) -> int:
@@ -93,6 +106,10 @@ class SampleInstance:
         x = soft(self.Y @ v, self.rho)
         return float(x @ x)
 
+    def worth(self, v: FloatArray) -> float:
+        """Return the value of v less what its features cost; using none of them is worth 0."""
+        return float(self.costs.off_all(np.array([self.value(v)]), v[None, :])[0])
+
     def inside(self, v: FloatArray) -> FloatArray:
         """Restrict a direction of the problem to the features that are left."""
         cut = v[self.features].astype(np.float64)
@@ -120,16 +137,20 @@ class SampleInstance:
         return crude(row_top_k_norms(self.Y, self.k), self.k, self.rho)
 
     def ascend(self, V: FloatArray, v: FloatArray, check: Callable[[], None] = never) -> tuple[FloatArray, float]:
-        """Alternate from the rows of V and from v; returns the best direction and its value."""
+        """Alternate from the rows of V and from v; returns the best direction and what it is worth."""
+        given = V
         V = np.vstack([V, v[None, :]])
         for _ in range(12):
             pulled, alive = self._pulled(V, check)
             if not alive.any():
-                return v, self.value(v)
+                return v, self.worth(v)
             V = unit(keep_top_k(pulled[alive], self.k))
-        values = np.zeros(len(V))
+        if self.costs.each is not None:
+            V = np.vstack([V, given])  # it may have fewer features than half-steps take
+        values: FloatArray = np.zeros(len(V))
         for rows in portions(self.Y.shape, check):
             values += (soft(V @ self.Y[rows].T, self.rho[rows]) ** 2).sum(axis=1)
+        values = self.costs.off_all(values, V)
         best = int(np.argmax(values))
         return V[best], float(values[best])
 
@@ -158,6 +179,15 @@ def budgets_in_units(rho: FloatArray, exponent: int) -> FloatArray:
     with np.errstate(over="ignore", under="ignore"):  # a budget beyond all numbers drops its sample
         scaled = np.ldexp(rho, -exponent)
     return np.where(scaled > _NO_BUDGET, scaled, 0.0)
+
+
+def costs_in_units(problem: Problem, exponent: int) -> FloatArray | None:
+    """Return the costs as parts of a sum over samples of data over 2^exponent, rounded down; None if there are none."""
+    if problem.costs is None or not problem.costs.any():
+        return None
+    with np.errstate(over="ignore", under="ignore"):
+        scaled = np.ldexp(problem.costs, -2 * exponent) * problem.n_samples * (1.0 - 4e-16)
+    return np.where(scaled > _NO_COST, np.minimum(scaled, _MOST_COST), 0.0)
 
 
 def crude(norms: FloatArray, k: int, rho: FloatArray) -> float:

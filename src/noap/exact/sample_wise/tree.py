@@ -40,12 +40,11 @@ _FEW, _MORE = 12, 128
 _CONES, _MOST_CONES = 20_000, 5_000_000
 # An attack is kept in single precision if that can move no bound by more than this share of the asked gap.
 _COARSE = 0.1
-# Bytes of portions, of temporary arrays and of the compiled code that only a search loads. They count where samples are
-# very many; elsewhere everything is small.
+# Bytes of portions, temporary arrays and compiled code that only a search loads: little, unless samples are very many.
 _OVERHEAD = 130e6
 # Attacks that `hold_down` keeps at a time.
 _HELD = 4
-# The bound that is enough where nothing can be proved relative to the value, as a share of the largest squared norm.
+# The bound that is enough where nothing is proved relative to the value, as a share of the largest squared norm.
 _NEXT_TO_NOTHING = 5e-13
 # A bound this many times the target is not worth handing down: the attack as it stands proves less.
 _LOOSE = 2.0
@@ -89,8 +88,8 @@ class Tree:
     ) -> None:
         self.instance, self.controls, self.most_bytes = instance, controls, most_bytes
         self.v = v
-        self.value = instance.value(v)
-        self.scale = instance.scale
+        self.value = instance.worth(v)
+        self.scale, self.costs = instance.scale, instance.costs
         self.proved = 0.0  # the largest target at which anything was dropped
         self.given_up = 0.0  # the largest bound of a leaf that no further work can lower
         self.nodes = 0
@@ -99,13 +98,14 @@ class Tree:
         self.worked_on: Attack | None = None  # an attack that no node holds yet
         self._counter = itertools.count()
         self.budget = instance.typical_budget
-        # |Ev| moves by at most 2^-23 |rho|, its square relative to the target by this.
+        # |Ev| moves by at most 2^-23 |rho|, its square relative to the target by this: variance is target and costs.
         shift = 2.0**-22 * self.budget * math.sqrt(len(instance.Y) / self.target)
+        shift *= math.sqrt(1.0 + self.costs.of(np.flatnonzero(v)) / self.target)
         self.coarse = shift <= _COARSE * controls.gap
         self.record = SampleRecord() if certificate else None
         self.root = self.new_place(BY_LENGTHS)
         self.reserve(3 * instance.Y.nbytes)
-        root = Attack.at_root(instance.Y, instance.k, instance.rho, v, controls.check)
+        root = Attack.at_root(instance.Y, instance.k, instance.rho, v, controls.check, self.costs.each)
         self.push(instance.crude_bound(), _NONE, np.arange(instance.d), instance.k, root, self.root)
 
     @property
@@ -115,19 +115,21 @@ class Tree:
             # It may be all that rounding left of a positive value. No gap can be met: a small bound is what is wanted.
             return _NEXT_TO_NOTHING * self.scale
         # The value is computed with this error where the budget takes nearly all of every score.
-        error = 4.0 * UNIT * (self.instance.k + 8) * self.budget * math.sqrt(len(self.instance.Y) * self.value)
+        variance = self.value + self.costs.of(np.flatnonzero(self.v))
+        error = 4.0 * UNIT * (self.instance.k + 8) * self.budget * math.sqrt(len(self.instance.Y) * variance)
         # A little less than asked, so that the reported bound meets the gap; never nearer than rounding.
         asked = 0.9999 * self.controls.gap * self.value - 2.0 * error
         return self.value + max(asked, 0.5 * rounding_allowance(self.value, self.scale), 4.0 * error)
 
+    def goal(self, inc: IntArray) -> float:
+        """Return what the variance of a direction may be that uses these features: the target, and their costs."""
+        return self.target + self.costs.of(inc)
+
     @property
     def bound(self) -> float:
         """Upper bound on every direction, at any time."""
-        worst = max(self.proved, self.given_up, self.value)
-        for node in (self.open[:1], [self.current]):
-            if node and node[0] is not None:
-                worst = max(worst, node[0].bound)
-        return worst
+        nodes = [*self.open[:1], *([] if self.current is None else [self.current])]
+        return max(self.proved, self.given_up, self.value, *(node.bound for node in nodes))
 
     @property
     def nbytes(self) -> int:
@@ -206,7 +208,7 @@ class Tree:
             return
         self.nodes += 1
         self.worked_on = None
-        if node.p == len(node.free):
+        if node.p == len(node.free) and self.costs.leave_one_support(node.free):
             self.examine_support(node)
         else:
             self.examine(node)
@@ -216,7 +218,7 @@ class Tree:
 
     def examine(self, node: _Node) -> None:
         """Improve the attack until it closes the node or leaves few supports; otherwise branch."""
-        attack, rounds, goal = node.attack, _ROUNDS, self.target
+        attack, rounds, goal = node.attack, _ROUNDS, self.goal(node.inc)
         if attack.clock == 0:
             rounds = _ROOT_ROUNDS
             if attack.is_long:
@@ -231,7 +233,7 @@ class Tree:
                 self.judge(node, attack, strongest)  # a limit may leave no time for what follows
             self.ascend(attack.directions(4, self.instance.d))
             M = attack.gram(self.controls.check)
-            listing = attack.listing(M, self.target, _MORE if is_wide(attack) else _FEW)
+            listing = attack.listing(M, self.goal(node.inc), _MORE if is_wide(attack) else _FEW)
             if listing.complete:
                 if listing.sets and is_wide(attack) and node.bound > _LOOSE * self.target:
                     self.judge(node, attack, strongest)  # the families inherit the bound
@@ -245,7 +247,7 @@ class Tree:
             if listing.sets:
                 attack.recruit(M, listing.sets[:_FEW])
             rounds, goal = _ROUNDS, 0.95 * strongest
-        removable, kept = attack.removable_columns(M, self.target), self.kept(attack)
+        removable, kept = attack.removable_columns(M, self.goal(node.inc)), self.kept(attack)
         dropped = attack.cols[removable]
         if len(removable):
             self.proved = max(self.proved, self.target)
@@ -258,7 +260,7 @@ class Tree:
                 return
             attack = self.narrowed(attack, node.inc, free, node.p)
             M = attack.gram(self.controls.check)
-        self.branch(node, attack, M, self.certify(attack, M, strongest, node.bound), kept, dropped)
+        self.branch(node, attack, M, self.certify(attack, M, strongest, node), kept, dropped)
 
     def narrowed(self, attack: Attack, inc: IntArray, free: IntArray, p: int) -> Attack:
         """Return the attack on a smaller node, within the limits."""
@@ -268,7 +270,7 @@ class Tree:
 
     def judge(self, node: _Node, attack: Attack, strongest: float) -> None:
         """Lower the node's bound to what the attack as it stands proves."""
-        bound = self.certify(attack, attack.gram(), strongest, node.bound)
+        bound = self.certify(attack, attack.gram(), strongest, node)
         if bound < node.bound:
             # In this order: an interrupt leaves a proof of too much, never of too little.
             if self.record and (kept := self.kept(attack)):
@@ -293,12 +295,16 @@ class Tree:
         self.reserve(attack.E.nbytes)
         return play(attack, rounds, goal, self.controls, self.fits(PLAYED * attack.E.nbytes))
 
-    def certify(self, attack: Attack, M: FloatArray, strongest: float, ceiling: float) -> float:
+    def certify(self, attack: Attack, M: FloatArray, strongest: float, node: _Node) -> float:
         """Return a bound on the node: a threshold, sought by bisection, that no support exceeds.
 
-        Below the strongest opponent there is none, and the bound of the parent always is one.
+        Below the strongest opponent there is none, if it pays for nothing; the bound of the node always is one.
         """
-        return certify(attack, M, max(strongest, self.target), ceiling, self.controls.expired)
+        if self.costs.each is None:
+            return certify(attack, M, max(strongest, self.target), node.bound, self.controls.expired)
+        ceiling = node.bound + self.costs.of(node.inc)
+        found = certify(attack, M, self.goal(node.inc), ceiling, self.controls.expired)
+        return self.costs.off(found, node.inc) if found < ceiling else node.bound
 
     def branch(
         self, node: _Node, attack: Attack, M: FloatArray, bound: float, kept: KeptAttack | None, dropped: IntArray
@@ -323,6 +329,7 @@ class Tree:
         """One support: an attack on it, then cones."""
         support = np.concatenate([node.inc, node.free])
         attack, cones, bound = node.attack, node.cones, node.bound
+        goal = self.goal(node.inc)
         how: How | None = None  # what proves a smaller bound than the node came with
         if cones is None:
             attack = self.narrowed(attack, support, _NONE, 0)
@@ -331,30 +338,30 @@ class Tree:
             v = best_direction(attack.Y, attack.rho, starts, late)
             self.ascend(self.spread(v, support))
             self.reserve(_HELD * attack.E.nbytes)
-            attack.E = hold_down(attack.Y, attack.rho, v, self.target, late)
+            attack.E = hold_down(attack.Y, attack.rho, v, goal, late)
             if self.coarse:
                 attack.coarsen()
             M = attack.gram()
-            if attack.listing(M, self.target, 1).complete:
+            if attack.listing(M, goal, 1).complete:
                 self.hold(node, self.kept(attack))
                 self.close()
                 return
             t = float(np.linalg.eigvalsh(M)[-1]) * (1.0 + 1e-9)
-            if t < bound and attack.listing(M, t, 1).complete:
-                bound, how = t, self.kept(attack)
+            if self.costs.off(t, node.inc) < bound and attack.listing(M, t, 1).complete:
+                bound, how = self.costs.off(t, node.inc), self.kept(attack)
                 self.hold(node, how)
                 node.bound, node.key = bound, (-bound, node.key[1])
             if len(support) <= MOST_FEATURES:
-                cones = Cones.over(attack.Y, attack.rho, self.target, self.controls.check)
+                cones = Cones.over(attack.Y, attack.rho, goal, self.controls.check)
         if cones is not None:
-            self.cut(cones, support, node.budget)
-            if cones.bound <= self.target:
+            self.cut(cones, support, node.budget, goal)
+            if cones.bound <= goal:
                 self.hold(node, BY_CONES)
                 self.close()
                 return
             self.proved = max(self.proved, self.target)
-            if cones.bound < bound:
-                bound, how = cones.bound, BY_CONES
+            if self.costs.off(cones.bound, node.inc) < bound:
+                bound, how = self.costs.off(cones.bound, node.inc), BY_CONES
         self.hold(node, how)
         if cones is None or cones.finest or cones.used >= _MOST_CONES:
             self.given_up = max(self.given_up, bound)
@@ -367,13 +374,13 @@ class Tree:
         if self.record and how is not None:
             self.record.hold(node.place, how)
 
-    def cut(self, cones: Cones, support: IntArray, budget: int) -> None:
-        """Split cones until none is above the target or the budget is used, in portions."""
+    def cut(self, cones: Cones, support: IntArray, budget: int, goal: float) -> None:
+        """Split cones until none is above the goal or the budget is used, in portions."""
         limit = cones.used + budget
-        while not cones.bound <= self.target and cones.used < limit and not cones.finest:
+        while not cones.bound <= goal and cones.used < limit and not cones.finest:
             self.reserve(cones.bytes_of(portion := min(cones.portion, limit - cones.used)))
-            best, worth = cones.split(self.target, portion)
-            if worth > self.value or not is_long(cones.Y.shape):
+            best, worth = cones.split(goal, portion)
+            if worth - goal + self.target > self.value or not is_long(cones.Y.shape):
                 self.ascend(self.spread(best, support))
             if self.controls.expired():
                 break
