@@ -159,7 +159,7 @@ def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.
         # A longer column fits with no fewer: what does not fit with the longest need not be looked at.
         longest = np.full(len(some), second.max())
         least = test.least_products(first, longest) - error * np.sqrt(first * longest)
-        at, to = np.divmod(np.flatnonzero((least - 1e-6 * np.abs(least))[:, None] <= G), len(others))
+        at, to = np.divmod(np.flatnonzero((least - 1e-6 * np.minimum(np.abs(least), 1.0))[:, None] <= G), len(others))
         first, second = first[at], second[to]
         fit = G[at, to] + error * np.sqrt(first * second) >= test.least_products(first, second)
         share = np.count_nonzero(fit & (some[at] != others[to])) / G.size
