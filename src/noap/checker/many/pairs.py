@@ -104,7 +104,8 @@ def _meeting(
     for demands in levels:  # one by one: a small file may have very many
         np.minimum(least, demands.least_products(squares, others), out=least)
     least -= slack + 4.0 * UNIT * np.where(np.isfinite(least), np.abs(least) + slack, 0.0)
-    rows, columns = np.nonzero(sizes >= least[:, None])
+    # Far faster than `nonzero` in two dimensions.
+    rows, columns = np.divmod(np.flatnonzero(sizes >= least[:, None]), sizes.shape[1])
     if on_diagonal:
         upper = rows < columns
         rows, columns = rows[upper], columns[upper]

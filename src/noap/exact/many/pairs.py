@@ -154,9 +154,14 @@ def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.
             continue
         some = rng.choice(long_enough, min(_SAMPLE, len(long_enough)), replace=False)
         others = rng.choice(long_enough, min(_SAMPLED, len(long_enough)), replace=False)
-        G = np.abs(columns.rows(some, others))
-        first, second = columns.squares[some][:, None], columns.squares[others][None, :]
-        least = test.least_products(*np.broadcast_arrays(first, second))
-        fit = (G + single_error(columns.n) * np.sqrt(first * second) >= least) & (some[:, None] != others[None, :])
-        counts.append(float(fit.mean()) * len(long_enough) ** 2 / 2)
+        G, error = np.abs(columns.rows(some, others)), single_error(columns.n)
+        first, second = columns.squares[some], columns.squares[others]
+        # A longer column fits with no fewer: what does not fit with the longest need not be looked at.
+        longest = np.full(len(some), second.max())
+        least = test.least_products(first, longest) - error * np.sqrt(first * longest)
+        at, to = np.divmod(np.flatnonzero((least - 1e-6 * np.minimum(np.abs(least), 1.0))[:, None] <= G), len(others))
+        first, second = first[at], second[to]
+        fit = G[at, to] + error * np.sqrt(first * second) >= test.least_products(first, second)
+        share = np.count_nonzero(fit & (some[at] != others[to])) / G.size
+        counts.append(share * len(long_enough) ** 2 / 2)
     return counts
