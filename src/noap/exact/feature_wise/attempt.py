@@ -5,6 +5,7 @@ gaps runs beside it, so that whatever stops the attempt, the last finished rung 
 """
 
 import contextlib
+import math
 from collections.abc import Iterator
 from typing import TypeAlias
 
@@ -149,7 +150,11 @@ class Attempt:
         patience = _PATIENCE_FOR_LARGE_TREES if self._by_thresholds else _PATIENCE_FOR_TREES
         had = self.work + _PER_NODE * self.nodes - patience * (self.root_price + _PER_NODE)
         share = _RELAXED * had
-        if share < 0 or not self._is_relaxable():
+        return share >= 0 and self.relax(share)
+
+    def relax(self, share: float = math.inf) -> bool:
+        """Give the relaxation so much work, or all that it wants; returns whether it proves the asked gap."""
+        if not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
             self.relaxation = relaxation_of(self.instance)

@@ -81,6 +81,10 @@ class GramSearch:
             self._prove()
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
+        return self.outcome()
+
+    def outcome(self) -> SearchOutcome:
+        """Return what is found and proved so far."""
         if self.levels is not None:
             self.levels.settle()
         v = np.zeros(self.problem.n_features)
@@ -88,12 +92,18 @@ class GramSearch:
         self._note()
         return SearchOutcome(
             v / np.linalg.norm(v),
-            self._reported_bound(),
+            self.reported_bound,
             self.meter.nodes,
             self.controls.limit,
             tuple(self.trace),
             self._proof() if self.limits.keep_proof else None,
         )
+
+    def renew(self, controls: Controls, limits: Limits, v: FloatArray) -> None:
+        """Go on under other limits, and perhaps with a better vector."""
+        self.controls = self.meter.controls = controls
+        self.limits = self.meter.limits = limits
+        self.incumbent.offer(self.instance.inside(v))
 
     def _prove(self) -> None:
         """Give the way with less work behind it a turn, until one of them proves the asked gap or none goes on."""
@@ -128,9 +138,11 @@ class GramSearch:
         if self.levels is not None and self.levels.bound < self.direct.bound:
             return self.levels.chain.proof(instance.k)
         prover = self.direct.prover
-        return GramProof.trivial(self._reported_bound()) if prover is None else proof_of(prover, instance)
+        return GramProof.trivial(self.reported_bound) if prover is None else proof_of(prover, instance)
 
-    def _reported_bound(self) -> float:
+    @property
+    def reported_bound(self) -> float:
+        """What is proved so far, in the units of the problem."""
         return self.instance.outward(self.bound)
 
     def _tell(self, features_left: int) -> None:
@@ -143,7 +155,7 @@ class GramSearch:
 
     def _point(self) -> TracePoint:
         value = self.incumbent.worth * self.instance.unit
-        return TracePoint(self.controls.seconds, value, self._reported_bound(), self.meter.nodes)
+        return TracePoint(self.controls.seconds, value, self.reported_bound, self.meter.nodes)
 
     def _note(self) -> None:
         self.trace.append(self._point())

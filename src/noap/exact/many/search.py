@@ -37,6 +37,8 @@ _ROOTS, _MORE = 256.0, 4.0
 _FINEST = 1e-6
 # Pairs for each feature, on average. Measured: 210 of them are solved in a millisecond for each feature and level.
 _MOST_EACH = 400
+# Nodes after which another way gets its turn: by then problems whose pairs are few are done.
+_PATIENCE = 4000
 # What a pair takes, with the graph that is made of it.
 _BYTES_OF_A_PAIR = 40
 
@@ -48,13 +50,15 @@ def solve_many(
     limits: Limits,
     report: Callable[..., None] | None = None,
     rounds: int | None = None,
+    aside: "Callable[[FloatArray], bool] | None" = None,
 ) -> SearchOutcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow.
 
     As `solve_gram` does, for problems with samples X whose inner products are too many to be held. With `rounds`, all
-    levels get so many turns at most.
+    levels get so many turns at most. `aside` is another way: called once, between two levels, with the best vector,
+    where many nodes or a level with too many pairs say that it may be the shorter one; returns whether it was.
     """
-    return _ManySearch(problem, controls, v, limits, report).run(rounds)
+    return _ManySearch(problem, controls, v, limits, report, aside).run(rounds)
 
 
 class _ManySearch:
@@ -65,8 +69,10 @@ class _ManySearch:
         v: FloatArray,
         limits: Limits,
         report: Callable[..., None] | None,
+        aside: "Callable[[FloatArray], bool] | None" = None,
     ) -> None:
         self.problem, self.controls, self.limits, self.report, self.v = problem, controls, limits, report, v
+        self.aside = aside
         self.meter = Meter(controls, limits, lambda features_left: None)
         self.small = SmallProblems(problem, ScaledColumns(problem.by_columns, problem.column_norms))
         self.k = self.small.k
@@ -94,12 +100,9 @@ class _ManySearch:
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
         self._note()
-        best = self.best[self.k]
-        found = np.zeros(self.problem.n_features)
-        found[best.instance.features] = best.v
         proof = many_proof(self.proved, self.small.columns.exponent) if self.limits.keep_proof else None
         return SearchOutcome(
-            unit(found), self._bound(), self.meter.nodes, self.controls.limit, tuple(self.trace), proof
+            self._vector(), self._bound(), self.meter.nodes, self.controls.limit, tuple(self.trace), proof
         )
 
     def _prove(self, rounds: int | None) -> None:
@@ -111,6 +114,8 @@ class _ManySearch:
             for k in open_ones:
                 if self.below[self.k] <= self._goal():
                     return
+                if self.meter.nodes > _PATIENCE and self._aside():
+                    return
                 level = self._level(k)
                 if self.below[k] <= level.target:
                     continue
@@ -120,7 +125,21 @@ class _ManySearch:
                 hopeful = hopeful or news or (level.begun and not level.closed)
                 if not level.closed:
                     left.append(k)
+                    if not level.begun and self._aside():
+                        return
             open_ones, allowed = left, allowed * _MORE
+
+    def _aside(self) -> bool:
+        """Give the other way its turn, if there is one that has not had it; returns whether it proves what is asked."""
+        aside, self.aside = self.aside, None
+        return aside is not None and aside(self._vector())
+
+    def _vector(self) -> FloatArray:
+        """Return the best vector of k features."""
+        best = self.best[self.k]
+        found = np.zeros(self.problem.n_features)
+        found[best.instance.features] = best.v
+        return unit(found)
 
     def _level(self, k: int) -> Level:
         """Return the level as it was left, or a new one if more is known of the levels below it by now."""

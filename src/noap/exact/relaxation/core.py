@@ -38,7 +38,7 @@ _NEAR = 0.1
 # Beyond this part of the aim more than a correction is missing: then features join, and nothing is taken away.
 _FAR = 0.05
 # What part of the slope is paid for places at first.
-_SHARE = 1.0
+_SHARE = 1.5
 
 
 class Core:
