@@ -78,6 +78,7 @@ def solve_components(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    problem.require_no_metric("solve_components")
     require_served(problem.adversary, SERVES, "solve_components", "take components one by one with RobustSparsePCA")
     ks = _sizes(problem, as_count("r", r), k)
     controls = Controls.checked(gap, time_limit, random_state, progress)
