@@ -22,7 +22,7 @@ def best_ratio(A, B, k):
     return best, support
 
 
-def robust_ratio(A, B, rho, k, starts=4, seed=0):
+def robust_ratio(A, B, rho, k, starts=1, seed=0):
     """The largest (sqrt(v'Av) - sum rho_j |v_j|)_+^2 / v'Bv over k-sparse v, as far as local methods find it."""
     rng = np.random.default_rng(seed)
     best = 0.0
@@ -42,6 +42,8 @@ def robust_ratio(A, B, rho, k, starts=4, seed=0):
 def _local(A, B, rho, s, start):
     def less(t):
         v = s * t
+        if not v.any():
+            return 0.0, np.zeros(len(t))
         length = np.sqrt(v @ B @ v) + 1e-300
         pulled = A @ v
         energy = np.sqrt(max(v @ pulled, 0.0)) + 1e-300

@@ -48,7 +48,11 @@ class Pencil:
         B = problem.metric if problem.metric.ndim == 2 else np.diag(problem.metric)
         e = scaling_exponents(B.diagonal())
         both = e[:, None] + e
-        A = np.ldexp(problem.covariance, both)
+        S = problem.covariance
+        if not problem.adversary.is_idle and problem.diagonal_shift > 0:
+            # Positive semidefinite beyond rounding, as the columns of an attack need it: the optimum is only raised.
+            S = S + problem.diagonal_shift * np.eye(len(S))
+        A = np.ldexp(S, both)
         error = 0.0
         if problem.X is not None:
             error = 1.1 * gamma(problem.n_samples + 2) * float(A.diagonal().max())

@@ -1,9 +1,9 @@
 """Which search proves a problem with a metric."""
 
 from noap.data.pencil import Pencil
-from noap.errors import InvalidProblem
 from noap.exact.generalised.diagonal import diagonal_outcome
 from noap.exact.generalised.plain import PlainSearch, Prove
+from noap.exact.generalised.robust import RobustSearch
 from noap.exact.outcome import SearchOutcome
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -21,4 +21,4 @@ def metric_outcome(problem: Problem, controls: Controls, v: FloatArray, limits: 
     pencil = Pencil.of(problem)
     if pencil.is_idle:
         return PlainSearch(pencil, controls, limits, pencil.inside(v), prove).run()
-    raise InvalidProblem("not yet")
+    return RobustSearch(pencil, controls, limits, pencil.inside(v), prove).run()
