@@ -189,6 +189,7 @@ def near_optimal(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    problem.require_no_metric("near_optimal")
     require_served(
         problem.adversary,
         LISTING_SERVES,

@@ -76,6 +76,8 @@ def _ascended(
     workers: Workers = HERE,
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    if problem.metric is not None:
+        return _ascended_in_metric(problem, controls, funnel, check)
     if problem.adversary.simplest is not problem.adversary:
         problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
     if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win
@@ -97,6 +99,34 @@ def _ascended(
         controls.limit = Limit.INTERRUPTED
     # Where features cost something, using none is worth 0.
     return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
+
+
+def _ascended_in_metric(
+    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None
+) -> FloatArray:
+    assert problem.metric is not None
+    if problem.metric.ndim == 1:
+        from noap.data.rescaling import Rescaled
+
+        units = Rescaled.of(problem)
+        return units.outside(_ascended(units.problem, controls, funnel, check), problem.metric)
+    from noap.data.pencil import Pencil
+    from noap.heuristics.generalised.ascent import metric_ascent
+
+    pencil = Pencil.of(problem)
+    check = check or controls.check
+    w: FloatArray = np.eye(1, problem.n_features, int(np.argmax(pencil.A.diagonal() / pencil.B.diagonal())))[0]
+    controls.started += compile_ascent(problem.with_adversary(NoAdversary()).with_metric(None))
+    try:
+        for better in metric_ascent(pencil, controls.rng, check):
+            w = better
+            check()
+        controls.limit = None
+    except Stopped:
+        pass
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+    return pencil.outside(w)
 
 
 def _check_exact(

@@ -1,6 +1,5 @@
 """The problem: data, sparsity, adversary. Validated once, frozen ever after."""
 
-import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,8 +12,11 @@ from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import inner_products, screening
 from noap.data.centring import warn_if_uncentred
 from noap.data.identifiers import warn_of_identifiers
+from noap.data.metric import as_metric
+from noap.data.metric import length as length_in
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as_names, as_samples, as_sparsity
+from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.frozen import changes, fingerprint, frozen
@@ -27,7 +29,7 @@ __all__ = ["Problem"]
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Problem:
+class Problem(Variants):
     r"""Find the k-sparse direction whose variance is largest after the worst perturbation of the data.
 
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
@@ -45,8 +47,11 @@ class Problem:
     adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
     costs : array-like of shape (d,), optional
         What it costs to use each feature, in the units of the robust variance: the objective is the robust variance of
-        v less the costs of the features that v uses, and using none is worth 0. For FeatureWise,
-        SampleWise and NoAdversary.
+        v less the costs of the features that v uses, and using none is worth 0. For FeatureWise, SampleWise and
+        NoAdversary.
+    metric : array-like of shape (d,) or (d, d), optional
+        B of :math:`v^\top B v = 1`, which takes the place of :math:`\|v\|_2 = 1`: positive definite, or its diagonal.
+        Of a second data set, :func:`noap.metric_from_samples`. For FeatureWise and NoAdversary, without costs.
     feature_names : sequence of str, optional
         A name for every column; those of a DataFrame by default.
 
@@ -56,6 +61,7 @@ class Problem:
     n_samples, n_features, k : int
     adversary : Adversary
     costs : array of shape (d,), or None
+    metric : array of shape (d,) or (d, d), or None where B is the unit matrix
     feature_names : tuple of str, or None
 
     Examples
@@ -72,6 +78,7 @@ class Problem:
     k: int
     adversary: Adversary
     costs: FloatArray | None
+    metric: FloatArray | None
     feature_names: tuple[str, ...] | None
 
     def __init__(
@@ -81,6 +88,7 @@ class Problem:
         adversary: Adversary,
         *,
         costs: ArrayLike | None = None,
+        metric: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
         given, own_names = as_samples(X)
@@ -89,7 +97,7 @@ class Problem:
             warn_of_identifiers(X, given)
         data = frozen(given)
         n, d = int(data.shape[0]), int(data.shape[1])
-        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs)
+        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
@@ -102,6 +110,7 @@ class Problem:
         k: int,
         adversary: Adversary,
         costs: ArrayLike | None = None,
+        metric: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
         r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
@@ -117,7 +126,7 @@ class Problem:
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, costs, feature_names : as for Problem
+        k, adversary, costs, metric, feature_names : as for Problem
 
         Examples
         --------
@@ -132,127 +141,51 @@ class Problem:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
         known = as_covariance(S, definite=not adversary.is_idle)
         names = as_names(feature_names, len(known.matrix)) or known.names
-        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs)
+        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs, metric)
 
     @classmethod
-    def _of_symmetric(cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any) -> "Problem":
+    def _of_symmetric(
+        cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any, metric: Any = None
+    ) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs)
+        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric)
         # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = known.matrix
         problem.__dict__["diagonal_shift"] = known.shift
         problem.__dict__["lift"] = known.shift if known.indefinite else 0.0
         return problem
 
-    def with_adversary(self, adversary: Adversary) -> "Problem":
-        """Return the same data and sparsity against another adversary; what is known of the data is shared.
-
-        Examples
-        --------
-        >>> import noap
-        >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary())
-        >>> problem.with_adversary(noap.FeatureWise(1.0)).value([1.0, 0.0])
-        8.0
-        """
-        if self.X is None:
-            require_covariance_suffices(adversary)
-            if self.lift and not adversary.is_idle:
-                raise InvalidProblem(
-                    "S must be positive semidefinite for an adversary with a budget; build the problem from S with it."
-                )
-        require_fit(adversary, self.n_samples, self.n_features, self.costs)
-        changed = self._changed(adversary=adversary)
-        for name in ("kept_features", "scale"):  # the properties that depend on the adversary
-            changed.__dict__.pop(name, None)
-        return changed
-
-    def with_costs(self, costs: ArrayLike | None) -> "Problem":
-        """Return the same data, sparsity and adversary with other costs, or none; what is known is shared.
-
-        Examples
-        --------
-        >>> import noap
-        >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary())
-        >>> problem.with_costs([2.5, 0.0]).value([1.0, 0.0])
-        10.0
-        """
-        given = as_costs(costs, self.n_features)
-        require_fit(self.adversary, self.n_samples, self.n_features, given)
-        changed = self._changed(costs=given)
-        changed.__dict__.pop("kept_features", None)
-        return changed
-
-    def with_sparsity(self, k: int) -> "Problem":
-        """Return the same data and adversary with another k; what is known of the data is shared.
-
-        Examples
-        --------
-        >>> import noap
-        >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary()).with_sparsity(2).k
-        2
-        """
-        changed = self._changed(k=as_sparsity(k, self.n_features))
-        changed.__dict__.pop("row_top_k_norms", None)  # the one property that depends on k
-        return changed
-
-    def restricted(self, features: IntArray, k: int | None = None) -> "Problem":
-        """Return the problem on the chosen features alone, with their budgets and costs.
-
-        Parameters
-        ----------
-        features : array of int
-        k : int, optional
-            By default that of this problem, or the number of features if that is smaller.
-
-        Examples
-        --------
-        >>> import noap
-        >>> problem = noap.Problem([[3.0, 0.0, 1.0]], k=2, adversary=noap.NoAdversary(), feature_names=("a", "b", "c"))
-        >>> problem.restricted([2, 0]).feature_names
-        ('c', 'a')
-        """
-        features = np.asarray(features, dtype=np.intp)
-        k = min(self.k, len(features)) if k is None else k
-        names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)
-        adversary = self.adversary.restricted_to(features)
-        costs = None if self.costs is None else self.costs[features]
-        if self.X is not None:
-            return Problem(Samples(self.X[:, features], names), k, adversary, costs=costs)
-        block = self.covariance[np.ix_(features, features)]
-        block.flags.writeable = False
-        # No eigenvalue of a block lies below the smallest of the whole.
-        known = Symmetric(block, names, self.diagonal_shift, self.lift > 0)
-        return Problem._of_symmetric(known, self.n_samples, k, adversary, costs)
-
-    def _changed(self, **fields: Any) -> "Problem":
-        changed = copy.copy(self)
-        changed.__dict__.update(fields)  # nobody else can: it is frozen
-        return changed
-
-    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any) -> None:
-        given = as_costs(costs, d)
-        require_fit(adversary, n, d, given)
+    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any) -> None:
+        given, form = as_costs(costs, d), as_metric(metric, d)
+        require_fit(adversary, n, d, given, form)
         fields = {"X": X, "n_samples": n, "n_features": d, "k": as_sparsity(k, d), "adversary": adversary}
-        self.__dict__.update(fields, costs=given, feature_names=names)
+        self.__dict__.update(fields, costs=given, metric=form, feature_names=names)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
+        terms = ("" if self.costs is None else ", costs") + ("" if self.metric is None else ", metric")
         return (
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
-            f"k={self.k}, adversary={self.adversary!r}{'' if self.costs is None else ', costs'})"
+            f"k={self.k}, adversary={self.adversary!r}{terms})"
         )
 
     @property
     def is_plain(self) -> bool:
-        """Whether all features (or samples) have one budget, a number, and no feature costs anything."""
-        return self.costs is None and self.adversary.has_one_budget
+        """Whether all features (or samples) have one budget, a number, no feature costs anything, and B = I."""
+        return self.costs is None and self.metric is None and self.adversary.has_one_budget
 
     def require_plain(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes nothing else, unless the problem is plain."""
+        self.require_no_metric(what)
         if not self.adversary.has_one_budget:
             raise InvalidProblem(f"{what} takes one rho for all; pass a number, or use method 'ascent'.")
         if self.costs is not None:
             raise InvalidProblem(f"{what} takes no costs; leave them out, or use method 'ascent'.")
+
+    def require_no_metric(self, what: str) -> None:
+        """Raise InvalidProblem, naming what takes no metric, if the problem has one."""
+        if self.metric is not None:
+            raise InvalidProblem(f"{what} takes no metric; leave it out, or use noap.solve with 'exact' or 'ascent'.")
 
     def check_unchanged(self) -> None:
         """Raise InvalidProblem if X was changed since the problem was built; only a large or sparse X can be."""
@@ -325,8 +258,12 @@ class Problem:
     def scale(self) -> float:
         r"""The largest variance of a feature, :math:`\max_j \|a_j\|^2/n`, plus `lift`: the unit of tolerances.
 
-        Samples of infinite budget do not count: they are in no value, however large they are.
+        Samples of infinite budget do not count: they are in no value, however large they are. With a metric it is the
+        largest value of a single feature before the adversary.
         """
+        if self.metric is not None:
+            own = self.metric if self.metric.ndim == 1 else self.metric.diagonal()
+            return float((self.column_norms**2 / own).max()) / self.n_samples
         trusted = np.asarray(self.adversary.sample_floor) < np.inf
         if trusted.all():
             return float(self.column_norms.max()) ** 2 / self.n_samples
@@ -374,7 +311,8 @@ class Problem:
         Parameters
         ----------
         v : array of shape (d,)
-            A unit vector (to 1e-9) with at most k non-zero entries; with costs also 0, which is worth 0.
+            A unit vector (to 1e-9; in the metric, if there is one) with at most k non-zero entries; with costs also 0,
+            which is worth 0.
         """
         return self.robust_variance(v) - self.cost(v)
 
@@ -388,9 +326,10 @@ class Problem:
         support = np.flatnonzero(direction)
         if support.size == 0 and self.costs is not None:
             return 0.0
-        length = float(norms(direction))
+        length = float(norms(direction)) if self.metric is None else length_in(self.metric, direction)
         if not abs(length - 1.0) <= 1e-9:
-            raise InvalidProblem(f"v must have unit length, it has length {length:.12g}; normalise it.")
+            what = "unit length" if self.metric is None else "v'Bv = 1"
+            raise InvalidProblem(f"v must have {what}, it has length {length:.12g}; normalise it.")
         if support.size > self.k:
             raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
         if self.X is not None:

@@ -18,6 +18,7 @@ from noap.adversaries import (
     require_served,
     serves,
 )
+from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
@@ -79,7 +80,7 @@ class Result:
     problem : Problem
     method : str
     v : array of shape (d,)
-        Unit vector; its entry of largest magnitude is positive.
+        Unit vector, in the metric of the problem if it has one; its entry of largest magnitude is positive.
     support : array of int
         Sorted positions of the non-zero entries of v.
     features : tuple of str
@@ -344,6 +345,9 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
     v = np.zeros(problem.n_features)
     if problem.costs is None:  # where features cost something, using none is the best
         v[int(np.argmax(problem.column_norms))] = 1.0
+    if problem.metric is not None:  # an optimum of 0 is one in every metric
+        v /= length(problem.metric, v)
+        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     if not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.

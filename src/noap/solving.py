@@ -101,10 +101,14 @@ def nothing_left(problem: Problem) -> str:
 
 # Options of `solve` itself.
 _SHARED = ("gap", "time_limit", "random_state", "progress")
+# The methods that take a problem with a metric.
+_WITH_METRIC = ("exact", "ascent")
 
 
 def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -> Any:
     """Return the options that are a method's own, checked; those of `solve` itself are passed over."""
+    if method not in _WITH_METRIC:
+        problem.require_no_metric(f"Method {method!r}")
     chosen = METHODS[method]()
     own = {name: given for name, given in options.items() if name not in _SHARED}
     for name in own:

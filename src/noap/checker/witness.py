@@ -33,7 +33,7 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     spent = 0.0 if problem.costs is None else up(float(problem.costs[places[used]].sum()), len(places))
     # Another vector of the same direction to an ulp: as good a witness.
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
-    length = up(math.sqrt(float(weights @ weights)), len(weights))
+    length = _length(problem, places, weights)
     spread = up(float(np.abs(weights).sum()), len(weights))
     n = problem.n_samples
     if problem.X is None:
@@ -68,6 +68,17 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     if by_features:
         distance -= _taken(problem, places, weights, length, -exponent)
     return max(down(_per_sample(distance, length, n, 2 * exponent) - spent), 0.0)
+
+
+def _length(problem: Problem, places: IntArray, weights: FloatArray) -> float:
+    """Return at least |v|, or sqrt(v'Bv) where the problem has a metric."""
+    B = problem.metric
+    if B is None:
+        return up(math.sqrt(float(weights @ weights)), len(weights))
+    own = np.diag(B[places]) if B.ndim == 1 else B[np.ix_(places, places)]
+    sizes = np.abs(weights)
+    error = gamma(2 * len(weights) + 4) * float(sizes @ np.abs(own) @ sizes) * 1.001
+    return up(math.sqrt(max(float(weights @ own @ weights), 0.0) + error))
 
 
 def _taken(problem: Problem, places: IntArray, weights: FloatArray, length: float, exponent: int) -> float:

@@ -12,6 +12,8 @@ __all__ = ["require_covariance_suffices", "require_fit"]
 # The adversaries whose optimum a covariance determines; and those for which costs are part of every bound.
 FROM_COVARIANCE_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
 COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
+# Those whose budgets do not ask for |v|_2, which a metric replaces.
+METRIC_SERVES = ENERGY_LESS_L1
 
 
 def _checked(adversary: Any) -> Adversary:
@@ -20,11 +22,15 @@ def _checked(adversary: Any) -> Adversary:
     return adversary
 
 
-def require_fit(adversary: Any, n: int, d: int, costs: "FloatArray | None") -> None:
-    """Raise InvalidProblem unless the adversary fits n x d data and goes together with the costs."""
+def require_fit(adversary: Any, n: int, d: int, costs: "FloatArray | None", metric: "FloatArray | None" = None) -> None:
+    """Raise InvalidProblem unless the adversary fits n x d data and goes together with the costs and the metric."""
     _checked(adversary).check_shape(n, d)
     if costs is not None:
         require_served(adversary, COSTS_SERVES, "Problem with costs", "leave costs out")
+    if metric is not None:
+        require_served(adversary, METRIC_SERVES, "Problem with a metric", "leave metric out")
+        if costs is not None:
+            raise InvalidProblem("Problem takes either costs or a metric; leave one of them out.")
 
 
 def require_covariance_suffices(adversary: Any) -> None:

@@ -113,7 +113,11 @@ def proved_result(
     gap = controls.gap if asked_gap is None else asked_gap
     if type(problem.adversary) is EntryWise:
         return entry_wise_result(problem, controls, v, limits, gap, prove)
-    if type(problem.adversary) is SpectralNorm:
+    if problem.metric is not None:
+        from noap.exact.generalised.outcome import metric_outcome  # only where it is asked for
+
+        outcome = metric_outcome(problem, controls, v, limits, prove)
+    elif type(problem.adversary) is SpectralNorm:
         outcome = spectral_outcome(problem, controls, v, limits, prove)
     else:
         outcome = prove(problem, controls, v, limits, path)

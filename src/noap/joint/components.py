@@ -82,6 +82,7 @@ def solve_components(
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    problem.require_no_metric("solve_components")
     require_served(problem.adversary, SERVES, "solve_components", "take components one by one with RobustSparsePCA")
     ks = _sizes(problem, as_count("r", r), k)
     if problem.X is not None and problem.n_features > MOST_FEATURES:

@@ -19,6 +19,7 @@ from noap.proofs.fingerprint import digest_of, fingerprint, source_of
 from noap.proofs.known import NAMES, budgets_of, name_of
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.many import ManyProof
+from noap.proofs.metric import MetricProof
 from noap.proofs.parts import all_finite
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
@@ -28,7 +29,7 @@ __all__ = [
     "COMPONENTS", "GRAM_TYPES", "SUPPORTS", "Certificate", "Claim", "Proof", "claim_entry", "claim_from",
 ]  # fmt: skip
 
-Proof: TypeAlias = GramProof | LevelsProof | ManyProof | RelaxationProof | SampleProof
+Proof: TypeAlias = GramProof | LevelsProof | ManyProof | MetricProof | RelaxationProof | SampleProof
 _TEXTS = {
     "adversary": re.compile("|".join(NAMES)),
     "source": re.compile("samples|covariance"),
@@ -42,6 +43,8 @@ _PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] 
     "relaxation": RelaxationProof,
     "samples": SampleProof,
 }
+# A proof about a problem with a metric holds one of the others, and these numbers.
+_METRIC, _METRIC_TYPES = "metric", {"metric": "f8"}
 # A proof by levels has one of these for each.
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
@@ -92,6 +95,8 @@ class Claim:
     budgets, costs : str or None
         Fingerprints of the budgets of single features or samples, and of the costs of features; None where all have the
         same budget, or none a cost.
+    metric : str or None
+        Fingerprint of the metric, row by row; of its diagonal where it has nothing else. None where there is none.
     """
 
     adversary: str
@@ -105,6 +110,7 @@ class Claim:
     bound: float
     budgets: str | None = None
     costs: str | None = None
+    metric: str | None = None
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
@@ -130,13 +136,15 @@ class Claim:
             float(bound),
             digest,
             None if problem.costs is None else digest_of(problem.costs),
+            None if problem.metric is None else digest_of(problem.metric.ravel()),
         )
 
     @property
     def rho_in_words(self) -> str:
         """The budget, and whether it is the only one, as it stands in a sentence."""
+        terms = ("" if self.costs is None else ", with costs") + ("" if self.metric is None else ", with a metric")
         several = "" if self.budgets is None else "budgets of their own, the largest "
-        return f"{several}rho = {self.rho:g}{'' if self.costs is None else ', with costs'}"
+        return f"{several}rho = {self.rho:g}{terms}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,6 +225,9 @@ class Certificate:
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
         claim = claim_from(header.get("claim"), header["version"])
         kind, trees = header.get("proof"), header.get("trees")
+        in_metric = kind == _METRIC
+        if in_metric:
+            kind = header.get("inner")
         if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
             wanted = {"ks": "u4", "bounds": "f8"}
             wanted |= {f"{i}.{name}": code for i, tree in enumerate(trees) for name, code in _TYPES[tree].items()}
@@ -228,13 +239,18 @@ class Certificate:
             raise _unreadable("it is one of a list of supports; read it with noap.ListCertificate")
         else:
             raise _unreadable("its kind of proof is unknown")
-        wanted |= {"v_places": "u4", "v_weights": "f8"}
+        wanted |= {"v_places": "u4", "v_weights": "f8"} | (_METRIC_TYPES if in_metric else {})
         if set(arrays) != set(wanted):
             raise _unreadable("its arrays are not the ones that belong to its kind of proof")
         for name, codes in wanted.items():
             if all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
                 raise _unreadable(f"array {name!r} is of the wrong type")
         proof = _unpacked(arrays, kind) if trees is None else _unpacked_levels(arrays, trees)
+        if in_metric:
+            if len(arrays["metric"]) != 3:
+                raise _unreadable("its numbers for the metric are not three")
+            T, tau, inside = arrays["metric"].tolist()
+            proof = MetricProof(T, tau, inside, proof)
         certificate = cls(claim, arrays["v_places"], arrays["v_weights"], proof)
         reason = certificate.malformed()
         if reason is not None:
@@ -280,6 +296,10 @@ class Certificate:
 
 def _packed(proof: Proof) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Return what the header says of a proof, and its arrays."""
+    if isinstance(proof, MetricProof):
+        kinds, arrays = _packed(proof.inner)
+        numbers = np.array([proof.threshold, proof.shift, proof.bound])
+        return {**kinds, "proof": _METRIC, "inner": kinds["proof"]}, {"metric": numbers, **arrays}
     if isinstance(proof, LevelsProof):
         parts = [_packed(tree) for tree in proof.trees]
         arrays = {f"{i}.{name}": array for i, (_, part) in enumerate(parts) for name, array in part.items()}
@@ -303,6 +323,9 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
     entry: dict[str, Any] = {field.name: getattr(claim, field.name) for field in fields(Claim)}
     for name in ("rho", "value", "bound"):
         entry[name] = float(entry[name]).hex()
+    if entry["metric"] is not None:
+        return entry, container.WITH_METRIC
+    del entry["metric"]
     if entry["budgets"] is not None or entry["costs"] is not None:
         return entry, container.WITH_TERMS
     del entry["budgets"], entry["costs"]
@@ -311,8 +334,9 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
 
 def claim_from(entry: Any, version: int) -> Claim:
     """Read what the header says of a claim, trusting nothing."""
-    terms = {"budgets", "costs"}
-    expected = {field.name for field in fields(Claim)} - (terms if version == container.VERSION else set())
+    terms = {"budgets", "costs", "metric"}
+    missing = {container.VERSION: terms, container.WITH_TERMS: {"metric"}}.get(version, set())
+    expected = {field.name for field in fields(Claim)} - missing
     if not isinstance(entry, dict) or set(entry) != expected:
         raise _unreadable("its claim is malformed")
     given = [entry[name] for name in terms & expected if entry[name] is not None]
@@ -320,6 +344,8 @@ def claim_from(entry: Any, version: int) -> Claim:
         raise _unreadable("its budgets or costs are not fingerprints")
     if version != container.VERSION and not given:
         raise _unreadable("its claim names neither budgets nor costs, as its version says")
+    if version == container.WITH_METRIC and entry["metric"] is None:
+        raise _unreadable("its claim names no metric, as its version says")
     for name in ("adversary", "source", "sha256"):
         if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
             raise _unreadable(f"its {name} is not one that noap knows")

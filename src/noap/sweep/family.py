@@ -64,6 +64,8 @@ class Family:
             names = " or ".join(kind.__name__ for kind in SERVES)
             raise InvalidProblem(f"adversary {type(first).__name__} has no budget to vary; use {names}.")
         require_served(first, SERVES, "path", "call solve at each budget")
+        if isinstance(X, Problem):
+            X.require_no_metric("path")
         if not isinstance(X, Problem):
             base = Problem(X, k, first)
         elif X.X is None:

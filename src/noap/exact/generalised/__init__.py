@@ -1,0 +1,1 @@
+"""Bounds for problems with a metric, by the searches for those without one (docs/generalised.md)."""

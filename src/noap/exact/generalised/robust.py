@@ -1,0 +1,155 @@
+r"""The exact search with a metric and against FeatureWise.
+
+Any feasible attack bounds the optimum by plain sparse PCA of the attacked columns in the metric. What
+attacks on all features do not close at a threshold T is a list of supports; most of these are closed by an attack of
+their own, and the rest cell by cell (`leaf.py`): together no k-sparse direction is worth more than T.
+"""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from noap.data.pencil import Pencil
+from noap.exact.generalised.attack import Attacked, respond, shrink
+from noap.exact.generalised.leaf import closes
+from noap.exact.generalised.own_attack import closed_by_own_attacks
+from noap.exact.generalised.plain import PlainSearch, Prove
+from noap.exact.generalised.violators import Violators
+from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.heuristics.generalised.supports import best_on
+from noap.linalg.types import FloatArray, IntArray
+from noap.runtime.controls import Controls
+from noap.runtime.limits import Limit, Limits
+
+__all__ = ["RobustSearch"]
+
+# Shares of the answer to the vector found in the attacks that are tried.
+_SHARES = (1.0, 0.98, 0.93, 0.85, 0.7, 0.4)
+# Cells for one support: what is not closed by then is not for more of them to close.
+_CELLS = 50_000
+# What of the asked gap the threshold uses, for the value is known to rounding only; the shares of the time for it, and
+# for each coarser one after a limit, of what is left; and how many of these.
+_OF_GAP, _FIRST, _NEXT, _AFTER_LIMIT = 0.9, 0.7, 0.5, 5
+
+
+class RobustSearch:
+    """One attack for all supports, then the supports that it leaves, one by one."""
+
+    def __init__(self, pencil: Pencil, controls: Controls, limits: Limits, w: FloatArray, prove: Prove) -> None:
+        self.pencil, self.controls, self.limits, self.prove = pencil, controls, limits, prove
+        self.w, self.worth = w, pencil.worth(w)
+        self.bound, self.nodes = math.inf, 0
+        self.trace: list[TracePoint] = []
+
+    def run(self) -> SearchOutcome:
+        """Prove the gap of the controls, or as much as the limits allow."""
+        attacks = self._attacks()
+        self._by_one_attack(attacks[0])
+        limit, tried = None, 0.0
+        while self.bound > self._wanted() and limit is None:
+            T = self._target()
+            if self.bound <= T or tried >= T:
+                break  # rounding leaves no smaller gap
+            tried = T
+            limit = self._at(T, attacks, _FIRST)
+            self._note()
+        if limit is not None and limit is not Limit.INTERRUPTED:
+            self._coarser(attacks)
+        self._note()
+        self.controls.limit = limit if self.bound > self._wanted() else None
+        return SearchOutcome(
+            self.pencil.outside(self.w), self.bound, self.nodes, self.controls.limit, tuple(self.trace), None
+        )
+
+    def _target(self) -> float:
+        room = 1e-13 * float(self.pencil.A.diagonal().max())
+        return (1.0 + _OF_GAP * self.controls.gap) * self.worth + room
+
+    def _coarser(self, attacks: list[Attacked]) -> None:
+        """After a limit: thresholds between the value and the bound, as long as there is time."""
+        low = self._target()
+        for _ in range(_AFTER_LIMIT):
+            T = math.sqrt(low * self.bound)
+            if self.bound <= 1.001 * low or self._late():
+                return
+            if self._at(T, attacks, _NEXT) is not None:
+                low = T
+
+    def _wanted(self) -> float:
+        return (1.0 + self.controls.gap) * self.worth
+
+    def _attacks(self) -> list[Attacked]:
+        """Return attacks, first the one that leaves least of the supports next to that of the vector found."""
+        answers = [respond(self.pencil, self.w, share) for share in _SHARES]
+        attacks = [one for one in answers if one is not None] + [shrink(self.pencil)]
+        near = self._neighbours()
+        left = [float(best_on(one.pencil(self.pencil), near)[1].max()) for one in attacks]
+        return [attacks[i] for i in np.argsort(left)]
+
+    def _neighbours(self) -> IntArray:
+        d, k = len(self.pencil.B), self.pencil.k
+        support = np.flatnonzero(self.w)
+        support = np.concatenate([support, np.setdiff1d(np.arange(d), support)[: k - len(support)]])
+        rest = np.setdiff1d(np.arange(d), support)
+        swaps = np.repeat(support[None, :], k * len(rest) + 1, axis=0)
+        swaps[np.arange(k * len(rest)), np.repeat(np.arange(k), len(rest))] = np.tile(rest, k)
+        return swaps
+
+    def _by_one_attack(self, attacked: Attacked) -> None:
+        """Bound the optimum by what one attack leaves."""
+        own = replace(self.controls, gap=max(0.5 * self.controls.gap, 1e-9), time_limit=self._share(0.3), limit=None)
+        left = None if self.limits.nodes is None else max(self.limits.nodes // 3, 1)
+        limits = replace(self.limits, nodes=left, keep_proof=False)
+        search = PlainSearch(attacked.pencil(self.pencil), own, limits, self.w, self.prove)
+        outcome = search.run()
+        self.nodes += outcome.nodes
+        self.bound = outcome.bound
+        self._offer(search.w)
+        self._note()
+
+    def _at(self, T: float, attacks: list[Attacked], share: float) -> Limit | None:
+        """Try to show that nothing is worth more than T, and make that the bound; returns what stopped it."""
+        own = replace(self.controls, time_limit=self._share(share), limit=None)
+        listed = Violators([one.pencil(self.pencil) for one in attacks], T, self.w, own)
+        self.nodes += listed.nodes
+        supports = listed.supports
+        if len(supports):
+            weights, worths = best_on(self.pencil, supports)
+            best = int(np.argmax(worths))
+            w: FloatArray = np.zeros(len(self.w))
+            w[supports[best]] = weights[best]
+            self._offer(w)
+            if self.worth > T:
+                return None
+            # The ones that are worth most first: they are the hardest.
+            left = np.flatnonzero(~closed_by_own_attacks(self.pencil, supports, weights, T))
+            supports = supports[left[np.argsort(-worths[left])]]
+        if not listed.complete:
+            return listed.limit
+        for support in supports:
+            if own.expired():
+                return own.limit
+            if self.limits.nodes is not None and self.nodes >= self.limits.nodes:
+                return Limit.NODES
+            if not closes(self.pencil.restricted(support, len(support)), T, _CELLS):
+                return None
+            self.nodes += 1
+        self.bound = min(self.bound, T)
+        return None
+
+    def _share(self, share: float) -> float | None:
+        left = self.controls.share(1)
+        return None if left is None else self.controls.seconds + share * left
+
+    def _late(self) -> bool:
+        used = self.limits.nodes is not None and self.nodes >= self.limits.nodes
+        return used or (self.controls.time_limit is not None and self.controls.seconds >= self.controls.time_limit)
+
+    def _offer(self, w: FloatArray) -> None:
+        worth = self.pencil.worth(w)
+        if worth > self.worth:
+            self.w, self.worth = w / self.pencil.length(w), worth
+
+    def _note(self) -> None:
+        self.trace.append(TracePoint(self.controls.seconds, self.worth, self.bound, self.nodes))

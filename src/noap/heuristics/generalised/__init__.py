@@ -1,0 +1,1 @@
+"""Good directions of a problem with a metric."""

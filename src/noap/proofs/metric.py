@@ -1,0 +1,47 @@
+"""A proof about a problem with a metric: one about a problem without, and numbers that lead from one to the other."""
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from noap.proofs.feature_wise import GramProof
+from noap.proofs.levels import LevelsProof
+from noap.proofs.many import ManyProof
+from noap.proofs.relaxation import RelaxationProof
+
+__all__ = ["MetricProof"]
+
+Inner: TypeAlias = GramProof | LevelsProof | ManyProof | RelaxationProof
+
+
+@dataclass(frozen=True, eq=False)
+class MetricProof:
+    """What a plain problem says about one with a metric B (docs/generalised.md).
+
+    Attributes
+    ----------
+    threshold, shift : float
+        T and tau of the plain problem of A - TB + tau I, in the units of its pencil; both 0 where B is diagonal, and
+        the plain problem is that of the rescaled columns.
+    bound : float
+        What the optimum of the plain problem is at most.
+    inner : GramProof, LevelsProof, ManyProof or RelaxationProof
+        The proof of that.
+    """
+
+    threshold: float
+    shift: float
+    bound: float
+    inner: Inner
+
+    def __len__(self) -> int:
+        return len(self.inner)
+
+    def malformed(self, n: int, d: int) -> str | None:
+        """Return what is wrong with it for n samples and d features, None if nothing."""
+        numbers = (self.threshold, self.shift, self.bound)
+        if not all(isinstance(x, float) and math.isfinite(x) and x >= 0 for x in numbers):
+            return "its numbers for the metric make no sense"
+        if not isinstance(self.inner, GramProof | LevelsProof | ManyProof | RelaxationProof):
+            return "its metric has no proof"
+        return self.inner.malformed(n, d)
