@@ -248,3 +248,9 @@ def test_a_tree_that_holds_too_much(monkeypatch):
     assert "memory_limit" in report.message
     monkeypatch.setattr("noap.checker.joint._MOST_HELD", 1e6)
     rejected(problem, lie, "too deep")
+
+
+def test_a_problem_of_fewer_features_is_another(plain):
+    problem, _ = plain
+    wide = noap.Problem(np.random.default_rng(0).standard_normal((12, 9)), k=7, adversary=noap.NoAdversary())
+    rejected(problem, noap.solve_components(wide, 1).certificate, "about 9 features, not 6")

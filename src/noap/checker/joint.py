@@ -41,6 +41,8 @@ def check_joint(
     value = 0.0
     try:
         reason = certificate.malformed()
+        if reason is None and certificate.claim.n_features != problem.n_features:
+            reason = f"the certificate is about {certificate.claim.n_features} features, not {problem.n_features}"
         if reason is None:
             reason = other_problem(problem.with_sparsity(int(certificate.ks.max())), certificate.claim)
         if reason is None and not moves_features(problem.adversary):
