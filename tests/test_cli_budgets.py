@@ -224,9 +224,9 @@ def test_options_that_do_not_go_together_are_refused(files):
     data, noises, costs = files / "wine.csv", files / "noise.csv", files / "costs.csv"
     for words, message in (
         (("--noise-file", noises, "--noise", 0.1), "--noise-file sets the noise of every feature; leave out"),
-        (("--noise-file", noises, "--adversary", "sample"), "--noise-file needs --adversary feature"),
-        (("--noise-file", noises, "--adversary", "none"), "--noise-file needs --adversary feature"),
-        (("--cost-file", costs, "--adversary", "sample"), "--cost-file needs --adversary feature or none"),
+        (("--noise-file", noises, "--adversary", "sample"), "8 lines below its head and FILE has 178 samples"),
+        (("--noise-file", noises, "--adversary", "none"), "--noise-file needs --adversary feature or sample"),
+        (("--cost-file", costs, "--adversary", "spectral"), "--cost-file needs --adversary feature, sample or none"),
         (("--noise-file", files / "both.tsv", "--cost-file", costs), "both set the costs; keep one of them"),
         (("--noise-units", "data"), "--noise-units says what --noise-file counts in; add --noise-file"),
         (("--noise-file", noises, "--noise-units", "sd"), "--noise-units must be one of standardised, data, got 'sd'"),

@@ -48,9 +48,9 @@ def test_bad_costs_are_named(bad):
         noap.Problem(data(0), 2, noap.FeatureWise(1.0), costs=bad)
 
 
-def test_costs_are_for_adversaries_whose_objective_is_a_sum_over_features():
-    with pytest.raises(InvalidProblem, match="Problem with costs serves the adversaries FeatureWise and NoAdv"):
-        noap.Problem(data(0), 2, noap.SampleWise(1.0), costs=np.ones(7))
+def test_costs_are_for_adversaries_that_move_features_or_samples():
+    with pytest.raises(InvalidProblem, match="Problem with costs serves the adversaries FeatureWise, NoAdv"):
+        noap.Problem(data(0), 2, noap.SpectralNorm(1.0), costs=np.ones(7))
 
 
 @pytest.mark.parametrize("from_covariance", [False, True])

@@ -95,7 +95,7 @@ def test_what_a_slider_shows_of_costs_is_taken_off_once(wine, noise):
 
 
 def test_a_page_of_samples_takes_no_noises_of_features(wine, noise):
-    with pytest.raises(InvalidProblem, match="noises and costs of single features need adversary='feature'"):
+    with pytest.raises(InvalidProblem, match="noises of single features need adversary='feature'"):
         built(wine, noise, adversary="sample")
     with pytest.raises(InvalidProblem, match="noise has no entry for the feature 'alcohol'"):
         built(wine, {"ash": 0.1})

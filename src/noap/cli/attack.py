@@ -10,7 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 
-from noap.adversaries import BY_NAME, Adversary, FeatureWise
+from noap.adversaries import BY_NAME, Adversary, FeatureWise, SampleWise
 from noap.cli.data import TABLES, Table, read_table, reading_of, write_like
 from noap.cli.options import (
     Columns,
@@ -118,7 +118,7 @@ def attack(
     if found.adversary.has_one_budget:
         size = f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}"
     else:
-        size = f"E is within {found.adversary.norm(E):.6g} times the budget of every feature"
+        size = f"E is within {found.adversary.norm(E):.6g} times the budget of every {found.adversary.key}"
     console.print(f"{size}: {strength}")
     if out is not None:
         console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
@@ -132,8 +132,8 @@ class _Found:
     ----------
     v : array of shape (d,)
     adversary : Adversary
-    rho : float or dict
-        Its budget, or that of every feature, as the file has it.
+    rho : float, dict or list
+        Its budget, or that of every feature or sample, as the file has it.
     value : float
         What the attack left of it when it was found.
     center, scale : bool
@@ -153,7 +153,7 @@ class _Found:
             self.value = float(document["robust_variance"])
             self.center, self.scale = bool(document["center"]), bool(document["scale"])
             self.rho = document["rho"]
-            self.adversary = _adversary(str(document["adversary"]), self.rho, table.names)
+            self.adversary = _adversary(str(document["adversary"]), self.rho, table)
             d = int(document["n_features"])
         except (KeyError, TypeError, ValueError) as error:
             detail = f"{error} is missing" if isinstance(error, KeyError) else str(error)
@@ -181,9 +181,14 @@ class _Found:
         self.v[[table.names.index(name) for name in self.features]] = loadings
 
 
-def _adversary(name: str, rho: Any, names: tuple[str, ...]) -> Adversary:
+def _adversary(name: str, rho: Any, table: Table) -> Adversary:
+    names, n = table.names, int(table.X.shape[0])
     if name not in BY_NAME:
         raise ValueError(f"its adversary {name!r} is not known")
+    if isinstance(rho, list):
+        if len(rho) != n:
+            raise ValueError(f"it has budgets of {len(rho)} samples, FILE has {n}")
+        return SampleWise([float(one) for one in rho])
     if not isinstance(rho, dict):
         return BY_NAME[name].with_budget(float(rho))
     missing = [one for one in names if one not in rho]

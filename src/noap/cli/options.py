@@ -80,7 +80,7 @@ NoiseFile = Annotated[
     typer.Option(
         metavar="TABLE",
         help="Each feature its own noise: a CSV with its name, a column noise (0 exact, inf not to be trusted) and, if "
-        "features cost something, a column cost.",
+        "features cost something, a column cost. With --adversary sample, each sample: a line for every line of FILE.",
         rich_help_panel=_SINGLE,
     ),
 ]

@@ -137,7 +137,7 @@ def path(
     wanted = budgets_of(adversary, noise, rho, n)
     if single.noise is not None:
         if wanted is not None:
-            raise InvalidProblem("--noise-file sets the noise of every feature; pass --factor in place of a list.")
+            raise InvalidProblem("--noise-file sets every single noise; pass --factor in place of a list.")
         family = single.adversary(adversary, None, None, n, lambda: table.scales(center, scale))
         wanted = factors_of(factor)
     elif factor is not None:

@@ -115,6 +115,8 @@ def report(
     if components is not None and not 1 <= components <= d:
         raise InvalidProblem(f"--components must be from 1 to the number of features, {d}, got {components}.")
     budget = single.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
+    if not budget.has_one_budget and budget.key != "feature":
+        raise InvalidProblem("A report has one noise for all samples; leave out --noise-file and pass --noise.")
     made = build_report(
         table.samples,
         k,

@@ -89,7 +89,7 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
 def columns_beside(problem: Problem) -> dict[str, FloatArray]:
     """Return what stands beside loadings, by title: noise and cost, where features have their own."""
     beside = {}
-    if not problem.adversary.has_one_budget and problem.adversary.rho.shape == (problem.n_features,):
+    if not problem.adversary.has_one_budget and problem.adversary.key == "feature":
         beside["noise"] = problem.adversary.rho / problem.adversary.noise_unit(problem.n_samples)
     if problem.costs is not None:
         beside["cost"] = problem.costs

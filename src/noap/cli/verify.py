@@ -229,8 +229,9 @@ def _features_sentence(features: list[str]) -> str:
 def _require_files(claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None) -> None:
     """Raise InvalidProblem if the claim is about budgets or costs of features and no file says which."""
     if claim.budgets is not None and noise_file is None:
+        moved = BY_NAME[claim.adversary].key
         raise InvalidProblem(
-            f"CERT {certificate} is about features with budgets of their own; pass the --noise-file it was made with."
+            f"CERT {certificate} is about {moved}s with budgets of their own; pass the --noise-file it was made with."
         )
     if claim.costs is not None and noise_file is None and cost_file is None:
         raise InvalidProblem(
@@ -243,7 +244,7 @@ def _strength_sentence(claim: Claim) -> str:
     noise = claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples)
     said = f"noise {noise:.6g} (rho = {claim.rho:.6g})"
     if claim.budgets is not None:
-        said = f"features with noises of their own, the largest {noise:.6g}"
+        said = f"{BY_NAME[claim.adversary].key}s with noises of their own, the largest {noise:.6g}"
     return said if claim.costs is None else f"{said}, with costs"
 
 

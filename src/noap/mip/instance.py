@@ -84,6 +84,10 @@ class Instance:
 def require_program(problem: Problem) -> None:
     """Raise InvalidProblem if the adversary has no mixed-integer program."""
     require_served(problem.adversary, SERVES, "The mixed-integer program")
+    if problem.costs is not None and type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
+        raise InvalidProblem(
+            "The mixed-integer program takes no costs where the adversary moves samples; use method='exact'."
+        )
 
 
 def instance_of(problem: Problem, *, screen: bool, incumbent: FloatArray | None = None) -> Instance:

@@ -132,7 +132,7 @@ def build_report(
         Where the table of components is made and the slider starts; as for :class:`noap.RobustSparsePCA`. Where
         features have noises of their own ("feature" only), the slider multiplies them, up to four times.
     costs : array, dict, Series or DataFrame, optional
-        What each feature costs, as for :class:`noap.RobustSparsePCA`; "feature" only.
+        What each feature costs, as for :class:`noap.RobustSparsePCA`.
     n_components : int, optional
         Rows of the table; 3 by default, or d if that is less.
     deflation, method, center, scale, gap, time_limit, random_state
@@ -162,8 +162,8 @@ def build_report(
     several = has_one_for_each(noise)
     if not several and not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
         raise InvalidProblem(f"noise must be a finite number of at least 0, got {noise!r}.")
-    if adversary != "feature" and (several or costs is not None):
-        raise InvalidProblem("noises and costs of single features need adversary='feature'.")
+    if adversary != "feature" and several:
+        raise InvalidProblem("noises of single features need adversary='feature'.")
     samples = as_samples(X)
     data, own_names = samples
     warn_of_identifiers(X, data)
