@@ -220,8 +220,8 @@ def test_refuses(r, settings, said):
 
 
 def test_refuses_what_has_no_theorem():
-    problem = noap.Problem(np.eye(3) - 1 / 3, k=2, adversary=noap.SampleWise(0.1))
-    with pytest.raises(InvalidProblem, match="solve_components serves the adversaries FeatureWise and NoAdversary"):
+    problem = noap.Problem(np.eye(3) - 1 / 3, k=2, adversary=noap.SpectralNorm(0.1))
+    with pytest.raises(InvalidProblem, match="serves the adversaries FeatureWise, NoAdversary and SampleWise"):
         noap.solve_components(problem, 2)
     with pytest.raises(InvalidProblem, match="problem must be"):
         noap.solve_components("nothing", 2)

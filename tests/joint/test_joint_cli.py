@@ -136,7 +136,7 @@ def test_a_limit_ends_with_code_3(tmp_path):
     ("options", "words"),
     [(("--joint",), "--joint chooses several components together; say how many with -c"),
      (("-c", 2, "--no-joint", "--certificate", "p.noap"), "--certificate holds one proof"),
-     (("-c", 2, "--joint", "--adversary", "sample"), "joint=True serves the adversaries FeatureWise and NoAdversary"),
+     (("-c", 2, "--joint", "--adversary", "spectral"), "joint=True serves the adversaries FeatureWise, NoAdversary"),
      (("-c", 2, "--joint", "--method", "ascent"), "joint=True needs method='exact'"),
      (("-c", 2, "--joint", "--node-limit", 5), "joint=True does not know the option 'node_limit'"),
      (("-c", 9, "--joint"), "-c must be from 1 to the number of features, 7")],

@@ -22,7 +22,7 @@ from noap.checker.witness import value_below
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.joint import JointCertificate
-from noap.proofs.known import moves_features
+from noap.proofs.known import moves_features, moves_samples
 
 __all__ = ["check_joint"]
 
@@ -45,8 +45,8 @@ def check_joint(
             reason = f"the certificate is about {certificate.claim.n_features} features, not {problem.n_features}"
         if reason is None:
             reason = other_problem(problem.with_sparsity(int(certificate.ks.max())), certificate.claim)
-        if reason is None and not moves_features(problem.adversary):
-            reason = "one perturbation for all components is not one for each against this adversary"
+        if reason is None and not (moves_features(problem.adversary) or moves_samples(problem.adversary)):
+            reason = "there is no theorem about several components against this adversary"
         if reason is not None:
             return 0.0, math.inf, reason
         allowance.keep(certificate.nbytes / 8)

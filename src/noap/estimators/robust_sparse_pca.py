@@ -103,9 +103,10 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         True: components are chosen together, with disjoint supports, so that the sum of their robust variances (less
         costs) is the largest, which one bound proves (:func:`noap.solve_components`); they come largest first, and
         neither `deflation` nor `n_jobs` has anything to do. There may be fewer than asked for, where no further one is
-        worth anything. For a number of components, "feature" and "none", method="exact" without `k_share`, and at most
-        10,000 features. False: one after the other, each the best of what `deflation` leaves. "auto": together with
-        deflation="disjoint", where that is possible and there are at most 2,000 features.
+        worth anything. For a number of components, "feature", "none" and "sample" (each component attacked by itself),
+        method="exact" without `k_share`, and at most 10,000 features. False: one after the other, each the best of what
+        `deflation` leaves. "auto": together with deflation="disjoint", where that is possible, for "feature" and
+        "none" and at most 2,000 features.
 
     Attributes
     ----------

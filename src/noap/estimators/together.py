@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noap.adversaries import serves
+from noap.adversaries import ENERGY_LESS_L1, serves
 from noap.adversaries.registry import listed
 from noap.checker.witness import value_below
 from noap.data.deflation import Covariance, Samples
@@ -49,6 +49,8 @@ def chosen_together(recipe: Recipe, joint: Any, d: int) -> Recipe:
     reason = _why_not(recipe)
     if isinstance(joint, str):
         several = recipe.most > 1 and recipe.deflation == "disjoint" and d <= MANY_FEATURES
+        # Where samples move, one attack on all components is another problem: whoever wants the sum says so.
+        several = several and serves(ENERGY_LESS_L1, recipe.adversary)
         return dataclasses.replace(recipe, together=several and reason is None)
     if joint and reason is not None:
         raise InvalidProblem(f"joint=True {reason}.")

@@ -8,8 +8,12 @@ import numpy as np
 
 from noap.adversaries.base import GramAdversary
 from noap.heuristics.batch import truncate
+from noap.heuristics.climber import Climber
 from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.oracle import in_units_of_samples
+from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.sample_oracle import SampleOracle
+from noap.linalg.products import columns
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
@@ -42,10 +46,7 @@ class Columns:
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
-        adversary = in_units_of_samples(problem)
-        assert isinstance(adversary, GramAdversary)
-        self._adversary = adversary
-        self._budgets = adversary.budgets(problem.n_features)
+        self._adversary = in_units_of_samples(problem)
         self._known: dict[tuple[int, ...], Column] = {}
         self._tried: set[tuple[int, ...]] = set()
 
@@ -73,8 +74,7 @@ class Columns:
     def strongest(self, count: int) -> list[Column]:
         """Take the features that are worth most alone, so many of those that are worth anything, and return them."""
         costs = 0.0 if self.problem.costs is None else self.problem.costs
-        lengths = np.sqrt(np.maximum(np.diag(self.problem.covariance), 0.0))
-        worths = np.maximum(lengths - self._budgets, 0.0) ** 2 - costs
+        worths = self._single_distances() ** 2 - costs
         features = np.argsort(-worths, kind="stable")[:count]
         for j in features[worths[features] > 0]:
             self.offer(np.array([j]), np.ones(1))
@@ -91,18 +91,41 @@ class Columns:
     def _column(self, places: IntArray, weights: FloatArray) -> Column:
         used = np.flatnonzero(weights)
         places, weights = places[used], weights[used] / np.linalg.norm(weights[used])
-        S, costs = self.problem.covariance[np.ix_(places, places)], self.problem.costs
-        energy = math.sqrt(max(float(weights @ S @ weights), 0.0))
-        distance = max(energy - float(self._budgets[places] @ np.abs(weights)), 0.0)
-        return Column(places, weights, distance**2 - (0.0 if costs is None else float(costs[places].sum())))
+        costs = self.problem.costs
+        paid = 0.0 if costs is None else float(costs[places].sum())
+        return Column(places, weights, self._distance(places, weights) ** 2 - paid)
+
+    def _single_distances(self) -> FloatArray:
+        """Return what the adversary leaves of every feature alone, as a root."""
+        if isinstance(self._adversary, GramAdversary):
+            lengths = np.sqrt(np.maximum(np.diag(self.problem.covariance), 0.0))
+            left: FloatArray = np.maximum(lengths - self._adversary.budgets(self.problem.n_features), 0.0)
+            return left
+        places = np.arange(self.problem.n_features)
+        return np.array([self._distance(places[j : j + 1], np.ones(1)) for j in places])
+
+    def _distance(self, places: IntArray, weights: FloatArray) -> float:
+        """Return what the adversary leaves of a direction, as a root."""
+        adversary = self._adversary.restricted_to(places)
+        if isinstance(adversary, GramAdversary):
+            S = self.problem.covariance[np.ix_(places, places)]
+            energy = math.sqrt(max(float(weights @ S @ weights), 0.0))
+            return max(energy - float(adversary.budgets(len(places)) @ np.abs(weights)), 0.0)
+        scores = columns(self.problem.X, places) @ weights / math.sqrt(self.problem.n_samples)
+        return float(adversary.distance(scores[None, :], weights[None, :])[0])
 
     def _best_on(self, places: IntArray, weights: FloatArray) -> Column:
         """Return what ascent within the support reaches from a direction, or from the leading one if that is better."""
         size, block = len(places), self.problem.gram[np.ix_(places, places)]
-        adversary = self._adversary.restricted_to(places)
-        assert isinstance(adversary, GramAdversary)
-        climber = GramClimber(block, adversary, size)
+        climber = self._climber(places, block)
         starts = [weights, np.linalg.eigh(block)[1][:, -1]]
         reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], size))) for x in starts]
         best = max(reached, key=lambda one: float(one.distances[0])).batch.first(size)
         return self._column(places, best) if best.any() else self._column(places, weights)
+
+    def _climber(self, places: IntArray, block: FloatArray) -> Climber:
+        adversary = self._adversary.restricted_to(places)
+        if isinstance(adversary, GramAdversary):
+            return GramClimber(block, adversary, len(places))
+        entries = columns(self.problem.X, places)
+        return SampleClimber(SampleOracle(entries, self.problem.n_samples, adversary), len(places))

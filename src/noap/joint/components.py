@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from noap.adversaries import ENERGY_LESS_L1, require_served
+from noap.adversaries import ENERGY_LESS_L1, SampleWise, require_served
+from noap.adversaries.base import Adversary
 from noap.data.validation import as_count, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.joint.proof import certificate_of, nothing_worth
@@ -19,7 +20,7 @@ from noap.ties import break_ties
 
 __all__ = ["MOST_FEATURES", "SERVES", "solve_components"]
 
-SERVES = ENERGY_LESS_L1
+SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
 MOST_FEATURES = 10_000
 """From samples of more features X'X is not formed: it takes 800 MB here."""
 _PART = "One of several components that were chosen together; what is proved is about their sum."
@@ -42,14 +43,16 @@ def solve_components(
 
     over disjoint :math:`S_1, \ldots, S_r` of at most k features, less the costs of the features used, if the problem
     has costs. Against FeatureWise one E for all of them can do no more than one for each, since it moves every column
-    by itself (docs/components.md). A component may stay away: where no further support is worth anything, fewer than
+    by itself; against SampleWise it can do less, and the sum of separate robust variances is a lower bound on what it
+    leaves (docs/components.md). A component may stay away: where no further support is worth anything, fewer than
     r come back.
 
     Parameters
     ----------
     problem : Problem
-        Without an adversary or against FeatureWise, with any budgets and costs. Samples may have 10,000 features at
-        most; with more than some hundreds expect a gap that time alone does not close, and give a time limit.
+        Without an adversary, against FeatureWise or SampleWise, with any budgets and costs. Samples may have 10,000
+        features at most; with more than some hundreds (SampleWise: some tens) expect a gap that time alone does not
+        close, and give a time limit.
     r : int
         How many components.
     k : sequence of r int, optional

@@ -84,7 +84,9 @@ class JointCertificate:
         """What value and bound enclose, as it stands in a sentence."""
         sizes = self.ks.tolist()
         each = f"{sizes[0]}" if len(set(sizes)) == 1 else ", ".join(map(str, sizes))
-        return f"joint optimum of {len(sizes)} disjoint components of at most {each} features"
+        # One attack on all components is one on each where it moves features; where it moves samples it is not.
+        apart = ", each attacked by itself" if self.claim.adversary == "SampleWise" else ""
+        return f"joint optimum of {len(sizes)} disjoint components of at most {each} features{apart}"
 
     @property
     def nodes(self) -> int:
