@@ -1,5 +1,6 @@
 """`noap.near_optimal`: every support that comes close to the best one, and whether the list is complete."""
 
+import importlib
 import math
 import warnings
 from dataclasses import dataclass
@@ -135,6 +136,23 @@ class NearOptimal:
                 "has": listed([one - first for one in sets]),
             }
         )
+
+    def plot(self, ax: Any = None, top: int | None = None) -> Any:
+        """Draw which features each support uses, the best on the left, and what each keeps of the best.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of two, optional
+            Where to draw; given one, what each keeps is left out. A figure of its own by default.
+        top : int, optional
+            At most so many features; 25 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        # Pictures lie a layer above; the name is resolved when someone asks for one.
+        return importlib.import_module("noap.figures").draw_near_optimal(self, ax=ax, top=top)
 
 
 def near_optimal(
