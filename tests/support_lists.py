@@ -46,7 +46,7 @@ def judge(problem, near):
     assert abs(near.values[0] - best) <= NEAR * best + 1e-9 * scale
     for S, value in zip(listed, near.values, strict=True):
         # Its best direction uses all of it, and comes close to the best.
-        assert value <= values[S][0] * (1 + NEAR) + 1e-9 * scale
+        assert abs(value - values[S][0]) <= NEAR * value + 1e-9 * scale
         assert value >= (1 - near.within) * best * (1 - NEAR) - 1e-9 * scale
         assert problem.costs is not None or not any(S < other for other in listed)  # noqa: SIM300 - a proper subset
     report = noap.verify(problem, noap.ListCertificate.from_bytes(near.certificate.to_bytes()))

@@ -148,8 +148,9 @@ def test_a_search_says_which_component_it_is_about(monkeypatch):
 def test_the_proof_of_a_list_is_written_and_verified(folder):
     near = library.near_optimal(problem(3, 0.2), within=0.05)
     options = ("near-optimal", "data.csv", "-k", 3, "--noise", 0.2, "--certificate", "list.noap")
-    shown = noap(*options, "--within", 0.05, cwd=folder)
+    shown = noap(*options, "--within", 0.05, "--plot", "list.png", cwd=folder)
     assert "The proof is in list.noap" in shown.stdout
+    assert (folder / "list.png").read_bytes()[:4] == b"\x89PNG"
     done = noap("verify", "list.noap", "data.csv", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert f"a complete list of {len(near)} supports" in done.stdout

@@ -307,3 +307,26 @@ def test_names_are_escaped_in_tables(wine):
         assert "<script" not in html
     assert "&lt;script&gt;" in path._repr_html_()
     assert "and 1 more features" in result._repr_html_()
+
+
+def test_near_optimal_supports_by_features(wine):
+    near = noap.near_optimal(noap.Problem(wine, k=4, adversary=noap.NoAdversary()), 0.1)
+    assert len(near) > 3
+    values, cells = near.plot().axes
+    assert values.lines[1].get_ydata() == pytest.approx(100 * near.values / near.values[0])
+    assert values.lines[0].get_ydata()[0] == pytest.approx(90)
+    assert "complete" in values.get_title(loc="left")
+    names = [label.get_text() for label in cells.get_yticklabels()]
+    assert len(names) == np.count_nonzero(near.counts)
+    beside = [int(text.get_text()) for text in cells.texts]
+    assert beside == sorted(near.counts[near.counts > 0].tolist(), reverse=True)
+    # A cell for every feature of every support, at its place.
+    places = {(round(bar.get_x() + 0.4), names[round(bar.get_y() + 0.4)]) for bar in cells.patches}
+    assert places == {(i, wine.columns[j]) for i, support in enumerate(near.supports) for j in support}
+    assert len(near.plot(top=2).axes[1].get_yticks()) == 2
+    assert "not shown" in near.plot(top=2).axes[1].get_title(loc="left")
+    one = Figure().add_subplot()
+    assert near.plot(ax=one) is one.figure
+    with pytest.warns(noap.errors.NoapWarning, match="no support is worth anything"):
+        nothing = noap.near_optimal(noap.Problem(np.eye(3), k=2, adversary=noap.FeatureWise(2.0)))
+    assert len(nothing.plot().axes[1].patches) == 0

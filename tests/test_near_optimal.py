@@ -142,3 +142,17 @@ def test_what_cannot_be_used_is_named(arguments, sentence):
     problem = noap.Problem(np.eye(3), k=2, adversary=noap.NoAdversary())
     with pytest.raises(InvalidProblem, match=sentence):
         noap.near_optimal(**({"problem": problem} | arguments))
+
+
+@pytest.mark.parametrize("seed", [1, 5, 11, 13, 17])
+def test_with_costs_no_set_is_listed_that_is_worth_more_without_a_feature(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((20, 6)) + rng.standard_normal((20, 1)) * rng.uniform(0, 1, 6)
+    costs = rng.uniform(0, 0.3, 6)
+    near = noap.near_optimal(noap.Problem(X, k=3, adversary=noap.FeatureWise(0.3 * 20**0.5), costs=costs), 0.1)
+    for S, value in zip(near.supports, near.values, strict=True):
+        for j in S:
+            rest = np.setdiff1d(S, [j])
+            part, _ = feature_wise_best(X[:, rest].T @ X[:, rest], 20, len(rest), 0.3 * 20**0.5, costs=costs[rest])
+            assert part <= value * (1 + 1e-7)
+    assert noap.verify(near.problem, near.certificate).supports == len(near)

@@ -1,5 +1,6 @@
 """`noap.near_optimal`: every support that comes close to the best one, and whether the list is complete."""
 
+import importlib
 import math
 import warnings
 from dataclasses import dataclass
@@ -136,6 +137,23 @@ class NearOptimal:
             }
         )
 
+    def plot(self, ax: Any = None, top: int | None = None) -> Any:
+        """Draw which features each support uses, the best on the left, and what each keeps of the best.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of two, optional
+            Where to draw; given one, what each keeps is left out. A figure of its own by default.
+        top : int, optional
+            At most so many features; 25 by default.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        # Pictures lie a layer above; the name is resolved when someone asks for one.
+        return importlib.import_module("noap.figures").draw_near_optimal(self, ax=ax, top=top)
+
 
 def near_optimal(
     problem: Problem,
@@ -238,8 +256,7 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     # What rounding leaves at the threshold is listed, if that is what it is.
     good = np.flatnonzero(values >= threshold * (1.0 - (_ON_THRESHOLD if complete else 0.0)))
     ordered = list(_by_support([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]).values())
-    # Where features cost something, more of them may be worth less: then every support stands for itself.
-    kept = np.array(_maximal(ordered) if problem.costs is None else ordered)
+    kept = np.array(_maximal(ordered) if problem.costs is None else _worth_their_cost(ordered))
     certificate = None
     if complete:
         bound = instance.outward(listing.bound)
@@ -289,6 +306,12 @@ def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
     """Return those whose support is no part of another one's."""
     supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
     return [v for own, v in zip(supports, vectors, strict=True) if not any(own < other for other in supports)]
+
+
+def _worth_their_cost(vectors: list[FloatArray]) -> list[FloatArray]:
+    """Return those of which no part is worth as much, given the best first: more features may be worth less."""
+    supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
+    return [v for i, v in enumerate(vectors) if not any(other < supports[i] for other in supports[:i])]
 
 
 def _share(within: Any) -> float:

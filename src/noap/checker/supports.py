@@ -134,19 +134,21 @@ def _proved(
     def given(T: float) -> float:
         return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent)
 
-    whole = supports if problem.costs is not None else _maximal(supports)
     return ListReport(
         value,
         given(walk.bounds[walk.widest]),
         given(walk.claims[walk.widest]),
-        len(whole),
+        _count(supports, None if problem.costs is None else certificate.values.tolist()),
         relative * WIDER[walk.widest],
     )
 
 
-def _maximal(supports: list[frozenset[int]]) -> list[frozenset[int]]:
-    """Return those that are no part of another one."""
-    return [one for one in supports if not any(one < other for other in supports)]
+def _count(supports: list[frozenset[int]], values: list[float] | None) -> int:
+    """Return how many are no part of another one; given values, with costs, how many have no part worth as much."""
+    if values is None:
+        return sum(not any(one < other for other in supports) for one in supports)
+    listed = list(zip(supports, values, strict=True))
+    return sum(not any(part < one and worth >= value for part, worth in listed) for one, value in listed)
 
 
 class _ListWalk(Walk):

@@ -50,7 +50,8 @@ class Verification:
     threshold : float or None
         Of a list of supports: every other support is worth at most this; inf if the proof does not hold.
     supports : int or None
-        How many supports the list has, without those that are part of another one on it; with costs, all of them.
+        How many supports the list has, without those that are part of another one on it; with costs, without those
+        that have a part on it worth as much.
     """
 
     ok: bool

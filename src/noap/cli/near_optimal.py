@@ -34,7 +34,7 @@ from noap.cli.options import (
     Seed,
     Sheet,
 )
-from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_table
+from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_table
 from noap.cli.problems import problem_as_json, problem_of
 from noap.cli.single_features import read_single_features
 from noap.runtime.names import counted, listed
@@ -63,6 +63,7 @@ def near_optimal(
     time_limit: Annotated[float | None, typer.Option(help="Seconds; the list so far comes back.")] = None,
     seed: Seed = 0,
     out: Annotated[Path | None, typer.Option(help="Write the list to this .csv, .parquet or .json file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw the list to this .png, .svg or .pdf file.")] = None,
     certificate: Annotated[
         Path | None, typer.Option(help="Write the proof that the list is complete to this file, for noap verify.")
     ] = None,
@@ -92,7 +93,9 @@ def near_optimal(
     noap near-optimal data.csv -k 5 --certificate list.noap
     """
     check_suffix(out, "--out", (".csv", ".parquet", ".json"))
+    check_suffix(plot, "--plot", (".png", ".svg", ".pdf"))
     refuse_to_overwrite(out, force)
+    refuse_to_overwrite(plot, force, "--plot")
     refuse_to_overwrite(certificate, force, "--certificate")
     log_progress(log)
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
@@ -105,13 +108,15 @@ def near_optimal(
         near.certificate.save(certificate)
     if out is not None:
         write_table(out, document, near.to_frame)
+    if plot is not None:
+        write_file(plot, "--plot", lambda temporary: near.plot().savefig(temporary, dpi=150))
     if json:
         typer.echo(document)
     else:
         console = Console(highlight=False)
         _print(near, table.names, console)
-        if out is not None:
-            console.print(f"Written to {out}.", markup=False, soft_wrap=True)
+        for place in filter(None, (out, plot)):
+            console.print(f"Written to {place}.", markup=False, soft_wrap=True)
         if certificate is not None:
             proved = f"The proof is in {certificate}, for noap verify."
             none = "--certificate: a list that is not complete has no proof; none is written."
