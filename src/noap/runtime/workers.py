@@ -18,6 +18,9 @@ from noap.runtime.threads import blas_threads, one_thread
 
 __all__ = ["HERE", "Pass", "Workers", "block_pairs"]
 
+# Threads that nobody has asked for. Each holds a block and a product of two, 25 MB where samples are a thousand.
+_UNASKED = 16
+
 Work: TypeAlias = Callable[[FloatArray, FloatArray, Any], Any]
 
 
@@ -66,7 +69,7 @@ class Workers:
     ----------
     n_jobs : int or None
         How many threads, as joblib counts them (-1: one for every core). None: as many as the linear algebra library
-        may use.
+        may use, 16 at most.
     client : distributed.Client or None
         The cluster, which takes the place of the threads.
 
@@ -107,7 +110,7 @@ class Workers:
     def threads(self) -> int:
         """How many threads there are."""
         if self.n_jobs is None:
-            return blas_threads()
+            return min(blas_threads(), _UNASKED)
         from joblib import effective_n_jobs  # type: ignore[import-untyped]
 
         return max(int(effective_n_jobs(self.n_jobs)), 1)
