@@ -20,7 +20,7 @@ from noap.linalg.blocked import ScaledColumns, single_product
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never
-from noap.runtime.workers import HERE, Pass, Workers, block_pairs
+from noap.runtime.workers import HERE, Pass, Tell, Workers, block_pairs, nobody, pairs_of_blocks
 
 __all__ = ["Pool", "pool_of", "pooled_features"]
 
@@ -54,29 +54,35 @@ class Pool:
 _KNOWN: "weakref.WeakKeyDictionary[Problem, Pool]" = weakref.WeakKeyDictionary()
 
 
-def pool_of(problem: Problem, check: Callable[[], None] = never, workers: Workers = HERE) -> Pool:
+def pool_of(problem: Problem, check: Callable[[], None] = never, workers: Workers = HERE, tell: Tell = nobody) -> Pool:
     """Return the pool of a problem with samples; what was made for it once is kept as long as the problem is."""
     pool = _KNOWN.get(problem)
     if pool is None:
         columns = ScaledColumns(problem.by_columns, problem.column_norms)
         rho = math.ldexp(problem.adversary.rho / math.sqrt(problem.n_samples), -columns.exponent)
-        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check, workers))
+        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check, workers, tell))
         _KNOWN[problem] = pool
     return pool
 
 
 def pooled_features(
-    columns: ScaledColumns, rho: float, k: int, check: Callable[[], None] = never, workers: Workers = HERE
+    columns: ScaledColumns,
+    rho: float,
+    k: int,
+    check: Callable[[], None] = never,
+    workers: Workers = HERE,
+    tell: Tell = nobody,
 ) -> IntArray:
     """Return the positions of the pool, for supports of up to k features; rho in the units of the columns.
 
-    `check` is called between blocks; what it raises passes through. The blocks are shared among the workers.
+    `check` is called between blocks; what it raises passes through. The blocks are shared among the workers,
+    and `tell` hears how many pairs are scanned, and of how many.
     """
     d = len(columns.squares)
     features = np.argsort(-columns.squares, kind="stable")[: max(math.isqrt(int(_WORK / columns.n)), k)]
     if len(features) <= _MOST:
         return np.sort(features)
-    sizes, places = _neighbours(columns, features, min(k, d), check, workers)
+    sizes, places = _neighbours(columns, features, min(k, d), check, workers, tell)
     lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
     worths = np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2
     totals = np.cumsum(worths, axis=1)
@@ -98,7 +104,12 @@ def pooled_features(
 
 
 def _neighbours(
-    columns: ScaledColumns, features: IntArray, k: int, check: Callable[[], None], workers: Workers
+    columns: ScaledColumns,
+    features: IntArray,
+    k: int,
+    check: Callable[[], None],
+    workers: Workers,
+    tell: Tell = nobody,
 ) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
     """Return the k + 4 largest inner products of each feature, itself among them, and whose they are."""
     from noap.heuristics.kernels.neighbours import merge_largest  # loads Numba, which `import noap` should not
@@ -106,7 +117,7 @@ def _neighbours(
     count, width = min(k + 4, len(features)), columns.width
     sizes = np.full((len(features), count), -1.0, dtype=np.float32)
     places = np.zeros((len(features), count), dtype=np.int32)
-    pairs = block_pairs(-(-len(features) // width))
+    pairs, done = block_pairs(-(-len(features) // width)), 0
 
     def given(i: int, j: int) -> "tuple[int, FloatArray, FloatArray | None]":
         # What is no larger than the least that was kept when this is handed out is not kept later either.
@@ -121,6 +132,8 @@ def _neighbours(
                 here = slice(a * width, (a + 1) * width)
                 one.places[one.places >= 0] += b * width
                 merge_largest(one.sizes, one.places, sizes[here], places[here])
+            done += pairs_of_blocks(len(features), width, i, j)
+            tell(done, len(features) * (len(features) - 1) // 2)
     return sizes, places
 
 

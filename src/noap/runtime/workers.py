@@ -16,11 +16,13 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.runtime.threads import blas_threads, one_thread
 
-__all__ = ["HERE", "Pass", "Workers", "block_pairs"]
+__all__ = ["HERE", "Pass", "Tell", "Workers", "block_pairs", "nobody", "pairs_of_blocks"]
 
 # Threads that nobody has asked for. Each holds a block and a product of two, 25 MB where samples are a thousand.
 _UNASKED = 16
 
+# Hears how many pairs are scanned, and of how many.
+Tell: TypeAlias = Callable[[int, int], None]
 Work: TypeAlias = Callable[[FloatArray, FloatArray, Any], Any]
 
 
@@ -59,6 +61,22 @@ def block_pairs(count: int) -> list[tuple[int, int]]:
     [(0, 0), (0, 1), (1, 1)]
     """
     return [(i, j) for i in range(count) for j in range(i, count)]
+
+
+def pairs_of_blocks(count: int, width: int, i: int, j: int) -> int:
+    """Return how many pairs of columns two blocks have, of so many columns in blocks of this width.
+
+    Examples
+    --------
+    >>> [pairs_of_blocks(5, 3, i, j) for i, j in block_pairs(2)]
+    [3, 6, 1]
+    """
+    own, other = (min(width, count - a * width) for a in (i, j))
+    return own * other if i != j else own * (own - 1) // 2
+
+
+def nobody(done: int, total: int) -> None:
+    """Tell nobody."""
 
 
 @dataclass(frozen=True)
