@@ -8,7 +8,7 @@ the same neighbourhood.
 import contextlib
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -29,6 +29,8 @@ __all__ = ["Pool", "pool_of", "pooled_features"]
 _WORK = 4e11
 # Neighbourhoods that are taken for each size of a support, and features in all.
 _NEIGHBOURHOODS, _MOST = 48, 1200
+# Neighbourhoods that are looked at again, for each size of a support, where not all features were looked at.
+_HOPEFUL = 192
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,29 +80,68 @@ def pooled_features(
     `check` is called between blocks; what it raises passes through. The blocks are shared among the workers,
     and `tell` hears how many pairs are scanned, and of how many.
     """
-    d = len(columns.squares)
-    features = np.argsort(-columns.squares, kind="stable")[: max(math.isqrt(int(_WORK / columns.n)), k)]
+    order = np.argsort(-columns.squares, kind="stable")
+    features = order[: max(math.isqrt(int(_WORK / columns.n)), k)]
     if len(features) <= _MOST:
         return np.sort(features)
-    sizes, places = _neighbours(columns, features, min(k, d), check, workers, tell)
-    lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
-    worths = np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2
-    totals = np.cumsum(worths, axis=1)
+    sizes, places = _neighbours(columns, features, min(k, len(order)), check, workers, tell)
+    own, scored = np.arange(len(features)), _scored(columns, features, sizes, rho)
+    if len(features) < len(order):
+        # Some were looked at with some. The best of them once more, with all.
+        hopeful = [own[row] for q in _wanted(k, scored) for row in _apart(own, scored, places, q, _HOPEFUL)]
+        own, features = np.unique(hopeful), order
+        sizes, places = _all_neighbours(columns, order[own], order, sizes.shape[1], check)
+        scored = _scored(columns, order[own], sizes, rho)
     chosen: dict[int, None] = {}
-    wanted = {1, 2, 3, 5, k} | {k // 2, k // 4} - {0}
-    for q in sorted((q for q in wanted if q <= totals.shape[1]), reverse=True):
-        covered = np.zeros(len(features), dtype=np.bool_)
-        taken = 0
-        for row in np.argsort(-totals[:, q - 1], kind="stable")[: 64 * _NEIGHBOURHOODS]:
-            if covered[row]:
-                continue
-            near = places[row, :q]
-            covered[near] = True
-            chosen.update(dict.fromkeys(places[row, : min(q + 4, places.shape[1])].tolist()))
-            taken += 1
-            if taken == _NEIGHBOURHOODS or len(chosen) >= _MOST:
+    for q in _wanted(k, scored):
+        for row in _apart(own, scored, places, q, _NEIGHBOURHOODS):
+            near = places[row]
+            chosen.update(dict.fromkeys(near[: q + 4].tolist()))
+            if len(chosen) >= _MOST:
                 break
     return np.sort(features[list(chosen)[:_MOST]])
+
+
+def _scored(columns: ScaledColumns, features: IntArray, sizes: FloatArray, rho: float) -> FloatArray:
+    """Return what each feature is worth with its best neighbours: alone, with one of them, two of them, ..."""
+    lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
+    totals: FloatArray = np.cumsum(np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2, axis=1)
+    return totals
+
+
+def _wanted(k: int, scored: FloatArray) -> list[int]:
+    """Return the sizes of supports for which neighbourhoods are taken, largest first."""
+    return sorted((q for q in {1, 2, 3, 5, k} | {k // 2, k // 4} - {0} if q <= scored.shape[1]), reverse=True)
+
+
+def _apart(own: IntArray, scored: FloatArray, places: "npt.NDArray[np.int32]", q: int, most: int) -> Iterator[int]:
+    """Yield the rows that are worth most with q features; no feature of `own` that is near one before it."""
+    covered: set[int] = set()
+    taken = 0
+    for row in np.argsort(-scored[:, q - 1], kind="stable")[: 64 * most].tolist():
+        if int(own[row]) in covered:
+            continue
+        covered.update(places[row, :q].tolist())
+        yield row
+        taken += 1
+        if taken == most:
+            return
+
+
+def _all_neighbours(
+    columns: ScaledColumns, some: IntArray, features: IntArray, count: int, check: Callable[[], None]
+) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
+    """Return the largest inner products of some features with all, and whose they are."""
+    from noap.heuristics.kernels.neighbours import keep_largest
+
+    sizes = np.full((len(some), count), -1.0, dtype=np.float32)
+    places = np.zeros((len(some), count), dtype=np.int32)
+    left = columns.single(some)
+    for start in range(0, len(features), columns.width):
+        check()
+        right = columns.single(features[start : start + columns.width])
+        keep_largest(single_product(left, right), False, start, sizes, places)
+    return sizes, places
 
 
 def _neighbours(
