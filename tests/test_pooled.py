@@ -69,6 +69,26 @@ def test_the_pool_holds_the_best_neighbourhoods(monkeypatch):
     assert set(np.argsort(-G[strongest])[:5]) <= set(pool.tolist())
 
 
+def test_where_some_features_are_looked_at_the_best_are_looked_at_again_with_all(monkeypatch):
+    """Of a module only a part is among the features of the pass; all of it is in the pool."""
+    monkeypatch.setattr(pool_module, "_MOST", 60)
+    rng = np.random.default_rng(4)
+    X = rng.standard_normal((50, 400))
+    X[:, ::40] += 3 * rng.standard_normal((50, 1))  # ten features of one module
+    X[:, 1::40] += 2.6 * rng.standard_normal((50, 1))  # and of a lesser one
+    # Lengths that leave the pass three of the first and eight of the other.
+    lengths = np.full(400, 0.9)
+    lengths[[0, 40, 80]] = lengths[1:320:40] = 1.0
+    lengths[2:200:2] = 0.95
+    X *= lengths / np.linalg.norm(X, axis=0)
+    monkeypatch.setattr(pool_module, "_WORK", 50 * 60**2)
+    columns = ScaledColumns(X, column_norms(X))
+    monkeypatch.setattr(pool_module, "_MOST", 50)
+    pool = pooled_features(columns, 0.0, 10)
+    assert len(pool) <= 50
+    assert set(range(0, 400, 40)) <= set(pool.tolist())
+
+
 def test_a_pool_is_made_once(monkeypatch):
     monkeypatch.setattr(pool_module, "_MOST", 20)
     problem = noap.Problem(modules(20, 50, 5, 0), k=3, adversary=noap.FeatureWise(0.5))

@@ -24,6 +24,7 @@ from noap.linalg.products import column_norms
 from noap.runtime import cluster as cluster_module
 from noap.runtime import workers as workers_module
 from noap.runtime.cluster import answers_of_cluster
+from noap.runtime.line import Line
 from noap.runtime.threads import blas_threads
 from noap.runtime.workers import Pass, Workers, block_pairs
 
@@ -173,6 +174,21 @@ def test_progress_counts_all_pairs_and_places(n_jobs, narrow, monkeypatch):
     bounds = [bound for _, _, bound in said]
     assert bounds == sorted(bounds, reverse=True)
     assert bounds[-1] == result.bound
+
+
+@pytest.mark.parametrize("method", ["ascent", "exact"])
+def test_the_pass_of_ascent_says_how_far_it_is(method, narrow, monkeypatch):
+    said = []
+    monkeypatch.setattr(Line, "due", lambda self: True)
+    monkeypatch.setattr(Line, "show", lambda self, text: said.append(text))
+    noap.solve(problem_of(), method, progress=True)
+    ours = [text for text in said if text.startswith("looking for good vectors, ")]
+    assert len(ours) == len(block_pairs(18))
+    assert ours[-1] == f"looking for good vectors, {2300 * 2299 // 2} of {2300 * 2299 // 2} pairs scanned"
+    assert len(set(ours)) == len(ours)
+    said.clear()
+    noap.solve(problem_of(), method)
+    assert not said
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

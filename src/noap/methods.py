@@ -11,7 +11,7 @@ from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_
 from noap.adversaries.base import vector_of
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem
-from noap.heuristics.ascent import Funnel, ascent, compile_ascent
+from noap.heuristics.ascent import Funnel, ascent, compile_ascent, is_pooled
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
@@ -23,6 +23,7 @@ from noap.result import Limit, Result
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.interrupts import interrupts_of_kernels
 from noap.runtime.limits import Limits
+from noap.runtime.progress import PassLine
 from noap.runtime.workers import HERE, Workers
 
 if TYPE_CHECKING:
@@ -87,9 +88,10 @@ def _ascended(
     v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first
     check = check or controls.check
     controls.started += compile_ascent(problem)
+    line = PassLine(controls.progress and is_pooled(problem), controls.label, "looking for good vectors")
     try:
-        with interrupts_of_kernels():
-            for better in ascent(problem, controls.rng, funnel, check, workers):
+        with line, interrupts_of_kernels():
+            for better in ascent(problem, controls.rng, funnel, check, workers, line.scanned):
                 v = better
                 check()
         controls.limit = None  # it finished, if late

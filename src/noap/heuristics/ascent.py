@@ -29,9 +29,9 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.runtime.compilation import compile_once
 from noap.runtime.controls import never
-from noap.runtime.workers import HERE, Workers
+from noap.runtime.workers import HERE, Tell, Workers, nobody
 
-__all__ = ["Funnel", "ascent", "compile_ascent", "search"]
+__all__ = ["Funnel", "ascent", "compile_ascent", "is_pooled", "search"]
 
 # Of the best vectors on a part of many samples so many climb on all of them, and so many of those exchange features.
 _FEW, _FEWEST = 8, 2
@@ -62,18 +62,19 @@ def ascent(
     funnel: Funnel | None = None,
     check: Callable[[], None] = never,
     workers: Workers = HERE,
+    tell: Tell = nobody,
 ) -> Iterator[FloatArray]:
     """Yield ever better k-sparse unit vectors of length d, the last one being the answer.
 
     Whoever consumes it may stop at any time and keep the last vector seen. `check` is called between portions of work
     on the samples; what it raises passes through. Of very many samples a part is looked at first, and the first vectors
     are the better ones for that part; then all samples judge. With many features the workers share the pass that
-    chooses among them.
+    chooses among them, and `tell` hears how far it is.
     """
     if is_pooled(problem):
         from noap.heuristics.pooled import pooled_ascent  # which is built on this file
 
-        pool = pool_of(problem, check, workers)
+        pool = pool_of(problem, check, workers, tell)
         for places, weights in pooled_ascent(pool, problem.k, rng, funnel or Funnel(), check=check):
             if len(places):
                 found = np.zeros(problem.n_features)

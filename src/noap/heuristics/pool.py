@@ -8,7 +8,7 @@ the same neighbourhood.
 import contextlib
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from noap.linalg.blocked import ScaledColumns, single_product
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never
-from noap.runtime.workers import HERE, Pass, Workers, block_pairs
+from noap.runtime.workers import HERE, Pass, Tell, Workers, block_pairs, nobody, pairs_of_blocks
 
 __all__ = ["Pool", "pool_of", "pooled_features"]
 
@@ -29,6 +29,8 @@ __all__ = ["Pool", "pool_of", "pooled_features"]
 _WORK = 4e11
 # Neighbourhoods that are taken for each size of a support, and features in all.
 _NEIGHBOURHOODS, _MOST = 48, 1200
+# Neighbourhoods that are looked at again, for each size of a support, where not all features were looked at.
+_HOPEFUL = 192
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,51 +56,101 @@ class Pool:
 _KNOWN: "weakref.WeakKeyDictionary[Problem, Pool]" = weakref.WeakKeyDictionary()
 
 
-def pool_of(problem: Problem, check: Callable[[], None] = never, workers: Workers = HERE) -> Pool:
+def pool_of(problem: Problem, check: Callable[[], None] = never, workers: Workers = HERE, tell: Tell = nobody) -> Pool:
     """Return the pool of a problem with samples; what was made for it once is kept as long as the problem is."""
     pool = _KNOWN.get(problem)
     if pool is None:
         columns = ScaledColumns(problem.by_columns, problem.column_norms)
         rho = math.ldexp(problem.adversary.rho / math.sqrt(problem.n_samples), -columns.exponent)
-        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check, workers))
+        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check, workers, tell))
         _KNOWN[problem] = pool
     return pool
 
 
 def pooled_features(
-    columns: ScaledColumns, rho: float, k: int, check: Callable[[], None] = never, workers: Workers = HERE
+    columns: ScaledColumns,
+    rho: float,
+    k: int,
+    check: Callable[[], None] = never,
+    workers: Workers = HERE,
+    tell: Tell = nobody,
 ) -> IntArray:
     """Return the positions of the pool, for supports of up to k features; rho in the units of the columns.
 
-    `check` is called between blocks; what it raises passes through. The blocks are shared among the workers.
+    `check` is called between blocks; what it raises passes through. The blocks are shared among the workers,
+    and `tell` hears how many pairs are scanned, and of how many.
     """
-    d = len(columns.squares)
-    features = np.argsort(-columns.squares, kind="stable")[: max(math.isqrt(int(_WORK / columns.n)), k)]
+    order = np.argsort(-columns.squares, kind="stable")
+    features = order[: max(math.isqrt(int(_WORK / columns.n)), k)]
     if len(features) <= _MOST:
         return np.sort(features)
-    sizes, places = _neighbours(columns, features, min(k, d), check, workers)
-    lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
-    worths = np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2
-    totals = np.cumsum(worths, axis=1)
+    sizes, places = _neighbours(columns, features, min(k, len(order)), check, workers, tell)
+    own, scored = np.arange(len(features)), _scored(columns, features, sizes, rho)
+    if len(features) < len(order):
+        # Some were looked at with some. The best of them once more, with all.
+        hopeful = [own[row] for q in _wanted(k, scored) for row in _apart(own, scored, places, q, _HOPEFUL)]
+        own, features = np.unique(hopeful), order
+        sizes, places = _all_neighbours(columns, order[own], order, sizes.shape[1], check)
+        scored = _scored(columns, order[own], sizes, rho)
     chosen: dict[int, None] = {}
-    wanted = {1, 2, 3, 5, k} | {k // 2, k // 4} - {0}
-    for q in sorted((q for q in wanted if q <= totals.shape[1]), reverse=True):
-        covered = np.zeros(len(features), dtype=np.bool_)
-        taken = 0
-        for row in np.argsort(-totals[:, q - 1], kind="stable")[: 64 * _NEIGHBOURHOODS]:
-            if covered[row]:
-                continue
-            near = places[row, :q]
-            covered[near] = True
-            chosen.update(dict.fromkeys(places[row, : min(q + 4, places.shape[1])].tolist()))
-            taken += 1
-            if taken == _NEIGHBOURHOODS or len(chosen) >= _MOST:
+    for q in _wanted(k, scored):
+        for row in _apart(own, scored, places, q, _NEIGHBOURHOODS):
+            near = places[row]
+            chosen.update(dict.fromkeys(near[: q + 4].tolist()))
+            if len(chosen) >= _MOST:
                 break
     return np.sort(features[list(chosen)[:_MOST]])
 
 
+def _scored(columns: ScaledColumns, features: IntArray, sizes: FloatArray, rho: float) -> FloatArray:
+    """Return what each feature is worth with its best neighbours: alone, with one of them, two of them, ..."""
+    lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
+    totals: FloatArray = np.cumsum(np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2, axis=1)
+    return totals
+
+
+def _wanted(k: int, scored: FloatArray) -> list[int]:
+    """Return the sizes of supports for which neighbourhoods are taken, largest first."""
+    return sorted((q for q in {1, 2, 3, 5, k} | {k // 2, k // 4} - {0} if q <= scored.shape[1]), reverse=True)
+
+
+def _apart(own: IntArray, scored: FloatArray, places: "npt.NDArray[np.int32]", q: int, most: int) -> Iterator[int]:
+    """Yield the rows that are worth most with q features; no feature of `own` that is near one before it."""
+    covered: set[int] = set()
+    taken = 0
+    for row in np.argsort(-scored[:, q - 1], kind="stable")[: 64 * most].tolist():
+        if int(own[row]) in covered:
+            continue
+        covered.update(places[row, :q].tolist())
+        yield row
+        taken += 1
+        if taken == most:
+            return
+
+
+def _all_neighbours(
+    columns: ScaledColumns, some: IntArray, features: IntArray, count: int, check: Callable[[], None]
+) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
+    """Return the largest inner products of some features with all, and whose they are."""
+    from noap.heuristics.kernels.neighbours import keep_largest
+
+    sizes = np.full((len(some), count), -1.0, dtype=np.float32)
+    places = np.zeros((len(some), count), dtype=np.int32)
+    left = columns.single(some)
+    for start in range(0, len(features), columns.width):
+        check()
+        right = columns.single(features[start : start + columns.width])
+        keep_largest(single_product(left, right), False, start, sizes, places)
+    return sizes, places
+
+
 def _neighbours(
-    columns: ScaledColumns, features: IntArray, k: int, check: Callable[[], None], workers: Workers
+    columns: ScaledColumns,
+    features: IntArray,
+    k: int,
+    check: Callable[[], None],
+    workers: Workers,
+    tell: Tell = nobody,
 ) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
     """Return the k + 4 largest inner products of each feature, itself among them, and whose they are."""
     from noap.heuristics.kernels.neighbours import merge_largest  # loads Numba, which `import noap` should not
@@ -106,7 +158,7 @@ def _neighbours(
     count, width = min(k + 4, len(features)), columns.width
     sizes = np.full((len(features), count), -1.0, dtype=np.float32)
     places = np.zeros((len(features), count), dtype=np.int32)
-    pairs = block_pairs(-(-len(features) // width))
+    pairs, done = block_pairs(-(-len(features) // width)), 0
 
     def given(i: int, j: int) -> "tuple[int, FloatArray, FloatArray | None]":
         # What is no larger than the least that was kept when this is handed out is not kept later either.
@@ -121,6 +173,8 @@ def _neighbours(
                 here = slice(a * width, (a + 1) * width)
                 one.places[one.places >= 0] += b * width
                 merge_largest(one.sizes, one.places, sizes[here], places[here])
+            done += pairs_of_blocks(len(features), width, i, j)
+            tell(done, len(features) * (len(features) - 1) // 2)
     return sizes, places
 
 

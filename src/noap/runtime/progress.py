@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from noap.metrics import gap
 from noap.runtime.line import Part
 
-__all__ = ["SearchLine", "TracePoint"]
+__all__ = ["PassLine", "SearchLine", "TracePoint"]
 
 
 @dataclass(frozen=True)
@@ -35,3 +35,22 @@ class SearchLine(Part):
             f"{self._label}{point.seconds:.1f} s, {point.nodes} nodes, value {point.value:.6g}, "
             f"bound {point.bound:.6g}, gap {gap(point.value, point.bound):.2%}{left}"
         )
+
+
+class PassLine(Part):
+    """A context manager whose `scanned` says how far a pass over pairs of features is; it does nothing unless wanted.
+
+    Attributes
+    ----------
+    what : str
+        What the pass is for.
+    """
+
+    def __init__(self, wanted: bool, label: str, what: str) -> None:
+        super().__init__(wanted)
+        self._label, self.what = f"{label}, " if label else "", what
+
+    def scanned(self, done: int, total: int) -> None:
+        """Show how many pairs are scanned, and of how many."""
+        if self.line is not None and self.line.due():
+            self.say(f"{self._label}{self.what}, {done} of {total} pairs scanned")

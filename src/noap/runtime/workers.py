@@ -17,8 +17,13 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.runtime.threads import blas_threads, one_thread
 
-__all__ = ["HERE", "Pass", "Workers", "block_pairs"]
+__all__ = ["HERE", "Pass", "Tell", "Workers", "block_pairs", "nobody", "pairs_of_blocks"]
 
+# Threads that nobody has asked for. Each holds a block and a product of two, 25 MB where samples are a thousand.
+_UNASKED = 16
+
+# Hears how many pairs are scanned, and of how many.
+Tell: TypeAlias = Callable[[int, int], None]
 Work: TypeAlias = Callable[[FloatArray, FloatArray, Any], Any]
 
 
@@ -59,6 +64,22 @@ def block_pairs(count: int) -> list[tuple[int, int]]:
     return [(i, j) for i in range(count) for j in range(i, count)]
 
 
+def pairs_of_blocks(count: int, width: int, i: int, j: int) -> int:
+    """Return how many pairs of columns two blocks have, of so many columns in blocks of this width.
+
+    Examples
+    --------
+    >>> [pairs_of_blocks(5, 3, i, j) for i, j in block_pairs(2)]
+    [3, 6, 1]
+    """
+    own, other = (min(width, count - a * width) for a in (i, j))
+    return own * other if i != j else own * (own - 1) // 2
+
+
+def nobody(done: int, total: int) -> None:
+    """Tell nobody."""
+
+
 @dataclass(frozen=True)
 class Workers:
     """Threads of this process, or a cluster.
@@ -67,7 +88,7 @@ class Workers:
     ----------
     n_jobs : int or None
         How many threads, as joblib counts them (-1: one for every core). None: as many as the linear algebra library
-        may use.
+        may use, 16 at most.
     client : distributed.Client or None
         The cluster, which takes the place of the threads.
 
@@ -106,7 +127,7 @@ class Workers:
     def threads(self) -> int:
         """How many threads there are."""
         if self.n_jobs is None:
-            return blas_threads()
+            return min(blas_threads(), _UNASKED)
         from joblib import effective_n_jobs  # type: ignore[import-untyped]
 
         return max(int(effective_n_jobs(self.n_jobs)), 1)

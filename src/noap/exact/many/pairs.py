@@ -12,7 +12,7 @@ from noap.exact.many.compatible import Compatible
 from noap.exact.many.kernels.pairs import pairs_above
 from noap.linalg.blocked import ScaledColumns, single_error, single_product
 from noap.linalg.types import BoolArray, FloatArray, IntArray
-from noap.runtime.workers import HERE, Pass, Workers, block_pairs
+from noap.runtime.workers import HERE, Pass, Tell, Workers, block_pairs, pairs_of_blocks
 
 __all__ = ["MOST_PAIRS", "Pairs", "density", "scan"]
 
@@ -70,7 +70,7 @@ def scan(
     columns: ScaledColumns,
     tests: Sequence[Compatible],
     check: Callable[[], None],
-    tell: Callable[[int, int], None],
+    tell: Tell,
     most: int = MOST_PAIRS,
     workers: Workers = HERE,
 ) -> Pairs | None:
@@ -106,8 +106,7 @@ def scan(
             one.rows[:] += i * width
             one.columns[:] += j * width
             found.append(one)
-            own, other = (min(width, len(features) - a * width) for a in (i, j))
-            done += own * other if i != j else own * (own - 1) // 2
+            done += pairs_of_blocks(len(features), width, i, j)
             tell(done, total)
     rows, cols, products = (np.concatenate(parts) for parts in zip(_NOTHING, *found, strict=True))
     kept = Pairs(features, squares, rows, cols, products, error, tuple(tests))
