@@ -18,6 +18,7 @@ from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.frozen import changes, fingerprint, frozen
+from noap.linalg.memory import covariance_is_too_large
 from noap.linalg.screening import longer_samples
 from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import norms
@@ -251,6 +252,16 @@ class Problem:
         if self.costs is not None:
             raise InvalidProblem(f"{what} takes no costs; leave them out, or use method 'ascent'.")
 
+    def require_covariance(self, what: str) -> None:
+        """Raise InvalidProblem, naming what works on the d x d matrix, where that would take most of the memory."""
+        d = self.n_features
+        if self.X is not None and "covariance" not in self.__dict__ and covariance_is_too_large(d):
+            raise InvalidProblem(
+                f"{what} works on the covariance of all {d} features of X, which takes {8e-9 * d * d:.0f} GB and so "
+                "too much of this machine's memory; use method 'exact' or 'ascent' with one rho and without costs, which "
+                "do not form it, or keep fewer features."
+            )
+
     def check_unchanged(self) -> None:
         """Raise InvalidProblem if X was changed since the problem was built; only a large or sparse X can be."""
         taken = self.__dict__.get("_fingerprint")
@@ -262,6 +273,7 @@ class Problem:
     @cached_property
     def covariance(self) -> FloatArray:
         r"""The matrix :math:`S = X^\top X/n` in float64, d x d; computed when first asked for."""
+        self.require_covariance("Problem.covariance")
         covariance: FloatArray = products.gram(self.X) / self.n_samples
         covariance.flags.writeable = False
         self.check_unchanged()
