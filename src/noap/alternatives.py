@@ -214,6 +214,7 @@ def near_optimal(
         "near_optimal",
         "see with noap.stability, which takes any adversary, which features come back",
     )
+    problem.require_covariance("near_optimal")
     share, most = _share(within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(0.0, time_limit, random_state, progress)
     problem.check_unchanged()

@@ -21,6 +21,7 @@ from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.frozen import changes, fingerprint, frozen
 from noap.linalg.mapped import by_columns
+from noap.linalg.memory import covariance_is_too_large
 from noap.linalg.screening import longer_samples
 from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.linalg.vectors import norms
@@ -187,6 +188,16 @@ class Problem(Variants):
         if self.metric is not None:
             raise InvalidProblem(f"{what} takes no metric; leave it out, or use noap.solve with 'exact' or 'ascent'.")
 
+    def require_covariance(self, what: str) -> None:
+        """Raise InvalidProblem, naming what works on the d x d matrix, where that would take most of the memory."""
+        d = self.n_features
+        if self.X is not None and "covariance" not in self.__dict__ and covariance_is_too_large(d):
+            raise InvalidProblem(
+                f"{what} works on the covariance of all {d} features of X, which takes {8e-9 * d * d:.0f} GB and so "
+                "too much of this machine's memory; use method 'exact' or 'ascent' with one rho and without costs, which "
+                "do not form it, or keep fewer features."
+            )
+
     def check_unchanged(self) -> None:
         """Raise InvalidProblem if X was changed since the problem was built; only a large or sparse X can be."""
         taken = self.__dict__.get("_fingerprint")
@@ -203,6 +214,7 @@ class Problem(Variants):
     @cached_property
     def covariance(self) -> FloatArray:
         r"""The matrix :math:`S = X^\top X/n` in float64, d x d; computed when first asked for."""
+        self.require_covariance("Problem.covariance")
         covariance = inner_products.covariance(self)
         self.check_unchanged()
         return covariance

@@ -91,6 +91,7 @@ def run_mip_r(problem: Problem, controls: Controls, **options: Any) -> Result:
 
 def mip_options(problem: Problem, **options: Any) -> Options:
     """Return the options of `run_mip`, checked."""
+    problem.require_covariance("Method 'mip'")
     return Options.checked(problem, **options)
 
 
@@ -98,6 +99,7 @@ def mip_r_options(problem: Problem, rank: Any = 3, **options: Any) -> Options:
     """Return the options of `run_mip_r`, checked."""
     if rank is None:
         raise InvalidProblem("rank must be a positive integer, got None; use run_mip for the full program.")
+    problem.require_covariance("Method 'mip-r'")
     return Options.checked(problem, rank=rank, **options)
 
 

@@ -36,6 +36,9 @@ _RELAXED, _PER_NODE = 2.0, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 # With many features a threshold costs no more than a few nodes do.
 _PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
+# Beside the semidefinite test, which is nearly the same relaxation at every node of a tree, it begins far later, has a
+# smaller share and no tree of its own: only where many features share the variance does it bring more.
+_PATIENCE_BESIDE_TEST, _BESIDE_TEST = 16384, 1.0
 # Bytes that it holds, for each entry of the Gram matrix.
 _MATRICES = 24
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
@@ -138,18 +141,24 @@ class Attempt:
     def _is_relaxable(self) -> bool:
         """Whether the relaxation in the l1 norm costs little enough and can be handed over as a proof."""
         instance, m = self.instance, len(self.instance.norms)
-        # At rho = 0 the search with the semidefinite test has nearly the same relaxation at every node. It does not see
-        # costs, and neither do thresholds.
-        has_it = (m > MOST_FEATURES) if instance.has_costs else (instance.largest_budget == 0 and m <= MOST)
+        # Thresholds do not see costs.
+        blind = instance.has_costs and m > MOST_FEATURES
         limit = self.meter.limits.bytes
         fits = limit is None or self.meter.held + self.bytes + _MATRICES * m * m <= limit
-        return instance.k >= 2 and not has_it and instance.is_relaxable and instance.clear_cut and fits
+        return instance.k >= 2 and not blind and instance.is_relaxable and instance.clear_cut and fits
+
+    @property
+    def _has_test(self) -> bool:
+        """Whether the search takes the semidefinite test, sooner or later, and that sees all; costs it does not see."""
+        instance = self.instance
+        return instance.largest_budget == 0 and len(instance.norms) <= MOST and not instance.has_costs
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
         patience = _PATIENCE_FOR_LARGE_TREES if self._by_thresholds else _PATIENCE_FOR_TREES
+        patience = _PATIENCE_BESIDE_TEST if self._has_test else patience
         had = self.work + _PER_NODE * self.nodes - patience * (self.root_price + _PER_NODE)
-        share = _RELAXED * had
+        share = (_BESIDE_TEST if self._has_test else _RELAXED) * had
         return share >= 0 and self.relax(share)
 
     def relax(self, share: float = math.inf) -> bool:
@@ -157,7 +166,7 @@ class Attempt:
         if not self._is_relaxable():
             return False
         if self.relaxation is None:  # it begins with two factorisations: only now
-            self.relaxation = relaxation_of(self.instance)
+            self.relaxation = relaxation_of(self.instance, branching=not self._has_test)
         relaxation = self.relaxation
         with one_thread(len(self.instance.norms)):
             while relaxation.work <= share and not relaxation.done and not self.meter.controls.expired():
