@@ -15,6 +15,7 @@ from noap.solving import solve
 
 __all__ = [
     "Certificate",
+    "ContrastiveSparsePCA",
     "EntryWise",
     "FeatureWise",
     "JointCertificate",
@@ -26,6 +27,7 @@ __all__ = [
     "Path",
     "Problem",
     "Result",
+    "RobustSparseLDA",
     "RobustSparsePCA",
     "RobustSparsePCACV",
     "SampleWise",
@@ -63,11 +65,13 @@ _LAZY = {
     "theory": "noap.theory",
 }
 _LAZY_NAMES = {
+    "ContrastiveSparsePCA": "noap.estimators",
     "JointCertificate": "noap.proofs.joint",
     "JointResult": "noap.joint",
     "KPath": "noap.sweep",
     "NearOptimal": "noap.alternatives",
     "Path": "noap.sweep",
+    "RobustSparseLDA": "noap.estimators",
     "RobustSparsePCA": "noap.estimators",
     "RobustSparsePCACV": "noap.estimators",
     "Stability": "noap.resampling",
