@@ -4,19 +4,51 @@ Column j is multiplied by a power of two that brings :math:`B_{jj}` between 1/2 
 in which features are measured decide nothing.
 """
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from noap.data.metric import scaling_exponents
 from noap.linalg.outward import UNIT, gamma, is_definite
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from noap.problem import Problem
 
-__all__ = ["Pencil", "least_eigenvalue"]
+__all__ = ["Groups", "Pencil", "least_eigenvalue"]
+
+
+class Groups(NamedTuple):
+    """Groups of features, of each of which a direction may use so many.
+
+    Attributes
+    ----------
+    of : array of int, shape (d,)
+        The group of each feature.
+    sizes : tuple of int
+        How many of each a direction may use; together k.
+    """
+
+    of: IntArray
+    sizes: tuple[int, ...]
+
+    def allowed(self, chosen: IntArray) -> BoolArray:
+        """Return which features may be used beside the chosen ones."""
+        used = np.bincount(self.of[chosen], minlength=len(self.sizes))
+        return np.take(np.less(used, np.array(self.sizes)), self.of)
+
+    def admit(self, supports: IntArray) -> BoolArray:
+        """Return which supports use no more of any group than they may."""
+        counts = np.stack([(self.of[supports] == g).sum(axis=1) for g in range(len(self.sizes))])
+        admitted: BoolArray = (counts <= np.array(self.sizes)[:, None]).all(axis=0)
+        return admitted
+
+    def leading(self, vectors: FloatArray) -> IntArray:
+        """Return the largest entries of each vector, as many of each group as there may be."""
+        order = np.argsort(-np.abs(vectors), axis=1, kind="stable")
+        chosen = [[row[self.of[row] == g][:size] for g, size in enumerate(self.sizes)] for row in order]
+        return np.array([np.concatenate(parts) for parts in chosen])
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +64,8 @@ class Pencil:
         A direction w here is 2^exponents w of the problem.
     error : float
         Every entry of A is within this of the true one.
+    groups : Groups or None
+        Where only so many features of each group may be used.
     """
 
     A: FloatArray
@@ -40,6 +74,7 @@ class Pencil:
     k: int
     exponents: IntArray
     error: float
+    groups: Groups | None = None
 
     @classmethod
     def of(cls, problem: "Problem") -> "Pencil":
@@ -88,6 +123,10 @@ class Pencil:
         with np.errstate(invalid="ignore"):  # an infinite budget: what is left is 0
             left = np.sqrt(max(energy, 0.0)) - float(self.rho[S] @ np.abs(w[S]))
         return float((max(left, 0.0) / self.length(w)) ** 2)
+
+    def in_groups(self, groups: Groups) -> "Pencil":
+        """Return the same with groups of features."""
+        return replace(self, groups=groups)
 
     def restricted(self, features: IntArray, k: int) -> "Pencil":
         """Return the pencil of the chosen features."""

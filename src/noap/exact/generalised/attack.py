@@ -31,7 +31,8 @@ class Attacked(NamedTuple):
 
     def pencil(self, pencil: Pencil) -> Pencil:
         """Return the attacked columns as a pencil without an adversary."""
-        return Pencil(self.form, pencil.B, np.zeros(len(self.form)), pencil.k, pencil.exponents, self.error)
+        none = np.zeros(len(self.form))
+        return Pencil(self.form, pencil.B, none, pencil.k, pencil.exponents, self.error, pencil.groups)
 
 
 def respond(pencil: Pencil, w: FloatArray, share: float = 1.0) -> Attacked | None:

@@ -81,6 +81,8 @@ class RobustSearch:
 
     def _attacks(self) -> list[Attacked]:
         """Return attacks, first the one that leaves least of the supports next to that of the vector found."""
+        if self.pencil.is_idle:  # groups alone are why this is not the search without an adversary
+            return [Attacked(self.pencil.A, self.pencil.error)]
         answers = [respond(self.pencil, self.w, share) for share in _SHARES]
         attacks = [one for one in answers if one is not None] + [shrink(self.pencil)]
         near = self._neighbours()
@@ -120,8 +122,8 @@ class RobustSearch:
             w: FloatArray = np.zeros(len(self.w))
             w[supports[best]] = weights[best]
             self._offer(w)
-            if self.worth > T:
-                return None
+            if self.worth > T or self.pencil.is_idle:
+                return None if listed.complete else listed.limit
             # The ones that are worth most first: they are the hardest.
             left = np.flatnonzero(~closed_by_own_attacks(self.pencil, supports, weights, T))
             supports = supports[left[np.argsort(-worths[left])]]
@@ -147,6 +149,9 @@ class RobustSearch:
         return used or (self.controls.time_limit is not None and self.controls.seconds >= self.controls.time_limit)
 
     def _offer(self, w: FloatArray) -> None:
+        groups = self.pencil.groups
+        if groups is not None and not groups.admit(np.flatnonzero(w)[None, :])[0]:
+            return  # a relaxation may find what may not be used
         worth = self.pencil.worth(w)
         if worth > self.worth:
             self.w, self.worth = w / self.pencil.length(w), worth

@@ -1,11 +1,11 @@
 """Every support on which a form exceeds a threshold times the metric."""
 
 import math
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
-from noap.data.pencil import Pencil
+from noap.data.pencil import Groups, Pencil
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.generalised.naming import Naming
 from noap.exact.generalised.own_attack import closed_by_forms
@@ -44,14 +44,11 @@ class Violators:
         d, k = len(forms[0].B), forms[0].k
         self.nodes = 0
         self.limit: Limit | None = None
-        if math.comb(d, k) <= _FEW:
-            flat = np.fromiter((j for one in combinations(range(d), k) for j in one), dtype=np.intp)
-            supports: IntArray = flat.reshape(-1, k)
-            self.complete = True
-        else:
-            supports = self._listed(forms[0], T, w, controls)
+        every = _every_support(d, k, forms[0].groups)
+        self.complete = every is not None
+        supports = self._listed(forms[0], T, w, controls) if every is None else every
         self.supports: IntArray = supports[~closed_by_forms(forms, supports, T)]
-        self.nodes += len(supports) if math.comb(d, k) <= _FEW else 0
+        self.nodes += 0 if every is None else len(every)
 
     def _listed(self, pencil: Pencil, T: float, w: FloatArray, controls: Controls) -> IntArray:
         problem, tau = shifted_problem(pencil.A, pencil.B, T, pencil.k)
@@ -59,7 +56,12 @@ class Violators:
         incumbent = Incumbent(instance, instance.inside(w / np.linalg.norm(w)))
         aim = (tau - pencil.k * entry_error(pencil, T, tau)) / instance.unit
         # The matrix of the instance is larger than the form by at least its offset on the diagonal.
-        listing = Naming(instance, incumbent, (aim + instance.offset) * (1.0 - 4e-16))
+        threshold = (aim + instance.offset) * (1.0 - 4e-16)
+        listing: Naming = (
+            Naming(instance, incumbent, threshold)
+            if pencil.groups is None
+            else _GroupedNaming(instance, incumbent, threshold, pencil.groups)
+        )
         try:
             while listing.stack and self.limit is None:
                 self.nodes += listing.advance()
@@ -75,3 +77,29 @@ class Violators:
         full = [instance.features[list(one)] for one in listing.supports if len(one) == pencil.k]
         supports: IntArray = np.sort(np.array(full, dtype=np.intp).reshape(-1, pencil.k), axis=1)
         return supports
+
+
+class _GroupedNaming(Listing):
+    """The same among supports that use only so many features of each group: no others are looked for."""
+
+    def __init__(self, instance: GramInstance, incumbent: Incumbent, T: float, groups: Groups) -> None:
+        super().__init__(instance, incumbent, T)
+        self.groups = groups
+
+    def advance(self) -> int:
+        """Leave the features out that the node on top of the stack may not use, then examine it."""
+        node = self.stack[-1]
+        allowed = self.groups.allowed(self.instance.features[node.inc])[self.instance.features[node.free]]
+        node.free, node.ceil = node.free[allowed], node.ceil[allowed]
+        return super().advance()
+
+
+def _every_support(d: int, k: int, groups: Groups | None) -> "IntArray | None":
+    """Return all supports of k features, if they are few."""
+    members = [np.arange(d)] if groups is None else [np.flatnonzero(groups.of == g) for g in range(len(groups.sizes))]
+    sizes = (k,) if groups is None else groups.sizes
+    if math.prod(math.comb(len(one), size) for one, size in zip(members, sizes, strict=True)) > _FEW:
+        return None
+    choices = [combinations(one.tolist(), size) for one, size in zip(members, sizes, strict=True)]
+    flat = np.fromiter((j for parts in product(*choices) for part in parts for j in part), dtype=np.intp)
+    return np.sort(flat.reshape(-1, k), axis=1)
