@@ -79,7 +79,7 @@ class Violators:
         return supports
 
 
-class _GroupedNaming(Listing):
+class _GroupedNaming(Naming):
     """The same among supports that use only so many features of each group: no others are looked for."""
 
     def __init__(self, instance: GramInstance, incumbent: Incumbent, T: float, groups: Groups) -> None:
