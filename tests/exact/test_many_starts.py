@@ -1,4 +1,4 @@
-"""Where the trees of the search for many features start: from vectors that are allowed."""
+"""Where the trees of the search for many features start, and what they may rest on."""
 
 import numpy as np
 import pytest
@@ -24,3 +24,15 @@ def test_short_columns_among_long_ones(seed, monkeypatch):
     result = noap.solve(problem)
     assert len(result.support) == 3
     assert noap.verify(problem, result.certificate).ok
+
+
+def test_levels_that_are_worth_the_same(monkeypatch):
+    """No third feature adds anything: what each owes is a few ulps, and the checker's are others."""
+    force_many(monkeypatch, whole=0)
+    rng = np.random.default_rng(1531)
+    d, n, k = int(rng.integers(30, 160)), int(rng.choice([1, 2, 3, 20, 60])), int(rng.integers(2, 6))
+    X = np.sign(rng.standard_normal((n, d)) + rng.standard_normal((n, 5))[:, rng.integers(0, 5, d)] * rng.uniform(0, 2))
+    assert (n, d, k) == (20, 30, 4)
+    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(0.5 * np.sqrt(n)))
+    report = noap.verify(problem, noap.solve(problem).certificate)
+    assert report.ok, report.message
