@@ -136,6 +136,10 @@ def test_a_zero_optimum_has_no_supports():
         ({"limit": 2.5}, "limit must be"),
         ({"limit": True}, "limit must be"),
         ({"problem": noap.Problem(np.eye(3), k=1, adversary=noap.SampleWise(0.1))}, "near_optimal"),
+        (
+            {"problem": noap.Problem(np.eye(3, 6001) + 1.0, k=2, adversary=noap.NoAdversary())},
+            "problem has 6001, more than 6000",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(arguments, sentence):

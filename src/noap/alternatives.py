@@ -12,6 +12,7 @@ import numpy as np
 from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem, NoapWarning
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.methods import METHODS
 from noap.problem import Problem
@@ -178,7 +179,7 @@ def near_optimal(
     Parameters
     ----------
     problem : Problem
-        Without an adversary or against FeatureWise.
+        Without an adversary or against FeatureWise; samples of at most 6,000 features, or a covariance.
     within : float
         At least 0 and below 1.
     limit : int, optional
@@ -213,6 +214,8 @@ def near_optimal(
         "near_optimal",
         "see with noap.stability, which takes any adversary, which features come back",
     )
+    if problem.X is not None and problem.n_features > MANY_FEATURES:
+        _require_inner_products(problem)
     share, most = _share(within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(0.0, time_limit, random_state, progress)
     problem.check_unchanged()
@@ -227,6 +230,17 @@ def near_optimal(
         certificate = _certificate(problem, 0.0, 0.0, [], GramProof.trivial(0.0))
         return NearOptimal(problem, share, nothing, np.empty(0), True, None, 0, controls.seconds, certificate)
     return _listed(problem, share, most, controls)
+
+
+def _require_inner_products(problem: Problem) -> None:
+    """Raise InvalidProblem where X'X is too large to be formed."""
+    from noap.exact.many.wide import MOST_GRAM_FEATURES  # loads Numba
+
+    if problem.n_features > MOST_GRAM_FEATURES:
+        raise InvalidProblem(
+            f"near_optimal forms the inner products of all features, and problem has {problem.n_features}, more than "
+            f"{MOST_GRAM_FEATURES}; give it those that matter, or see with noap.stability which come back."
+        )
 
 
 def _listed(problem: Problem, within: float, most: int | None, controls: Controls) -> NearOptimal:
