@@ -225,8 +225,12 @@ class Problem:
 
     def _changed(self, **fields: Any) -> "Problem":
         changed = copy.copy(self)
-        changed.__dict__.update(fields)  # nobody else can: it is frozen
+        changed.__dict__.update(self.__dict__ | fields)  # nobody else can: it is frozen
         return changed
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process: not a second copy of X."""
+        return {name: known for name, known in self.__dict__.items() if name != "by_columns"}
 
     def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any) -> None:
         given = as_costs(costs, d)
