@@ -1,6 +1,7 @@
 """However X is stored: the same numbers have the same certificate, and what lies in a file stays there."""
 
 import json
+import pickle
 import subprocess
 import sys
 
@@ -148,6 +149,18 @@ def test_columns_of_a_file_lie_together(tmp_path, monkeypatch):
     straight = mapped(np.asfortranarray(X), tmp_path / "F.npy")
     assert by_columns(straight) is straight
     assert not empty_file((3, 4), np.float64).any()
+
+
+def test_a_problem_in_a_file_travels_to_other_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr(frozen, "MOST_COPIED", 100)
+    X = noap.standardise(mapped(module_data(30, 25, 5, 6), tmp_path / "X.npy"))
+    problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))
+    columns = problem.by_columns
+    assert problem.with_sparsity(3).by_columns is columns
+    assert "by_columns" not in pickle.loads(pickle.dumps(problem)).__dict__
+    alone = noap.path(X, 2, rhos=[0.5, 1.0, 1.5, 2.0])
+    shared = noap.path(X, 2, rhos=[0.5, 1.0, 1.5, 2.0], n_jobs=2)
+    assert np.array_equal(alone.values, shared.values)
 
 
 @pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, csr_array, lambda X: X.astype(np.float32)])

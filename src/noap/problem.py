@@ -156,6 +156,10 @@ class Problem(Variants):
         problem.__dict__["lift"] = known.shift if known.indefinite else 0.0
         return problem
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what travels to another process: not a second copy of X."""
+        return {name: known for name, known in self.__dict__.items() if name != "by_columns"}
+
     def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any) -> None:
         given, form = as_costs(costs, d), as_metric(metric, d)
         require_fit(adversary, n, d, given, form)

@@ -222,7 +222,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
 
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
         covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
-        centring X is used as it is. The sample-wise adversary takes a sparse X without centring only.
+        centring X is used as it is. The sample-wise adversary takes a sparse X without centring only. An X of more than
+        256 MB in a file (numpy.memmap) stays there, and a Dask array is read once.
         """
         require_search_goes_on()
         data = self._filled(self._checked(X, reset=True))

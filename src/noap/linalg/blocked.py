@@ -19,12 +19,14 @@ __all__ = ["MANY_FEATURES", "WIDTH", "ScaledColumns", "single_error", "single_pr
 MANY_FEATURES = 2000
 """With samples of more features than this X'X is not formed where less will do: it takes 32 MB there."""
 
-# Columns of a block, where samples are not so many that it would take more than 64 MB. Its product with another takes
-# 16 MB in single precision.
-WIDTH, _NARROWEST, _ENTRIES = 2048, 64, 1 << 24
+# Columns of a block, where samples are not so many that it would take more than 64 MB in double precision. Its product
+# with another takes 16 MB in single precision.
+WIDTH, _NARROWEST, _ENTRIES = 2048, 64, 1 << 23
 # Samples whose products are summed in single precision, and those that are made dense together for a sum in double.
 _ROWS, _DOUBLE_ROWS = 4096, 8192
 _SINGLE = 2.0**-24
+# Powers of two up to this are numbers of single precision, and a product with one is rounded as it is from double.
+_SINGLE_EXPONENTS = 100
 
 
 def single_error(n: int) -> float:
@@ -113,6 +115,10 @@ class ScaledColumns:
 
     def single(self, features: IntArray) -> FloatArray:
         """Return the same in single precision."""
+        if isinstance(self.X, np.ndarray) and self.X.dtype == np.float32 and abs(self.exponent) <= _SINGLE_EXPONENTS:
+            block = np.asfortranarray(self.X[:, features])
+            block *= np.float32(self._share)
+            return block
         return self.taken(features).astype(np.float32)
 
     def gram(self, features: IntArray) -> FloatArray:
@@ -126,7 +132,8 @@ class ScaledColumns:
         for start in range(0, self.n, _DOUBLE_ROWS):
             part = some[start : start + _DOUBLE_ROWS]
             dense = part.toarray(order="F") if some is not self.X else part[:, features]
-            block = np.asfortranarray(dense, dtype=np.float64) * self._share
+            block = np.asfortranarray(dense, dtype=np.float64)
+            block *= self._share
             total += block.T @ block
         return total / self.n
 

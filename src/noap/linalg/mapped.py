@@ -44,8 +44,10 @@ def empty_file(shape: tuple[int, ...], dtype: npt.DTypeLike, order: Literal["C",
     np.float32(0.0)
     """
     with tempfile.TemporaryFile(prefix="noap") as file:
-        file.truncate(max(math.prod(shape) * np.dtype(dtype).itemsize, 1))
-        return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=shape, order=order))
+        length = max(math.prod(shape) * np.dtype(dtype).itemsize, 1)
+        file.truncate(length)
+        # No numpy.memmap: those travel to other processes by their names.
+        return np.ndarray(shape, dtype, buffer=mmap.mmap(file.fileno(), length), order=order)
 
 
 def empty_like(X: npt.NDArray[Any], dtype: npt.DTypeLike | None = None) -> npt.NDArray[Any]:
