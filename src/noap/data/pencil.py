@@ -41,7 +41,7 @@ class Groups(NamedTuple):
     def admit(self, supports: IntArray) -> BoolArray:
         """Return which supports use no more of any group than they may."""
         counts = np.stack([(self.of[supports] == g).sum(axis=1) for g in range(len(self.sizes))])
-        admitted: BoolArray = (counts <= np.array(self.sizes)[:, None]).all(axis=0)
+        admitted: BoolArray = np.logical_and.reduce(counts <= np.array(self.sizes)[:, None], axis=0)
         return admitted
 
     def leading(self, vectors: FloatArray) -> IntArray:
