@@ -29,7 +29,8 @@ class GramData:
     Attributes
     ----------
     A : array of shape (d, d)
-        Within `eps` of the inner products a_i'a_j, entry by entry.
+        Within `eps` of the inner products a_i'a_j, entry by entry. Features that are certainly worth nothing have a
+        column of zeros, and an entry in `terms` that they never reach: the optimum is the same.
     top : float
         At least every |A_ij|.
     terms : Terms
