@@ -257,7 +257,7 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     # What rounding leaves at the threshold is listed, if that is what it is.
     good = np.flatnonzero(values >= threshold * (1.0 - (_ON_THRESHOLD if complete else 0.0)))
     ordered = list(_by_support([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]).values())
-    kept = np.array(_maximal(ordered) if problem.costs is None else _worth_their_cost(ordered))
+    kept = np.array(_maximal(ordered) if problem.costs is None else _worth_their_cost(ordered, problem))
     certificate = None
     if complete:
         bound = instance.outward(listing.bound)
@@ -306,13 +306,18 @@ def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
 def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
     """Return those whose support is no part of another one's."""
     supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
-    return [v for own, v in zip(supports, vectors, strict=True) if not any(own < other for other in supports)]
+    largest = max(map(len, supports))
+    return [
+        v
+        for own, v in zip(supports, vectors, strict=True)
+        if len(own) == largest or not any(own < other for other in supports)
+    ]
 
 
-def _worth_their_cost(vectors: list[FloatArray]) -> list[FloatArray]:
-    """Return those of which no part is worth as much, given the best first: more features may be worth less."""
-    supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
-    return [v for i, v in enumerate(vectors) if not any(other < supports[i] for other in supports[:i])]
+def _worth_their_cost(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
+    """Return those of which no part is worth as much: where features cost something, more may be worth less."""
+    listed = [(frozenset(np.flatnonzero(v).tolist()), problem.value(v), v) for v in vectors]
+    return [v for own, value, v in listed if not any(part < own and worth >= value for part, worth, _ in listed)]
 
 
 def _share(within: Any) -> float:

@@ -35,6 +35,8 @@ from noap.runtime.kernels import timed
 __all__ = ["ListReport", "check_list"]
 
 _WORD = 64
+# Numbers that a set of features takes, and each of its features.
+_SET, _MEMBER = 32, 8
 Bits = npt.NDArray[np.uint64]
 
 
@@ -83,6 +85,7 @@ def _listed(
 ) -> tuple[list[frozenset[int]], FloatArray, str | None]:
     """Return the supports, what each is certainly worth, and what is wrong with them."""
     supports: list[frozenset[int]] = []
+    allowance.keep(_SET * len(certificate) + _MEMBER * len(certificate.places))
     worths: FloatArray = np.zeros(len(certificate))
     room = absolute * largest_variance(problem)
     for i, claimed in enumerate(certificate.values.tolist()):
@@ -138,17 +141,9 @@ def _proved(
         value,
         given(walk.bounds[walk.widest]),
         given(walk.claims[walk.widest]),
-        _count(supports, None if problem.costs is None else certificate.values.tolist()),
+        walk.count(certificate.values),
         relative * WIDER[walk.widest],
     )
-
-
-def _count(supports: list[frozenset[int]], values: list[float] | None) -> int:
-    """Return how many are no part of another one; given values, with costs, how many have no part worth as much."""
-    if values is None:
-        return sum(not any(one < other for other in supports) for one in supports)
-    listed = list(zip(supports, values, strict=True))
-    return sum(not any(part < one and worth >= value for part, worth in listed) for one, value in listed)
 
 
 class _ListWalk(Walk):
@@ -176,6 +171,18 @@ class _ListWalk(Walk):
         self.bits: Bits = np.array([self._bits(np.array(sorted(one), dtype=np.int64)) for one in supports])
         self.worths: FloatArray = worths * square
         self.widest = 0
+
+    def count(self, values: FloatArray) -> int:
+        """Return how many supports are no part of another one; with costs, how many have no part worth as much."""
+        found = 0
+        for mine, value in zip(self.bits, values.tolist(), strict=True):
+            self.allowance.spent(4.0 * self.bits.size)
+            if self.exactly:
+                parts = ((self.bits & ~mine) == 0).all(axis=1) & (values >= value)
+                found += np.count_nonzero(parts) == 1
+            else:
+                found += np.count_nonzero(((mine & ~self.bits) == 0).all(axis=1)) == 1
+        return found
 
     def _widened(self, wider: int) -> None:
         self.widest = max(self.widest, wider)
