@@ -108,7 +108,62 @@ def test_a_threshold_says_nothing_against_an_adversary():
     problem, certificate = made()
     attacked = problem.with_adversary(noap.FeatureWise(0.1))
     claim = replace(certificate.claim, adversary="FeatureWise", rho=0.1, value=0.0)
-    assert "budget" in noap.verify(attacked, replace(certificate, claim=claim)).message
+    assert "without an attack" in noap.verify(attacked, replace(certificate, claim=claim)).message
+
+
+def under_attack(source="samples"):
+    X, B = random_pencil(np.random.default_rng(3), 8)
+    adversary = noap.FeatureWise(0.3 * np.linspace(0.5, 1.5, 8))
+    problem = noap.Problem(X, 3, adversary, metric=B)
+    if source == "covariance":
+        S = problem.covariance
+        problem = noap.Problem.from_covariance(S, n_samples=30, k=3, adversary=adversary, metric=B)
+    return problem, noap.solve(problem).certificate
+
+
+@pytest.mark.parametrize("source", ["samples", "covariance"])
+def test_one_attack_is_a_certificate(source):
+    problem, certificate = under_attack(source)
+    assert len(certificate.proof.attack) == 24
+    for one in (certificate, noap.Certificate.from_bytes(certificate.to_bytes())):
+        report = noap.verify(problem, one)
+        assert report.ok, report.message
+        assert report.gap < 2e-4
+
+
+def test_an_attack_beyond_the_budgets_is_refused():
+    problem, certificate = under_attack()
+    w, c, alpha = certificate.proof.attack.reshape(3, 8)
+    for stronger in ((w, 1.01 * c, alpha), (w, c, 0.5 * alpha), (0 * w, c, alpha), (w, c, alpha - 2.0)):
+        forged = replace(certificate, proof=replace(certificate.proof, attack=np.concatenate(stronger)))
+        assert "beyond the budgets" in noap.verify(problem, forged).message
+
+
+def test_other_attacks_prove_no_false_bound():
+    problem, certificate = under_attack()
+    optimum, proof = noap.solve(problem, gap=1e-6).value, certificate.proof
+    rng = np.random.default_rng(1)
+    accepted = 0
+    for _ in range(60):
+        size = rng.choice([1e-13, 1e-6, 0.1])
+        attack = proof.attack * np.exp(rng.normal(scale=size, size=24)) * np.repeat([1.0, 1.0 - 2 * size, 1.0], 8)
+        attack[16:] = np.minimum(attack[16:] + size, 1.0)
+        forged = replace(
+            certificate,
+            claim=replace(certificate.claim, bound=certificate.bound * (1 + 10 * size)),
+            proof=replace(proof, attack=attack, threshold=proof.threshold * np.exp(rng.normal(scale=size))),
+        )
+        report = noap.verify(problem, forged)
+        accepted += report.ok
+        assert not report.ok or report.bound >= optimum * (1 - 1e-12)
+    assert accepted
+
+
+def test_malformed_attacks_are_refused():
+    problem, certificate = under_attack()
+    for attack in (np.zeros(7), np.full(24, np.nan), np.zeros(24, dtype=np.float32)):
+        forged = replace(certificate, proof=replace(certificate.proof, attack=attack))
+        assert "attack" in noap.verify(problem, forged).message
 
 
 def test_the_vector_is_judged_in_the_metric():

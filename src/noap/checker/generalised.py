@@ -6,6 +6,8 @@ docs/generalised.md proves both ways.
 entry, then :math:`v^\top A v \le (T + (b + k\eta - \tau)_+/\lambda)\,v^\top B v` for every k-sparse v, :math:`\lambda`
 a lower bound on the eigenvalues of B.
 
+Against an adversary A is the matrix of the columns under a feasible attack, which bounds the optimum.
+
 *A diagonal B.* The problem without a metric is that of the columns over :math:`\sqrt{B_{jj}}`.
 """
 
@@ -64,14 +66,21 @@ def _by_threshold(
     allowance: Allowance,
     bound_above: BoundAbove,
 ) -> tuple[float, str | None]:
-    if feature_budgets(problem).any():
-        return math.inf, "a proof by a threshold says nothing about an adversary with a budget"
+    rho = feature_budgets(problem)
+    if rho.any() and not len(proof.attack):
+        return math.inf, "a proof without an attack says nothing about an adversary with a budget"
     d, k, T, tau = problem.n_features, problem.k, proof.threshold, proof.shift
     assert problem.metric is not None
     allowance.need(6 * d * d)
     e = -(np.frexp(problem.metric.diagonal())[1].astype(np.int64) // 2)
     A, error = _covariance(problem, e, allowance)
     B = np.ldexp(problem.metric, e[:, None] + e)
+    if len(proof.attack):
+        budgets = np.ldexp(np.minimum(rho, 1e150) / math.sqrt(problem.n_samples) * (1.0 - gamma(4)), e)
+        attacked = _attacked(A, error, budgets, *proof.attack.reshape(3, d))
+        if attacked is None:
+            return math.inf, "its attack is beyond the budgets, or has no direction"
+        A, error = attacked
     largest = float(np.abs(A).max()) + T * float(np.abs(B).max()) + tau
     if not 0.0 < largest < 1e200:
         return math.inf, "its numbers for the metric are beyond what these data could be worth"
@@ -95,10 +104,54 @@ def _by_threshold(
     return up(T + up(excess / least)), None
 
 
+def _attacked(
+    A: FloatArray, error: float, rho: FloatArray, w: FloatArray, c: FloatArray, alpha: FloatArray
+) -> tuple[FloatArray, float] | None:
+    r"""Return the inner products of the attacked columns and how far one may be off; None if the attack is too strong.
+
+    Columns :math:`a_j - c_j u - (1 - \alpha_j)(a_j - s_j u)` with u the direction of Xw and :math:`s_j = a_j^\top u`.
+    Where w = 0 nothing is taken off along u, and s counts as 0: columns are shortened as they are.
+    """
+    places = np.flatnonzero(w)
+    top = float(np.abs(A).max(initial=0.0))
+    s: FloatArray = np.zeros(len(A))
+    g = 0.0
+    if len(places):
+        weights = np.ldexp(w[places], -exponent_of(float(np.abs(w).max())))
+        length = up(float(np.abs(weights).sum()), len(weights))
+        pulled = A[:, places] @ weights
+        energy = float(pulled[places] @ weights)
+        off = (error + gamma(2 * len(weights) + 8) * top) * length
+        if not energy > 4.0 * off * length:
+            return None
+        norm = math.sqrt(energy)
+        s = pulled / norm
+        # The products are off by `off`, the energy by `off` times the length: less than a quarter of it.
+        g = (1.2 * off / norm + off * length * float(np.abs(s).max()) / energy + 8.0 * UNIT * math.sqrt(top)) * 1.01
+    elif c.any():
+        return None
+    if not ((alpha >= 0.0) & (alpha <= 1.0)).all() or not np.abs(c).max(initial=0.0) < 1e150:
+        return None
+    left = s - c
+    largest = float(np.abs(s).max()) + float(np.abs(left).max())
+    entries = up(error + 2.0 * g * (largest + g) + 16.0 * UNIT * (top + largest * largest), 16)
+    across = np.maximum(A.diagonal() - s * s, 0.0) + entries
+    spent = (c * c + (1.0 - alpha) ** 2 * across) * (1.0 + gamma(16))
+    if not (spent <= rho * rho * (1.0 - gamma(4))).all():
+        return None
+    M: FloatArray = np.outer(alpha, alpha) * (A - np.outer(s, s)) + np.outer(left, left)
+    return (M + M.T) / 2.0, entries
+
+
 def _covariance(problem: Problem, e: np.ndarray, allowance: Allowance) -> tuple[FloatArray, float]:
     """Return the covariance with column j multiplied by 2^e_j, and how far an entry of it may be off."""
     if problem.X is None:
-        return np.ldexp(problem.covariance, e[:, None] + e), 0.0
+        S = problem.covariance
+        if feature_budgets(problem).any():
+            # An attack moves columns: what makes the matrix one of inner products only raises the optimum.
+            allowance.spent(0.05 * len(S) ** 3)
+            S = S + 1.01 * definite_shift(S) * np.eye(len(S))  # the addition is rounded
+        return np.ldexp(S, e[:, None] + e), 0.0
     X, n, d = problem.X, problem.n_samples, problem.n_features
     allowance.need(3 * block_entries(X))
     top = max(float(np.abs(np.ldexp(dense(X, rows), e)).max(initial=0.0)) for rows in dense_rows(X))

@@ -86,7 +86,7 @@ class Pencil:
         S = problem.covariance
         if not problem.adversary.is_idle and problem.diagonal_shift > 0:
             # Positive semidefinite beyond rounding, as the columns of an attack need it: the optimum is only raised.
-            S = S + problem.diagonal_shift * np.eye(len(S))
+            S = S + 1.01 * problem.diagonal_shift * np.eye(len(S))
         A = np.ldexp(S, both)
         error = 0.0
         if problem.X is not None:

@@ -44,7 +44,7 @@ _PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] 
     "samples": SampleProof,
 }
 # A proof about a problem with a metric holds one of the others, and these numbers.
-_METRIC, _METRIC_TYPES = "metric", {"metric": "f8"}
+_METRIC, _METRIC_TYPES = "metric", {"metric": "f8", "attack": "f8"}
 # A proof by levels has one of these for each.
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
@@ -250,7 +250,7 @@ class Certificate:
             if len(arrays["metric"]) != 3:
                 raise _unreadable("its numbers for the metric are not three")
             T, tau, inside = arrays["metric"].tolist()
-            proof = MetricProof(T, tau, inside, proof)
+            proof = MetricProof(T, tau, inside, proof, arrays["attack"])
         certificate = cls(claim, arrays["v_places"], arrays["v_weights"], proof)
         reason = certificate.malformed()
         if reason is not None:
@@ -299,7 +299,11 @@ def _packed(proof: Proof) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     if isinstance(proof, MetricProof):
         kinds, arrays = _packed(proof.inner)
         numbers = np.array([proof.threshold, proof.shift, proof.bound])
-        return {**kinds, "proof": _METRIC, "inner": kinds["proof"]}, {"metric": numbers, **arrays}
+        return {**kinds, "proof": _METRIC, "inner": kinds["proof"]}, {
+            "metric": numbers,
+            "attack": proof.attack,
+            **arrays,
+        }
     if isinstance(proof, LevelsProof):
         parts = [_packed(tree) for tree in proof.trees]
         arrays = {f"{i}.{name}": array for i, (_, part) in enumerate(parts) for name, array in part.items()}

@@ -24,10 +24,11 @@ _INSIDE = 1.0 - 1e-11
 
 
 class Attacked(NamedTuple):
-    """The Gram matrix of the attacked columns, and how far an entry of it may be off."""
+    """The Gram matrix of the attacked columns, how far an entry of it may be off, and w, c and alpha as one array."""
 
     form: FloatArray
     error: float
+    numbers: FloatArray
 
     def pencil(self, pencil: Pencil) -> Pencil:
         """Return the attacked columns as a pencil without an adversary."""
@@ -59,16 +60,20 @@ def respond(pencil: Pencil, w: FloatArray, share: float = 1.0) -> Attacked | Non
     aim = s - (pencil.B[:, S] @ weights) * (max(left, 0.0) / square)
     c = np.clip(aim, -rho, rho)
     c[S] = rho[S] * np.sign(weights)
-    return _attacked(pencil, s, share * c, rho, g)
+    direction = np.zeros(len(A))
+    direction[S] = weights
+    return _attacked(pencil, direction, s, share * c, rho, g)
 
 
 def shrink(pencil: Pencil) -> Attacked:
     """Return what is left when every column is made shorter by its budget."""
     zero = np.zeros(len(pencil.A))
-    return _attacked(pencil, zero, zero, pencil.rho * _INSIDE, 0.0)
+    return _attacked(pencil, zero, zero, zero, np.minimum(pencil.rho, 1e150) * _INSIDE, 0.0)
 
 
-def _attacked(pencil: Pencil, s: FloatArray, c: FloatArray, rho: FloatArray, g: float) -> Attacked:
+def _attacked(
+    pencil: Pencil, direction: FloatArray, s: FloatArray, c: FloatArray, rho: FloatArray, g: float
+) -> Attacked:
     A = pencil.A
     top, largest = float(np.abs(A).max()), float(np.abs(s).max()) + float(np.abs(s - c).max())
     error = pencil.error + 2.0 * g * (largest + g) + 16.0 * UNIT * (top + largest**2)
@@ -78,4 +83,4 @@ def _attacked(pencil: Pencil, s: FloatArray, c: FloatArray, rho: FloatArray, g: 
     with np.errstate(divide="ignore", invalid="ignore"):
         alpha = 1.0 - np.where(across > 0, np.minimum(rest / np.sqrt(across), 1.0), 0.0)
     form: FloatArray = np.outer(alpha, alpha) * (A - np.outer(s, s)) + np.outer(s - c, s - c)
-    return Attacked((form + form.T) / 2.0, 1.05 * error)
+    return Attacked((form + form.T) / 2.0, 1.05 * error, np.concatenate([direction, c, alpha]))

@@ -19,6 +19,7 @@ from noap.exact.generalised.violators import Violators
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.heuristics.generalised.supports import best_on
 from noap.linalg.types import FloatArray, IntArray
+from noap.proofs.metric import MetricProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit, Limits
 
@@ -41,6 +42,7 @@ class RobustSearch:
         self.w, self.worth = w, pencil.worth(w)
         self.bound, self.nodes = math.inf, 0
         self.trace: list[TracePoint] = []
+        self.proof: MetricProof | None = None
 
     def run(self) -> SearchOutcome:
         """Prove the gap of the controls, or as much as the limits allow."""
@@ -59,7 +61,7 @@ class RobustSearch:
         self._note()
         self.controls.limit = limit if self.bound > self._wanted() else None
         return SearchOutcome(
-            self.pencil.outside(self.w), self.bound, self.nodes, self.controls.limit, tuple(self.trace), None
+            self.pencil.outside(self.w), self.bound, self.nodes, self.controls.limit, tuple(self.trace), self.proof
         )
 
     def _target(self) -> float:
@@ -82,7 +84,7 @@ class RobustSearch:
     def _attacks(self) -> list[Attacked]:
         """Return attacks, first the one that leaves least of the supports next to that of the vector found."""
         if self.pencil.is_idle:  # groups alone are why this is not the search without an adversary
-            return [Attacked(self.pencil.A, self.pencil.error)]
+            return [Attacked(self.pencil.A, self.pencil.error, np.empty(0))]
         answers = [respond(self.pencil, self.w, share) for share in _SHARES]
         attacks = [one for one in answers if one is not None] + [shrink(self.pencil)]
         near = self._neighbours()
@@ -102,11 +104,13 @@ class RobustSearch:
         """Bound the optimum by what one attack leaves."""
         own = replace(self.controls, gap=max(0.5 * self.controls.gap, 1e-9), time_limit=self._share(0.3), limit=None)
         left = None if self.limits.nodes is None else max(self.limits.nodes // 3, 1)
-        limits = replace(self.limits, nodes=left, keep_proof=False)
+        limits = replace(self.limits, nodes=left)
         search = PlainSearch(attacked.pencil(self.pencil), own, limits, self.w, self.prove)
         outcome = search.run()
         self.nodes += outcome.nodes
         self.bound = outcome.bound
+        if search.proof is not None and self.pencil.groups is None:
+            self.proof = replace(search.proof, attack=attacked.numbers)
         self._offer(search.w)
         self._note()
 
@@ -138,6 +142,7 @@ class RobustSearch:
                 return None
             self.nodes += 1
         self.bound = min(self.bound, T)
+        self.proof = None  # the one of the attack alone says less
         return None
 
     def _share(self, share: float) -> float | None:
