@@ -31,8 +31,9 @@ _PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
 # The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where
-# it does not, it costs no more than that. A node of a tree takes time beside its tests: as much as so many entries.
-_RELAXED, _PER_NODE = 2.0, 2000.0
+# it does not, it costs no more than that. With many features it is on a core of them and closes less: half as much as
+# the trees. A node of a tree takes time beside its tests: as much as so many entries.
+_RELAXED, _RELAXED_CORE, _PER_NODE = 2.0, 0.5, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 # With many features a threshold costs no more than a few nodes do.
 _PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
@@ -155,11 +156,13 @@ class Attempt:
 
     def _relaxed(self) -> bool:
         """Give the relaxation its share of the work; returns whether it proves the asked gap."""
-        patience = _PATIENCE_FOR_LARGE_TREES if self._by_thresholds else _PATIENCE_FOR_TREES
-        patience = _PATIENCE_BESIDE_TEST if self._has_test else patience
+        patience, share = _PATIENCE_FOR_TREES, _RELAXED
+        if self._has_test:
+            patience, share = _PATIENCE_BESIDE_TEST, _BESIDE_TEST
+        elif self._by_thresholds:
+            patience, share = _PATIENCE_FOR_LARGE_TREES, _RELAXED_CORE
         had = self.work + _PER_NODE * self.nodes - patience * (self.root_price + _PER_NODE)
-        share = (_BESIDE_TEST if self._has_test else _RELAXED) * had
-        return share >= 0 and self.relax(share)
+        return had >= 0 and self.relax(share * had)
 
     def relax(self, share: float = math.inf) -> bool:
         """Give the relaxation so much work, or all that it wants; returns whether it proves the asked gap."""
