@@ -204,7 +204,7 @@ def test_costs_that_nothing_is_worth_leave_nothing(wine):
     assert model.objective_.tolist() == model.robust_variance_.tolist() == model.bound_.tolist() == [0.0, 0.0]
     assert model.transform(wine).shape == (178, 2)
     with pytest.raises(InvalidProblem, match="costs"):
-        RobustSparsePCA(adversary="sample", costs=np.full(13, 0.1)).fit(wine)
+        RobustSparsePCA(adversary="spectral", costs=np.full(13, 0.1)).fit(wine)
 
 
 @pytest.mark.parametrize("by", ["held-out", "permutation", "k-path"])
