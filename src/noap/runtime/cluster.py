@@ -1,5 +1,6 @@
 """A pass over pairs of blocks on the workers of a Dask cluster; what does not come back from there is done here."""
 
+import contextlib
 import importlib
 import threading
 import time
@@ -98,7 +99,8 @@ class _Handed:
 
     def cancel(self) -> None:
         """Take back what is handed out."""
-        if self.running:
+        # Nothing is left to take back from a scheduler that is gone.
+        with contextlib.suppress(OSError, RuntimeError, TimeoutError):
             self.client.cancel(list(self.running.values()))
         self.running.clear()
         self.blocks.clear()
