@@ -203,6 +203,7 @@ class _Attacked:
             if one.bound < math.inf:
                 reach = up(float(np.abs(self.S).sum(axis=1).max()), len(self.S))
                 new = T if one.bound <= 1.0 else up(up(one.bound * T) + up((one.bound - 1.0) * reach))
+                new = up(new + 4e-16 * max(one.bound, 1.0) * (reach + T))  # the sum S + TI is rounded
                 if new < bound:
                     bound, result = new, one.result
             limit = one.limit if bound > max(value * (1.0 + gap), tiny) else None

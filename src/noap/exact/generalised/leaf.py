@@ -50,6 +50,8 @@ def closes(pencil: Pencil, T: float, cells: int) -> bool:
         _Cell(rho * s, np.diag(s / np.sqrt(B.diagonal())), 0.0, most)
         for s, most in zip(signs, _largest(rho * signs, B), strict=True)
     ]
+    if not all(math.isfinite(cell.high) for cell in stack):
+        return False
     for _ in range(cells):
         if not stack:
             return True
@@ -75,11 +77,12 @@ def _largest(r: FloatArray, B: FloatArray) -> FloatArray:
 
 def _ranged(cell: _Cell, B: FloatArray) -> _Cell | None:
     """Return the cell with its interval cut to what the cone allows; None if nothing is left."""
-    ends = cell.r @ cell.G
-    Q = cell.G.T @ B @ cell.G
+    ends, Q = cell.r @ cell.G, cell.G.T @ B @ cell.G
+    # What rounding does to a product of two columns in the metric, such as their squared lengths, which are 1.
+    off = 8.0 * (len(B) + 2) ** 2 * UNIT * float(np.abs(B).max()) * float(np.abs(cell.G).sum(axis=0).max()) ** 2
     # r'v over the length of v is smallest at an end of the cone; a convex combination of the ends is at least so long.
-    shortest = math.sqrt(max(float(Q.min()), 0.0)) * (1.0 - 1e-14)
-    low, high = max(cell.low, float(ends.min()) * (1.0 - 1e-14)), cell.high
+    shortest = math.sqrt(max(float(Q.min()) - off, 0.0)) * (1.0 - 1e-14)
+    low, high = max(cell.low, float(ends.min()) * (1.0 - off - 1e-14)), cell.high
     if shortest > 0:
         high = min(high, float(ends.max()) / shortest * (1.0 + 1e-14))
     return None if low > high else _Cell(cell.r, cell.G, low, high)
@@ -95,7 +98,8 @@ def _examined(cell: _Cell, A: FloatArray, B: FloatArray, root: float, eta: float
     largest = [float(np.abs(M).max()) for M in (across, B, A)]
     first = None
     for _ in range(_SLOPES):
-        b = min((lo + root) ** 2 - slope * lo * lo, (hi + root) ** 2 - slope * hi * hi) * (1.0 - 1e-15)
+        b = min((lo + root) ** 2 - slope * lo * lo, (hi + root) ** 2 - slope * hi * hi)
+        b -= 1e-15 * ((hi + root) ** 2 + abs(slope) * hi * hi)
         K = G.T @ (slope * across + b * B - A) @ G
         entries = abs(slope) * largest[0] + abs(b) * largest[1] + largest[2] + root * root
         room = m * sizes**2 * (eta + 8.0 * m * (m + 4) * UNIT * entries)
