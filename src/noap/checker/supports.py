@@ -179,9 +179,9 @@ class _ListWalk(Walk):
             self.allowance.spent(4.0 * self.bits.size)
             if self.exactly:
                 parts = ((self.bits & ~mine) == 0).all(axis=1) & (values >= value)
-                found += np.count_nonzero(parts) == 1
+                found += int(np.count_nonzero(parts) == 1)
             else:
-                found += np.count_nonzero(((mine & ~self.bits) == 0).all(axis=1)) == 1
+                found += int(np.count_nonzero(((mine & ~self.bits) == 0).all(axis=1)) == 1)
         return found
 
     def _widened(self, wider: int) -> None:
