@@ -24,7 +24,7 @@ from noap.bench.sources import matrices_in
 from noap.measuring.environment import heading
 from noap.measuring.tables import append_row, markdown, share
 
-Instance = tuple[str, np.ndarray, int, float, float]  # label, covariance, k, noise, gap asked for
+Instance = tuple[str, np.ndarray, int, float, float]  # label, covariance or samples, k, noise, gap asked for
 HERE = Path(noap.__file__).parent.parent
 
 # Solves what it is told, line by line, in the version that it finds.
@@ -37,7 +37,9 @@ noap.verify(p := noap.Problem(tiny, k=2, adversary=noap.FeatureWise(0.5)), noap.
 for line in sys.stdin:
     place, k, noise, gap, limit = json.loads(line)
     who = noap.FeatureWise(noise) if noise else noap.NoAdversary()
-    problem = noap.Problem.from_covariance(np.load(place), n_samples=1, k=k, adversary=who)
+    M = np.load(place)
+    problem = (noap.Problem.from_covariance(M, n_samples=1, k=k, adversary=who) if len(M) == len(M.T)
+               else noap.Problem(M, k, who))
     result = noap.solve(problem, gap=gap, time_limit=limit)
     checked = noap.verify(problem, result.certificate)
     print(json.dumps([result.status.value, result.value, result.gap, result.nodes, result.seconds, checked.ok,
@@ -60,17 +62,17 @@ def standardised(folder: Path) -> Iterator[Instance]:
 
 
 def many(folder: Path) -> Iterator[Instance]:
-    """Yield every matrix without an adversary at k = 20 to 100, to 1e-6."""
+    """Yield every matrix without an adversary at k = 20 to 100, to 1e-6 (samples where they are few)."""
     matrices = [(f"{name} {key or ''}".strip(), S) for name, key, S in matrices_in(folder)]
     for name in ("micromass", "leukemia", "prostate"):
         if (folder / "large" / f"{name}.npz").exists():
             X = np.load(folder / "large" / f"{name}.npz")["X"].astype(np.float64)
-            S = np.cov(X.T)
-            matrices += [(f"{name} cov", S), (f"{name} corr", correlations(S))]
-    for name, S in matrices:
+            X -= X.mean(axis=0)
+            matrices += [(f"{name} cov", X), (f"{name} corr", noap.standardise(X[:, X.std(axis=0) > 0]))]
+    for name, M in matrices:
         for k in (20, 30, 50, 100):
-            if k < len(S):
-                yield f"{name} d={len(S)} k={k}", S, k, 0.0, 1e-6
+            if k < len(M.T):
+                yield f"{name} d={len(M.T)} k={k}", M, k, 0.0, 1e-6
 
 
 SECTIONS = {"standardised": standardised, "many": many}

@@ -12,7 +12,7 @@ from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
-from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table
+from noap.proofs.known import moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.relaxation import RelaxationProof
@@ -75,8 +75,8 @@ def _from_gram(
     absolute: float,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
-    idle = moves_samples(problem.adversary) and not problem.adversary.budgets(problem.n_samples).any()
-    if not (moves_features(problem.adversary) or idle):
+    exactly = problem.adversary.is_idle
+    if not (moves_features(problem.adversary) or (exactly and moves_samples(problem.adversary))):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     data = GramData.of(problem, allowance)
     lift, reason = gram_lift(problem, data, claimed, absolute)
@@ -90,7 +90,6 @@ def _from_gram(
         T, reason = check_level(data, problem.k, NO_LEVELS, proof, claimed, raised, lift, allowance)
     if reason:
         return math.inf, reason
-    exactly = not feature_budgets(problem).any()
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
 
 
@@ -98,7 +97,7 @@ def gram_lift(problem: Problem, data: GramData, claimed: float, absolute: float)
     """Return what is added to every threshold of a Gram proof, in the units of `data`, or why none can be checked."""
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
-    exactly = not feature_budgets(problem).any()
+    exactly = problem.adversary.is_idle
     if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
         return math.inf, "the covariance is too far from positive semidefinite to be checked"
     # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.

@@ -39,9 +39,11 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     if problem.X is None:
         assert by_features  # Problem.from_covariance takes no other
         S = problem.covariance[np.ix_(places, places)]
-        exponent = 2 * exponent_of(math.sqrt(float(np.abs(S).max(initial=0.0))))
+        top = float(np.abs(S).max(initial=0.0))
+        exponent = 2 * exponent_of(math.sqrt(top))
+        # An entry that underflows is far below the error.
         S = np.ldexp(S, -exponent)
-        error = gamma(2 * len(weights) + 4) * float(np.abs(S).max(initial=0.0)) * spread * spread
+        error = gamma(2 * len(weights) + 4) * math.ldexp(top, -exponent) * spread * spread
         energy = n * max(float(weights @ S @ weights) - error, 0.0)
         distance = down(math.sqrt(down(energy))) - _taken(problem, places, weights, length, -exponent // 2)
         return max(down(_per_sample(distance, length, n, exponent) - spent), 0.0)
@@ -73,6 +75,8 @@ def _taken(problem: Problem, places: IntArray, weights: FloatArray, length: floa
 
     That is sum_j rho_j |v_j|, or rho |v|, of which `length` is an upper bound, where it moves the table as a whole.
     """
+    if problem.adversary.is_idle:
+        return 0.0
     if moves_table(problem.adversary):
         return up(scaled_up(float(problem.adversary.rho), exponent) * length)
     rho = feature_budgets(problem)[places]

@@ -95,16 +95,21 @@ class _Listener(event.Listener):
             self._report(self._total - len(self._left), self._total, dispatcher.py_func.__name__)
 
 
-@contextlib.contextmanager
-def timed(passed: Callable[[float], None]) -> Iterator[None]:
-    """Tell `passed` how many seconds each compilation took, with all that it had to compile first."""
-    with event.install_listener("numba:compile", _Stopwatch(passed)):
-        yield
+def timed(passed: Callable[[float], None]) -> "_Stopwatch":
+    """Return a context that tells `passed` how many seconds each compilation took, with all that it had to compile."""
+    return _Stopwatch(passed)
 
 
 class _Stopwatch(event.Listener):
+    # A context of its own class: that of a generator would cost the check of a tiny proof as much as one of its nodes.
     def __init__(self, passed: Callable[[float], None]) -> None:
         self._depth, self._began, self._passed = 0, 0.0, passed
+
+    def __enter__(self) -> None:
+        event.register("numba:compile", self)  # type: ignore[no-untyped-call]
+
+    def __exit__(self, *_: object) -> None:
+        event.unregister("numba:compile", self)  # type: ignore[no-untyped-call]
 
     def on_start(self, event: Any) -> None:
         if isinstance(event.data["dispatcher"], LiftedCode):

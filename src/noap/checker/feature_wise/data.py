@@ -63,11 +63,12 @@ class GramData:
             exponent = exponent_of(largest_entry(problem.X))
             G, error = gram_of_blocks(scaled_blocks(problem.X, exponent), n, d, allowance.spent)
             A: FloatArray = G / n
-            eps, raised = up(error / n) + UNIT * float(np.abs(A).max(initial=0.0)) * 1.001, 0.0
+            eps, raised = up(error / n), 0.0
         else:
             exponent = exponent_of(math.sqrt(float(np.abs(problem.covariance).max(initial=0.0))))
             A, raised = _raised(np.ldexp(problem.covariance, -2 * exponent), allowance)
-            eps = UNIT * float(np.abs(A).max(initial=0.0)) * 1.001
+            eps = 0.0
+        top = float(np.abs(A).max(initial=0.0))
         A = np.ascontiguousarray(A)
         A.flags.writeable = False
         allowance.keep(d * d)
@@ -75,8 +76,8 @@ class GramData:
         one_budget = problem.adversary.has_one_budget or bool((rho == rho[0]).all())
         return cls(
             A,
-            eps + 1e-290 if A.any() else 0.0,
-            float(np.abs(A).max(initial=0.0)) * (1.0 + 4.0 * UNIT),
+            eps + UNIT * top * 1.001 + 1e-290 if top > 0.0 else 0.0,
+            top * (1.0 + 4.0 * UNIT),
             _without_empty(problem, A, _terms(problem, rho[:1] if one_budget else rho, exponent, longest)),
             raised,
             exponent,
@@ -93,7 +94,7 @@ class GramData:
         """What the numbers nu of a proof are multiplied by: in one over units of a column, or numbers as they are."""
         return math.ldexp(1.0, self.exponent) * float(self.terms.r_lo[0]) if self.one_budget else 1.0
 
-    @property
+    @cached_property
     def norms(self) -> FloatArray:
         """At least |a_j|, for every j."""
         norms: FloatArray = np.sqrt(np.maximum(self.A.diagonal(), 0.0) + self.eps) * (1.0 + 4.0 * UNIT)
@@ -131,6 +132,9 @@ class GramData:
 def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> Terms:
     """Return budgets and costs in the units of the columns over 2^exponent; of one budget, for all features."""
     d = problem.n_features
+    if problem.costs is None and not rho.any():
+        zeros = np.zeros(d)
+        return Terms(zeros, zeros, zeros, zeros)
     # Nothing is left of any column at 1e300; what underflows is less than 1e-300. A budget that changes no digit of the
     # optimum is as good as none: the optimum is only raised.
     with np.errstate(over="ignore"):
@@ -152,8 +156,10 @@ def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> 
 
 def _without_empty(problem: Problem, A: FloatArray, terms: Terms) -> Terms:
     """Return the terms with an entry that features without a single non-zero sample never reach: they have s_j = 0."""
+    if problem.X is None:
+        return terms
     suspects = np.flatnonzero(A.diagonal() == 0.0)
-    if problem.X is None or len(suspects) == 0:
+    if len(suspects) == 0:
         return terms
     columns = problem.X[:, suspects]
     used = np.any([dense(columns, rows).any(axis=0) for rows in dense_rows(columns)], axis=0)
