@@ -28,7 +28,7 @@ from noap.checker.witness import value_below
 from noap.linalg.outward import scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
-from noap.proofs.known import feature_budgets, moves_features
+from noap.proofs.known import moves_features
 from noap.proofs.supports import ListCertificate
 from noap.runtime.kernels import timed
 
@@ -132,7 +132,7 @@ def _proved(
         reason = walk.refused()
     if reason is not None:
         return ListReport(value, reason=reason)
-    exactly = not feature_budgets(problem).any()
+    exactly = problem.adversary.is_idle
 
     def given(T: float) -> float:
         return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent)
@@ -179,9 +179,9 @@ class _ListWalk(Walk):
             self.allowance.spent(4.0 * self.bits.size)
             if self.exactly:
                 parts = ((self.bits & ~mine) == 0).all(axis=1) & (values >= value)
-                found += np.count_nonzero(parts) == 1
+                found += int(np.count_nonzero(parts) == 1)
             else:
-                found += np.count_nonzero(((mine & ~self.bits) == 0).all(axis=1)) == 1
+                found += int(np.count_nonzero(((mine & ~self.bits) == 0).all(axis=1)) == 1)
         return found
 
     def _widened(self, wider: int) -> None:
