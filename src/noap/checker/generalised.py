@@ -33,8 +33,8 @@ BoundAbove = Callable[[Problem, Proof, float, float, float, Allowance], tuple[fl
 
 # How far above the claim the bound may lie that the margins of the checker leave, relatively.
 _MOST_ABOVE = 1e-6
-# What of the usual margins the proof without a metric is checked with.
-_SMALLER = 1e-2
+# What of the usual margins the proof without a metric is checked with, one after the other.
+_SMALLER = (1e-4, 1e-2, 1.0)
 
 
 def bound_in_metric(
@@ -92,7 +92,10 @@ def _by_threshold(
     eta = up(k * (error + 4.0 * UNIT * largest), 8)
     plain = Problem.from_covariance(S, n_samples=1, k=k, adversary=NoAdversary())
     # A margin counts as many times as B is far from a multiple of I: the smallest that rounding needs.
-    bound, reason = bound_above(plain, proof.inner, proof.bound, _SMALLER * relative, _SMALLER * absolute, allowance)
+    for share in _SMALLER:
+        bound, reason = bound_above(plain, proof.inner, proof.bound, share * relative, share * absolute, allowance)
+        if reason is None:
+            break
     if reason is not None:
         return math.inf, reason
     excess = up(bound + eta) - tau

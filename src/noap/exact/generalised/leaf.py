@@ -13,6 +13,7 @@ the cone.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -27,6 +28,8 @@ __all__ = ["closes"]
 
 # Slopes a that are tried in a cell before it is cut.
 _SLOPES = 5
+# Cells between two looks at the clock.
+_BETWEEN = 64
 
 
 @dataclass
@@ -37,8 +40,11 @@ class _Cell:
     high: float
 
 
-def closes(pencil: Pencil, T: float, cells: int) -> bool:
-    """Return whether no direction on the features of this pencil is worth more than T, within so many cells."""
+def closes(pencil: Pencil, T: float, cells: int, late: Callable[[], bool] = lambda: False) -> bool:
+    """Return whether no direction on the features of this pencil is worth more than T, within so many cells.
+
+    `late` is asked now and then whether there is time for more.
+    """
     A, B = pencil.A, pencil.B
     # No column is longer than the largest of them: a larger budget does no more than one of twice that length.
     rho = np.minimum(pencil.rho, 2.0 * math.sqrt(float(np.abs(A.diagonal()).max())))
@@ -52,9 +58,11 @@ def closes(pencil: Pencil, T: float, cells: int) -> bool:
     ]
     if not all(math.isfinite(cell.high) for cell in stack):
         return False
-    for _ in range(cells):
+    for number in range(cells):
         if not stack:
             return True
+        if number % _BETWEEN == _BETWEEN - 1 and late():
+            return False
         cell = _ranged(stack.pop(), B)
         failing = None if cell is None else _examined(cell, A, B, root, eta)
         if cell is not None and failing is not None:

@@ -107,7 +107,7 @@ class PlainSearch:
         high = min(high, self.bound)
         low = self._target()
         for _ in range(_AFTER_LIMIT):
-            T = math.sqrt(low * high)
+            T = math.sqrt(low) * math.sqrt(high)
             if high <= low * 1.001 or self._out() or self.bound <= self._wanted():
                 return
             self.attempt(T, _NEXT)

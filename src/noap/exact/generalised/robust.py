@@ -72,7 +72,7 @@ class RobustSearch:
         """After a limit: thresholds between the value and the bound, as long as there is time."""
         low = self._target()
         for _ in range(_AFTER_LIMIT):
-            T = math.sqrt(low * self.bound)
+            T = math.sqrt(low) * math.sqrt(self.bound) if self.bound < math.inf else 16.0 * low
             if self.bound <= 1.001 * low or self._late():
                 return
             if self._at(T, attacks, _NEXT) is not None:
@@ -138,8 +138,8 @@ class RobustSearch:
                 return own.limit
             if self.limits.nodes is not None and self.nodes >= self.limits.nodes:
                 return Limit.NODES
-            if not closes(self.pencil.restricted(support, len(support)), T, _CELLS):
-                return None
+            if not closes(self.pencil.restricted(support, len(support)), T, _CELLS, own.expired):
+                return own.limit
             self.nodes += 1
         self.bound = min(self.bound, T)
         self.proof = None  # the one of the attack alone says less
