@@ -1,6 +1,7 @@
 """A number that is none closes nothing: neither in the sample-wise search nor in its checker."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_a_bound_that_is_no_number_is_none():
     root = tree.open[0]
     tree.push(NAN, root.inc, root.free, root.p, root.attack, 0)
     assert tree.bound == math.inf
-    assert tree.certify(root.attack, np.full((4, 4), NAN), NAN, 7.0) == 7.0
+    assert tree.certify(root.attack, np.full((4, 4), NAN), NAN, SimpleNamespace(bound=7.0)) == 7.0
     assert tree.certify(root.attack, np.full((4, 4), NAN), 0.0, 7.0) == 7.0
 
 

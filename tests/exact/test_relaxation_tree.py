@@ -92,7 +92,7 @@ def test_every_matrix_of_the_iteration_is_within_its_prices(seed, d, slope):
         made = Inequality.of_matrix(A, np.arange(d), nearby)
         line = made.line(~free, free, places)
         # What the multipliers cost together is the slope that was asked for, but for single precision.
-        assert line.mu <= slope * (1 + 1e-9) + 1e-6 * np.abs(A).max()
+        assert line.mu <= slope * (1 + 1e-9) + 1e-6 * max(np.abs(A).max(), np.abs(nearby.B).max())
         for _ in range(10):
             v = some_vector(rng, ~free, free, places)
             assert v @ A @ v <= line.c + line.mu * np.abs(v).sum() ** 2 + 1e-9

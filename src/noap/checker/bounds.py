@@ -116,8 +116,12 @@ def gram_lift(problem: Problem, data: GramData, claimed: float, absolute: float)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
     exactly = problem.adversary.is_idle
-    if not exactly and data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * data.scale):
-        return math.inf, "the covariance is too far from positive semidefinite to be checked"
+    if not exactly and data.raised > 0.0:
+        # Rounding is that of the largest entry, even where that is of no worth.
+        with np.errstate(over="ignore"):
+            widest = float(np.ldexp(problem.covariance.diagonal().max(), -2 * data.exponent))
+        if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * widest):
+            return math.inf, "the covariance is too far from positive semidefinite to be checked"
     # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.
     return absolute * data.scale + (data.raised if exactly else 2.002 * data.raised), None
 

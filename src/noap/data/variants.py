@@ -123,5 +123,5 @@ class Variants:
 
     def _changed(self: Any, **fields: Any) -> "Problem":
         changed: Problem = copy.copy(self)
-        changed.__dict__.update(fields)  # nobody else can: it is frozen
+        changed.__dict__.update(self.__dict__ | fields)  # nobody else can: it is frozen
         return changed

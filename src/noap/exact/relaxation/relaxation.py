@@ -27,7 +27,7 @@ __all__ = ["MOST_FEATURES", "Relaxation"]
 # stand for them, and then those of a core of the features.
 MOST_FEATURES = 600
 # Thresholds at most, and the ratio of two of them between which another one is not worth its cost.
-_THRESHOLDS, _NEAR_THRESHOLDS = 24, 1.1
+_THRESHOLDS, _NEAR_THRESHOLDS = 24, 1.04
 # Steps of ADMM between two looks at what they lead to, and at most for one inequality: at the root, and below.
 _STEPS, _MOST_AT_ROOT, _MOST_BELOW = 5, 100, 10
 # Inequalities at most: at the root or where all is decided, and below.
@@ -41,8 +41,9 @@ _PRICE, _PRICE_EACH = 0.6, 0.01
 _IDLE, _FIRST_SLOPE = 2, 0.25
 # What a factorisation costs, per feature cubed.
 _FACTORISING = 0.01
-# By what a step costs more where rows pay for their places in two ways.
-_COSTED = 2.0
+# By what a step costs more where rows pay for their places in two ways, and what it costs beside: costs often come with
+# small problems, which trees close in a millisecond.
+_COSTED, _STEP_OF_COSTED = 2.0, 1e5
 # Bytes of open nodes and their inequalities, after which the tree does not grow.
 _MOST_HELD = 400_000_000
 
@@ -267,7 +268,7 @@ class Relaxation:
         lowest = math.inf
         for _ in range(0, steps, _STEPS):
             found = state.advance(aim.slope, free, node.places, _STEPS)
-            self.work += _COSTED * _STEPS * m * m * (_PRICE + _PRICE_EACH * m)
+            self.work += _STEPS * (_COSTED * m * m * (_PRICE + _PRICE_EACH * m) + _STEP_OF_COSTED)
             height = float(np.linalg.eigvalsh(found.B)[-1]) + state.above
             if height < lowest or best is None:
                 lowest, best = height, found
