@@ -75,7 +75,7 @@ def test_a_bound_that_is_no_number_is_none():
     tree.push(NAN, root.inc, root.free, root.p, root.attack, 0)
     assert tree.bound == math.inf
     assert tree.certify(root.attack, np.full((4, 4), NAN), NAN, SimpleNamespace(bound=7.0)) == 7.0
-    assert tree.certify(root.attack, np.full((4, 4), NAN), 0.0, 7.0) == 7.0
+    assert tree.certify(root.attack, np.full((4, 4), NAN), 0.0, SimpleNamespace(bound=7.0)) == 7.0
 
 
 @pytest.mark.parametrize("p", [1, 2, 3, 4])
