@@ -126,7 +126,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Where components were chosen together: what all of them are worth, the proved bound on that, and the
         certificate. None where they were found one after the other.
     joint_gap_ : float or None
-        Its gap: by how much, relatively, any other disjoint components may be worth more.
+        By how much, relatively, any other disjoint components may be worth more.
     objective_ : array of shape (n_components,)
         `robust_variance_` less what the features of each component cost.
     explained_variance_ : array of shape (n_components,)
