@@ -14,7 +14,7 @@ from judge import exact_worth, feature_wise_best
 from noap import Status
 from noap.exact.relaxation import relaxation as relaxation_module
 from noap.exact.relaxation.inequality import Inequality
-from noap.exact.relaxation.multiplier import Multiplier, Nearby
+from noap.exact.relaxation.multiplier import Multiplier, Nearby, on_spectahedron
 from noap.exact.relaxation.ratios import ratios
 from noap.exact.relaxation.relaxation import Relaxation
 from noap.proofs.relaxation import LEAF, RelaxationProof
@@ -284,3 +284,9 @@ def test_what_trees_leave_open_is_closed(k, noise_level):
     result = noap.solve(problem, time_limit=60)
     assert result.status is Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
+
+
+@pytest.mark.parametrize("largest", [1.0, 1e9, 1e20])
+def test_the_nearest_matrix_of_trace_one_is_found_however_large_the_numbers(largest):
+    W = on_spectahedron(np.diag([largest, 0.0, -largest]))
+    np.testing.assert_allclose(W, np.diag([1.0, 0.0, 0.0]), atol=1e-6)

@@ -120,8 +120,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Per component what was found and what is proved. They hold the (deflated) data, for `attack()` needs them.
     robust_variance_, bound_, gap_ : arrays of shape (n_components,)
         Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data. With
-        `costs` the last two are about `objective_`. Of components that were chosen together they are on the data without
-        the features of the others, so that a bound is what one can be worth at most while the others stay.
+        `costs` the last two are about `objective_`. Of components that were chosen together they are on the data
+        without the features of the others, so that a bound is what one can be worth at most while the others stay.
     joint_result_ : JointResult or None
         Where components were chosen together: what all of them are worth, the proved bound on that, and the
         certificate. None where they were found one after the other.

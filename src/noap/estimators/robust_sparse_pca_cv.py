@@ -109,10 +109,9 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     best_params_ : dict
         Both, for `RobustSparsePCA(**best_params_)`: k, and the noise, one for each feature where they have their own.
     best_estimator_ : RobustSparsePCA
-        Fitted on all samples; Ctrl-C during the search leaves the best so far.
-    components_, n_components_, robust_variance_, bound_, gap_, explained_variance_, explained_variance_ratio_, mean_, \
-scale_, results_
-        Those of `best_estimator_`.
+        Fitted on all samples; Ctrl-C during the search leaves the best so far. Its `components_`, `n_components_`,
+        `robust_variance_`, `bound_`, `gap_`, `explained_variance_`, `explained_variance_ratio_`, `mean_`, `scale_` and
+        `results_` are attributes here as well.
     n_features_in_ : int
     feature_names_in_ : array of str
         When X has column names.

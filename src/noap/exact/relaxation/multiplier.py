@@ -209,8 +209,10 @@ def on_spectahedron(M: FloatArray) -> FloatArray:
     # The eigenvalues go to the simplex: shifted by one number, and cut off at 0.
     falling = values[::-1].astype(np.float64)
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(falling) + 1)
-    used = 1 + int(np.flatnonzero(falling > excess)[-1])
-    weights = (falling[:used] - excess[used - 1]).astype(np.float32)
+    # The first is always used, and alone it has all the weight: a number far above 1 is no more than itself less 1.
+    inside = np.flatnonzero(falling > excess)
+    used = 1 + int(inside[-1]) if len(inside) else 1
+    weights = (falling[:used] - excess[used - 1] if used > 1 else np.ones(1)).astype(np.float32)
     leading = vectors[:, : -used - 1 : -1]
     nearest: FloatArray = ((leading * weights) @ leading.T).astype(np.float64)
     return nearest
