@@ -15,6 +15,7 @@ import noap
 from levels_only import force_levels
 from noap.result import Result, Status
 from rational_judge import Judge, Truth
+from relaxation_only import force_relaxation
 
 _FEW, _MANY, _LOT = 150, 10_000, 500
 
@@ -34,6 +35,15 @@ def test_no_claim_is_untrue_any_more(name):
 @pytest.mark.parametrize("number", range(0, _FEW, 3))
 def test_no_claim_by_levels_is_untrue(number, monkeypatch):
     force_levels(monkeypatch)
+    hostile = case(number)
+    untrue = complaints(hostile)
+    assert not untrue, f"{untrue}\n{hostile}"
+
+
+@pytest.mark.parametrize("number", [*range(0, _FEW, 10), 35775, 35787, 36513])
+def test_no_claim_by_the_relaxation_is_untrue(number, monkeypatch):
+    """In the last three its tree goes on until no feature is left."""
+    force_relaxation(monkeypatch)
     hostile = case(number)
     untrue = complaints(hostile)
     assert not untrue, f"{untrue}\n{hostile}"

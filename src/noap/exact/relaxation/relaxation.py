@@ -223,8 +223,8 @@ class Relaxation:
         """Find inequalities at the t where the bound is made, as long as they lower it."""
         before, worth_it = math.inf, _WORTH_IT if self.branching else _WORTH_IT_ALONE
         for number in range(most):
-            if node.bound <= self.target:
-                return
+            if node.bound <= self.target or not node.allowed.any():
+                return  # of no features there is no matrix
             if number >= 2 and node.bound - self.target > (1 - worth_it) * (before - self.target):
                 return
             before = node.bound
