@@ -31,15 +31,15 @@ _PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
 # The relaxation gets so many times the work that the trees have had: mostly it closes what they leave open, and where
-# it does not, it costs no more than that. With many features it is on a core of them and closes less: half as much as
-# the trees. A node of a tree takes time beside its tests: as much as so many entries.
-_RELAXED, _RELAXED_CORE, _PER_NODE = 2.0, 0.5, 2000.0
+# it does not, it costs no more than that. With many features it is on a core of them and closes less: a quarter of what
+# the trees have. A node of a tree takes time beside its tests: as much as so many entries.
+_RELAXED, _RELAXED_CORE, _PER_NODE = 2.0, 0.25, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 # With many features a threshold costs no more than a few nodes do.
 _PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
 # Beside the semidefinite test, which is nearly the same relaxation at every node of a tree, it begins far later, has a
 # smaller share and no tree of its own: only where many features share the variance does it bring more.
-_PATIENCE_BESIDE_TEST, _BESIDE_TEST = 16384, 1.0
+_PATIENCE_BESIDE_TEST, _BESIDE_TEST = 16384, 0.2
 # Bytes that it holds, for each entry of the Gram matrix.
 _MATRICES = 24
 # How many nodes with the semidefinite test the simple search may cost before it is joined by one that takes it.
