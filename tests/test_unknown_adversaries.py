@@ -14,7 +14,7 @@ from noap.checker.bounds import bound_above
 from noap.checker.witness import value_below
 from noap.errors import InvalidProblem
 from noap.heuristics import oracle, screened
-from noap.proofs.certificate import Claim
+from noap.proofs.claim import Claim
 from noap.result import zero_result
 from strangers import STRANGERS, HalfBox, SameAsFeatureWise, Spectral, relative_of, spectral_optimum
 from strangers import FeatureWise as Impostor

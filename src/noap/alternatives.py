@@ -15,7 +15,7 @@ from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray, IntArray
 from noap.methods import METHODS
 from noap.problem import Problem
-from noap.proofs.certificate import Claim
+from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.supports import ListCertificate
 from noap.result import Limit

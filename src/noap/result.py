@@ -25,7 +25,8 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
-from noap.proofs.certificate import Certificate, Claim, Proof
+from noap.proofs.certificate import Certificate, Proof
+from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
 from noap.proofs.sample_wise import SampleProof

@@ -10,7 +10,8 @@ from tampering import claiming
 import judge
 import noap
 from noap.proofs import container
-from noap.proofs.certificate import Certificate, Claim
+from noap.proofs.certificate import Certificate
+from noap.proofs.claim import Claim
 from noap.proofs.sample_wise import CONES, SPLIT, units_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")

@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 import judge
 import noap
 from cases import SHAPES, budget, small_data
-from noap.proofs.certificate import Certificate, Claim
+from noap.proofs.certificate import Certificate
+from noap.proofs.claim import Claim
 from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")

@@ -255,7 +255,7 @@ def test_stopped_anywhere_it_proves_what_it_says():
         if relaxation.nodes not in seen:
             seen.add(relaxation.nodes)
             made = noap.proofs.certificate.Certificate(
-                noap.proofs.certificate.Claim.about(problem, certificate.value, relaxation.bound),
+                noap.proofs.claim.Claim.about(problem, certificate.value, relaxation.bound),
                 certificate.places,
                 certificate.weights,
                 relaxation.proof(np.arange(12), 1.0),

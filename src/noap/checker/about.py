@@ -1,7 +1,7 @@
 """Whether a claim is about the problem at hand."""
 
 from noap.problem import Problem
-from noap.proofs.certificate import Claim
+from noap.proofs.claim import Claim
 
 __all__ = ["other_problem"]
 

@@ -36,7 +36,7 @@ from noap.cli.stream import streamed_problem, wants_stream
 from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
-from noap.proofs.certificate import Claim
+from noap.proofs.claim import Claim
 from noap.proofs.fingerprint import fingerprint
 from noap.proofs.reading import AnyCertificate, load
 from noap.runtime.digits import down, up

@@ -6,7 +6,7 @@ import numpy as np
 
 from noap.joint.pricing import Pricing, Record
 from noap.problem import Problem
-from noap.proofs.certificate import Claim
+from noap.proofs.claim import Claim
 from noap.proofs.joint import JointCertificate
 from noap.result import Result, zero_result
 

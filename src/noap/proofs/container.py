@@ -74,48 +74,48 @@ def unpack(data: bytes, megabytes: float | None = None) -> tuple[dict[str, Any],
     at = _PREFIX.size + length
     for name, dtype, count, size in declared:
         if name in arrays:
-            raise _unreadable(f"array {name!r} is there twice")
+            raise unreadable(f"array {name!r} is there twice")
         if size > len(body) - at:
-            raise _unreadable(f"array {name!r} is longer than the file")
+            raise unreadable(f"array {name!r} is longer than the file")
         arrays[name] = _inflate(body[at : at + size], name, dtype, count)
         at += size
     if at != len(body):
-        raise _unreadable("it has bytes that belong to no array")
+        raise unreadable("it has bytes that belong to no array")
     return header, arrays
 
 
 def header_of(data: bytes) -> dict[str, Any]:
     """Return the header alone, with the file's version under "version"; raises InvalidProblem as `unpack` does."""
     if len(data) < _PREFIX.size + _DIGEST or data[: len(MAGIC)] != MAGIC:
-        raise _unreadable("it is not a noap certificate")
+        raise unreadable("it is not a noap certificate")
     _, version, length = _PREFIX.unpack_from(data)
     if version not in (VERSION, WITH_TERMS, WITH_METRIC):
-        raise _unreadable(f"it has format version {version}, this noap reads versions {VERSION} to {WITH_METRIC}")
+        raise unreadable(f"it has format version {version}, this noap reads versions {VERSION} to {WITH_METRIC}")
     body, digest = memoryview(data)[:-_DIGEST], data[-_DIGEST:]
     if hashlib.sha256(body).digest() != digest:
-        raise _unreadable("its checksum does not match: it is truncated or damaged")
+        raise unreadable("its checksum does not match: it is truncated or damaged")
     if length > min(_MOST_HEADER, len(body) - _PREFIX.size):
-        raise _unreadable("its header is longer than the file")
+        raise unreadable("its header is longer than the file")
     try:
         header = json.loads(bytes(body[_PREFIX.size : _PREFIX.size + length]).decode())
     except (ValueError, RecursionError) as error:
-        raise _unreadable("its header is not valid JSON") from error
+        raise unreadable("its header is not valid JSON") from error
     if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
-        raise _unreadable("its header has no list of arrays")
+        raise unreadable("its header has no list of arrays")
     return {**header, "version": version}
 
 
 def _declared(entry: Any) -> tuple[str, np.dtype[Any], int, int]:
     """Check one entry of the list of arrays; returns name, type, how many numbers and how many bytes."""
     if not isinstance(entry, dict):
-        raise _unreadable("its list of arrays is malformed")
+        raise unreadable("its list of arrays is malformed")
     name, code, shape, size = (entry.get(key) for key in ("name", "dtype", "shape", "bytes"))
     if not isinstance(name, str) or not isinstance(code, str) or code not in _DTYPES:
-        raise _unreadable("an array has no name or an unknown type")
+        raise unreadable("an array has no name or an unknown type")
     if not isinstance(shape, list) or len(shape) != 1 or not _is_count(shape[0]):
-        raise _unreadable(f"array {name!r} has no valid shape")
+        raise unreadable(f"array {name!r} has no valid shape")
     if not _is_count(size):
-        raise _unreadable(f"array {name!r} has no valid length")
+        raise unreadable(f"array {name!r} has no valid length")
     assert isinstance(size, int)
     return name, _DTYPES[code], shape[0], size
 
@@ -127,14 +127,14 @@ def _is_count(x: Any) -> bool:
 def _check_room(held: int, length: int, megabytes: float | None) -> None:
     """Refuse arrays that take more than is allowed, before anything is made."""
     if held > _MOST_HELD:
-        raise _unreadable("its arrays are larger than 2 GiB, inflated")
+        raise unreadable("its arrays are larger than 2 GiB, inflated")
     if megabytes is not None and length + held > 1e6 * megabytes:
-        raise _unreadable(
+        raise unreadable(
             f"with its arrays inflated it takes {(length + held) / 1e6:.3g} megabytes, more than the {megabytes:g} of "
             "memory_limit"
         )
     if megabytes is None and held > _ALLOWED + _ALLOWED_RATIO * length:
-        raise _unreadable(
+        raise unreadable(
             f"its arrays take {held / 1e6:.3g} megabytes inflated, far more than a file of {length / 1e6:.3g} should; "
             "if you trust it, allow them with memory_limit"
         )
@@ -143,15 +143,15 @@ def _check_room(held: int, length: int, megabytes: float | None) -> None:
 def _inflate(block: memoryview, name: str, dtype: "np.dtype[Any]", count: int) -> np.ndarray:
     wanted = count * dtype.itemsize
     if wanted > _MOST_RATIO * len(block) + _SPARE:
-        raise _unreadable(f"array {name!r} declares more than its bytes can hold")
+        raise unreadable(f"array {name!r} declares more than its bytes can hold")
     inflater = zlib.decompressobj()
     try:
         short = wanted < _PIECE_INFLATED
         raw = inflater.decompress(block, wanted + 1) if short else _in_pieces(inflater, block, wanted)
     except zlib.error as error:
-        raise _unreadable(f"array {name!r} is damaged") from error
+        raise unreadable(f"array {name!r} is damaged") from error
     if len(raw) != wanted or not inflater.eof or inflater.unused_data:
-        raise _unreadable(f"array {name!r} is not of the declared size")
+        raise unreadable(f"array {name!r} is not of the declared size")
     array = np.frombuffer(raw, dtype=dtype)
     array.flags.writeable = False
     return array
@@ -192,12 +192,12 @@ def read_bytes(path: str | os.PathLike[str], megabytes: float | None = None) -> 
     if len(data) <= most:
         return data
     if megabytes is not None:
-        raise _unreadable(f"it is larger than the {megabytes:g} megabytes of memory_limit")
+        raise unreadable(f"it is larger than the {megabytes:g} megabytes of memory_limit")
     if not regular:
-        raise _unreadable(
+        raise unreadable(
             f"it is not a regular file and does not end within {most / 1e6:g} megabytes; allow more with memory_limit"
         )
-    raise _unreadable("it is larger than 2 GiB")
+    raise unreadable("it is larger than 2 GiB")
 
 
 def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
@@ -210,5 +210,6 @@ def write_bytes(path: str | os.PathLike[str], data: bytes) -> None:
         ) from None
 
 
-def _unreadable(reason: str) -> InvalidProblem:
+def unreadable(reason: str) -> InvalidProblem:
+    """Return the error that says why a certificate cannot be read."""
     return InvalidProblem(f"The certificate cannot be read: {reason}.")

@@ -5,20 +5,20 @@ certificate adds to others is a tree over owners of features, charges for its le
 every pricing problem.
 """
 
-import os
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from noap.data.validation import MOST_COST, as_megabytes
-from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.proofs import container
-from noap.proofs.certificate import COMPONENTS, Certificate, Claim, claim_entry, claim_from
+from noap.proofs.certificate import COMPONENTS, Certificate
+from noap.proofs.claim import claim_entry, claim_from
+from noap.proofs.container import unreadable
 from noap.proofs.parts import largest, steps, unusable_array
-from noap.runtime.notebook import html_table
+from noap.proofs.proof_file import ProofFile
 
 __all__ = ["JointCertificate"]
 
@@ -28,7 +28,7 @@ _ALLOWED, _ALLOWED_RATIO = 64.0, 32.0
 
 
 @dataclass(frozen=True, eq=False)
-class JointCertificate:
+class JointCertificate(ProofFile):
     """A proof that disjoint components are together within bound - value of the best, for :func:`noap.verify`.
 
     With d features, r slots, m components, N nodes of which L are leaves, R records and P pricing problems:
@@ -56,7 +56,6 @@ class JointCertificate:
     pricings : tuple of P Certificates
     """
 
-    claim: Claim
     ks: UIntArray
     slots: UIntArray
     starts: UIntArray
@@ -68,16 +67,7 @@ class JointCertificate:
     uses: UIntArray
     priced: FloatArray
     pricings: tuple[Certificate, ...]
-
-    @property
-    def value(self) -> float:
-        """The claimed sum of the values of the components."""
-        return self.claim.value
-
-    @property
-    def bound(self) -> float:
-        """The claimed bound on all such sums."""
-        return self.claim.bound
+    _optimum: ClassVar[str] = "joint optimum"
 
     @property
     def optimum_in_words(self) -> str:
@@ -102,18 +92,8 @@ class JointCertificate:
     def __repr__(self) -> str:
         return f"JointCertificate({self.claim!r}, r={len(self.ks)}, pricings={len(self.pricings)}, nodes={self.nodes})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""
-        claim = self.claim
-        rows = [
-            ("adversary", f"{claim.adversary}, {claim.rho_in_words}"),
-            ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}"),
-            ("features of the components", ", ".join(map(str, self.ks.tolist()))),
-            ("joint optimum at least", f"{claim.value:.17g}"),
-            ("joint optimum at most", f"{claim.bound:.17g}"),
-            ("nodes", self.nodes),
-        ]
-        return html_table("Certificate: a claim until noap.verify(problem, certificate) has checked it", rows)
+    def _details(self) -> list[tuple[str, object]]:
+        return [("features of the components", ", ".join(map(str, self.ks.tolist())))]
 
     def malformed(self) -> str | None:
         """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
@@ -156,43 +136,30 @@ class JointCertificate:
         megabytes = as_megabytes(memory_limit)
         header, arrays = container.unpack(data, megabytes)
         if header.get("proof") != COMPONENTS:
-            raise _unreadable("it is not one of several components; read it with noap.Certificate")
+            raise unreadable("it is not one of several components; read it with noap.Certificate")
         claim = claim_from(header.get("claim"), header["version"])
         count = header.get("pricings")
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= len(arrays):
-            raise _unreadable("its number of pricing problems makes no sense")
+            raise unreadable("its number of pricing problems makes no sense")
         files = [f"pricing.{i}" for i in range(count)]
         if set(arrays) != {*_TYPES, *files}:
-            raise _unreadable("its arrays are not the ones that belong to its kind of proof")
+            raise unreadable("its arrays are not the ones that belong to its kind of proof")
         if any(arrays[name].dtype != np.uint8 for name in files):
-            raise _unreadable("a pricing problem is of the wrong type")
+            raise unreadable("a pricing problem is of the wrong type")
         # For all of them together: each may be small and ask for much.
         allowed = _ALLOWED + _ALLOWED_RATIO * len(data) / 1e6 if megabytes is None else megabytes
         left = allowed - (len(data) + sum(a.nbytes for a in arrays.values())) / 1e6
         pricings = []
         for name in files:
             if left <= 0:
-                raise _unreadable(
+                raise unreadable(
                     f"with its arrays inflated it takes more than {allowed:.3g} megabytes; if you trust it, allow more "
                     "with memory_limit"
                 )
             pricings.append(Certificate.from_bytes(arrays[name].tobytes(), memory_limit=left))
             left -= pricings[-1].nbytes / 1e6
         certificate = cls(claim, **{name: arrays[name] for name in _TYPES}, pricings=tuple(pricings))
-        reason = certificate.malformed()
-        if reason is not None:
-            raise _unreadable(reason)
-        return certificate
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate to a file, whole or not at all. An existing file is replaced."""
-        container.write_bytes(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, memory_limit: float | None = None) -> "JointCertificate":
-        """Read a certificate, as safely and with the same limits as those of single components are."""
-        megabytes = as_megabytes(memory_limit)
-        return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
+        return certificate.well_formed()
 
 
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -200,7 +167,3 @@ _TYPES: dict[str, np.dtype[Any]] = {
     for name in (field.name for field in fields(JointCertificate))
     if name not in ("claim", "pricings")
 }
-
-
-def _unreadable(reason: str) -> InvalidProblem:
-    return InvalidProblem(f"The certificate cannot be read: {reason}.")

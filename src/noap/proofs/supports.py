@@ -4,7 +4,6 @@ docs/exact.md ("Every good support") proves the theorem, docs/certificate-format
 """
 
 import math
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.data.validation import as_megabytes
-from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.proofs import container
-from noap.proofs.certificate import GRAM_TYPES, SUPPORTS, Claim, claim_entry, claim_from
+from noap.proofs.certificate import GRAM_TYPES, SUPPORTS
+from noap.proofs.claim import claim_entry, claim_from
+from noap.proofs.container import unreadable
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.parts import largest, steps, unusable_array
-from noap.runtime.notebook import html_table
+from noap.proofs.proof_file import ProofFile
 
 __all__ = ["ListCertificate"]
 
@@ -26,7 +26,7 @@ UIntArray = npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)
-class ListCertificate:
+class ListCertificate(ProofFile):
     """A proof that a list of supports is complete at a threshold, for :func:`noap.verify` to check.
 
     Attributes
@@ -43,23 +43,12 @@ class ListCertificate:
         The tree.
     """
 
-    claim: Claim
     threshold: float
     values: FloatArray
     starts: UIntArray
     places: UIntArray
     weights: FloatArray
     proof: GramProof
-
-    @property
-    def value(self) -> float:
-        """The claimed value of the best vector."""
-        return self.claim.value
-
-    @property
-    def bound(self) -> float:
-        """The claimed bound on the optimum."""
-        return self.claim.bound
 
     @property
     def best(self) -> tuple[UIntArray, FloatArray]:
@@ -88,19 +77,8 @@ class ListCertificate:
         own = f"threshold={self.threshold!r}, supports={len(self)}, nodes={self.nodes}"
         return f"ListCertificate({self.claim!r}, {own})"
 
-    def _repr_html_(self) -> str:
-        """Return the table that a notebook shows: what is claimed, and that nobody has checked it yet."""
-        claim = self.claim
-        rows = [
-            ("adversary", f"{claim.adversary}, {claim.rho_in_words}"),
-            ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}, k = {claim.k}"),
-            ("supports", len(self)),
-            ("every other support at most", f"{self.threshold:.17g}"),
-            ("optimum at least", f"{claim.value:.17g}"),
-            ("optimum at most", f"{claim.bound:.17g}"),
-            ("nodes", self.nodes),
-        ]
-        return html_table("Certificate: a claim until noap.verify(problem, certificate) has checked it", rows)
+    def _details(self) -> list[tuple[str, object]]:
+        return [("supports", len(self)), ("every other support at most", f"{self.threshold:.17g}")]
 
     def malformed(self) -> str | None:
         """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
@@ -134,30 +112,17 @@ class ListCertificate:
         """Read a file's contents; raises InvalidProblem if they are not the certificate of a list."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
         if header.get("proof") != SUPPORTS:
-            raise _unreadable("it is not one of a list of supports; read it with noap.Certificate")
+            raise unreadable("it is not one of a list of supports; read it with noap.Certificate")
         claim = claim_from(header.get("claim"), header["version"])
         try:
             threshold = float.fromhex(header.get("threshold"))  # type: ignore[arg-type]
         except (TypeError, ValueError, OverflowError):
-            raise _unreadable("its threshold is not a hexadecimal float") from None
+            raise unreadable("its threshold is not a hexadecimal float") from None
         if set(arrays) != {*(f"list.{name}" for name in _TYPES), *GRAM_TYPES}:
-            raise _unreadable("its arrays are not the ones that belong to its kind of proof")
+            raise unreadable("its arrays are not the ones that belong to its kind of proof")
         proof = GramProof(**{name: arrays[name] for name in GRAM_TYPES})
         certificate = cls(claim, threshold, **{name: arrays[f"list.{name}"] for name in _TYPES}, proof=proof)
-        reason = certificate.malformed()
-        if reason is not None:
-            raise _unreadable(reason)
-        return certificate
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the certificate to a file, whole or not at all. An existing file is replaced."""
-        container.write_bytes(path, self.to_bytes())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], *, memory_limit: float | None = None) -> "ListCertificate":
-        """Read a certificate, as safely and with the same limits as those of one vector are."""
-        megabytes = as_megabytes(memory_limit)
-        return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
+        return certificate.well_formed()
 
 
 _TYPES: dict[str, np.dtype[Any]] = {
@@ -166,7 +131,3 @@ _TYPES: dict[str, np.dtype[Any]] = {
     "places": np.dtype("<u4"),
     "weights": np.dtype("<f8"),
 }
-
-
-def _unreadable(reason: str) -> InvalidProblem:
-    return InvalidProblem(f"The certificate cannot be read: {reason}.")
