@@ -29,7 +29,7 @@ _REAL = [
     for k in (5, 10, 20)
     for noise in (0.0, 0.3)
     if not (name == "dorothea" and k == 20)
-]  # fmt: skip
+] + [("leukemia", True, 50, 0.0)]  # fmt: skip
 
 _CHILD = """
 import time
