@@ -31,14 +31,13 @@ _REAL = [
     if not (name == "dorothea" and k == 20)
 ] + [("leukemia", True, 50, 0.0)]  # fmt: skip
 
-_CHILD = """
+MODULES = """
 import time
 import warnings
 import numpy as np
 import noap
 
 warnings.simplefilter("ignore")
-what, k, noise, limit = json.loads(sys.argv[1])
 
 
 def modules(n, d):
@@ -51,6 +50,11 @@ def modules(n, d):
     return X[:, rng.permutation(d)]
 
 
+"""
+
+_CHILD = (
+    MODULES
+    + """
 def read(path, scaled):
     if "dorothea" in path:
         from scipy.sparse import load_npz
@@ -62,6 +66,7 @@ def read(path, scaled):
     return X / X.std(axis=0) if scaled else X
 
 
+what, k, noise, limit = json.loads(sys.argv[1])
 # Compiled or loaded before anything is timed, as after a first call.
 tiny = noap.Problem(modules(20, 2500), k=3, adversary=noap.FeatureWise(0.5))
 noap.verify(tiny, noap.solve(tiny, time_limit=60).certificate)
@@ -88,6 +93,7 @@ print(json.dumps({
     "MB": peak_memory() - before, "nodes": result.nodes, "verified": report.ok,
 }))
 """
+)
 
 
 def main() -> None:
