@@ -3,12 +3,16 @@
 Run: python -m benchmarks.many [FOLDER]. Simulated modules (standardised; a fifth of the features in groups of 20 that
 share a factor) of growing d, and, if a folder with a subfolder `large` is given, the matrices in it. Every line is a
 process of its own: CPU seconds of ascent, of exact (time limit 600 s) and of verify, peak resident memory beyond what
-the process had before, and what the checker says. Writes results/many.csv and results/many.md.
+the process had before, and what the checker says. Writes results/many.csv and results/many.md; a
+line that is there already is kept.
 """
 
 import json
 import sys
 from pathlib import Path
+from typing import Any
+
+import polars as pl
 
 from benchmarks import RESULTS
 from noap.measuring.environment import heading
@@ -70,7 +74,7 @@ what, k, noise, limit = json.loads(sys.argv[1])
 # Compiled or loaded before anything is timed, as after a first call.
 tiny = noap.Problem(modules(20, 2500), k=3, adversary=noap.FeatureWise(0.5))
 noap.verify(tiny, noap.solve(tiny, time_limit=60).certificate)
-X = modules(*what) if isinstance(what[1], int) else read(*what)
+X = read(*what) if isinstance(what[0], str) else modules(*what)
 n, d = X.shape
 norms = noap.Problem(X, k=1, adversary=noap.NoAdversary()).column_norms
 rho = noise * float(np.median(norms[norms > 0]))
@@ -105,15 +109,24 @@ def main() -> None:
             for name, scaled, k, noise in _REAL
         ]
     jobs += [("modules", [n, d], 10, noise) for n, d in _LARGEST for noise in (0.3, 0.0)]
-    lines = []
+    place = RESULTS / "many.csv"
+    lines: list[dict[str, Any]] = pl.read_csv(place).to_dicts() if place.exists() else []
+    done = {_key(line["data"], [line["n"], line["d"]], line["k"], line["noise"]) for line in lines}
     for name, what, k, noise in jobs:
+        if _key(name, what, k, noise) in done:
+            continue
         found = in_fresh_process(_CHILD, json.dumps([what, k, noise, _LIMIT]))
         lines.append({"data": name, **found})
         print(lines[-1], flush=True)
         _write(sorted(lines, key=lambda line: (line["data"], line["n"], line["d"], line["k"], line["noise"])))
 
 
-def _write(lines: "list[dict[str, object]]") -> None:
+def _key(name: str, what: list[Any], k: int, noise: float) -> tuple[object, ...]:
+    """Return what tells a line from all others; a matrix is told by its name."""
+    return name, k, noise, *(what if name == "modules" else ())
+
+
+def _write(lines: list[dict[str, Any]]) -> None:
     write_table(frame_of(lines), RESULTS / "many.csv")
     text = "\n".join(
         [
