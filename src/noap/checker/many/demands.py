@@ -21,7 +21,10 @@ class Demands:
     Attributes
     ----------
     r : float
-        At most the budget over sqrt(n): worths are counted with it, and so not too low.
+        At most the smallest budget over sqrt(n): pairs are judged as if all had it, and no costs, so that worths are
+        not too low.
+    owed : float
+        At most what every feature carries.
     floor : float
         At most the square of what every s_j exceeds.
     due : float
@@ -34,6 +37,7 @@ class Demands:
     floor: float
     due: float
     size: int
+    owed: float = 0.0
 
     @classmethod
     def at(cls, k: int, T: float, proved: FloatArray, r_lo: float) -> "Demands":
@@ -43,11 +47,18 @@ class Demands:
         due = down(T - float(proved[k - 2])) if k >= 2 else down(T)
         # Places without a feature carry nothing: there are at most so many of them.
         empty = max((e for e in range(1, k + 1) if proved[k - e] > T), default=0)
-        return cls(r_lo, floor, due, k - empty)
+        return cls(r_lo, floor, due, k - empty, max(down(T - float(proved[k - 1])), 0.0))
 
     def loosens(self, other: "Demands") -> bool:
         """Whether all that meets the other demands meets these."""
-        return self.floor <= other.floor and self.due <= other.due and self.size <= other.size
+        lower = self.floor <= other.floor and self.owed <= other.owed
+        return lower and self.due <= other.due and self.size <= other.size
+
+    def worth_enough(self, worths: FloatArray, most: float) -> BoolArray:
+        """Return which features may be in the support, by at least what each of them, and any at most, can carry."""
+        together = (worths + most) * (1.0 + 4.0 * UNIT)
+        enough: BoolArray = (worths > 0.0) & (worths >= self.owed) & (together >= self.due)
+        return enough
 
     def long_enough(self, squares: FloatArray) -> BoolArray:
         """Return which features may be in the support, by at least the squared norms of all of them.

@@ -34,6 +34,10 @@ class FittingPairs:
     squares : array, at least the squared norms
     rows, columns : arrays of int32, positions in `features`
     products : array of float64
+    worths : array
+        At least what each of the features can carry.
+    most_worth : float
+        The largest of any feature of the problem.
     """
 
     features: IntArray
@@ -41,6 +45,8 @@ class FittingPairs:
     rows: "np.ndarray[tuple[int], np.dtype[np.int32]]"
     columns: "np.ndarray[tuple[int], np.dtype[np.int32]]"
     products: FloatArray
+    worths: FloatArray
+    most_worth: float
 
     def meeting(self, demands: Demands) -> BoolArray:
         """Return which of the pairs may lie in one support."""
@@ -49,15 +55,18 @@ class FittingPairs:
             part = slice(start, start + _PART)
             least = demands.least_products(self.squares[self.rows[part]], self.squares[self.columns[part]])
             meet[part] = self.products[part] >= least
+        enough = demands.worth_enough(self.worths, self.most_worth)
+        meet &= enough[self.rows] & enough[self.columns]
         return meet
 
 
 def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = HERE) -> FittingPairs:
     """Return every pair that meets the demands of one of the levels. Raises TooMany, or OutOfAllowance."""
     long_enough = np.zeros(len(data.squares), dtype=np.bool_)
+    most = float(data.worths.max(initial=0.0))
     for demands in levels:
         data.allowance.spent(_PRICE * len(data.squares))
-        long_enough |= demands.long_enough(data.squares)
+        long_enough |= demands.long_enough(data.squares) & demands.worth_enough(data.worths, most)
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-data.squares[features], kind="stable")]
     squares, error, width = data.squares[features], data.product_error, data.width
@@ -86,7 +95,9 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
             data.allowance.need(4.0 * count)
     data.allowance.keep(2.0 * count)
     parts = [np.concatenate([one[a] for one in found]) if found else np.empty(0) for a in range(3)]
-    return FittingPairs(features, squares, parts[0].astype(np.int32), parts[1].astype(np.int32), parts[2])
+    return FittingPairs(
+        features, squares, parts[0].astype(np.int32), parts[1].astype(np.int32), parts[2], data.worths[features], most
+    )
 
 
 def _meeting(

@@ -26,6 +26,7 @@ class Compatible:
     Attributes
     ----------
     rho : float
+        The smallest budget of a feature: pairs are judged as if all had it, and no costs.
     floor : float
         Every feature has s_j of at least this; rho where nothing more is known.
     due : float
@@ -51,6 +52,12 @@ class Compatible:
     def covers(self, other: "Compatible") -> bool:
         """Whether all that fits together by the other does so by this one."""
         return self.floor <= other.floor and self.due <= other.due and self.size <= other.size
+
+    def worth_enough(self, worths: FloatArray, most: float) -> BoolArray:
+        """Return which features may be in the support, by at least what each of them, and any at most, can carry."""
+        owed = (self.floor - self.rho) ** 2
+        enough: BoolArray = (worths > 0) & (worths >= owed * (1 - 1e-9)) & (worths + most >= self.due * (1 - 1e-9))
+        return enough
 
     def long_enough(self, squares: FloatArray) -> BoolArray:
         """Return which columns may be in the support at all, by the squared norms of all of them.

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +41,10 @@ class Pairs:
         The products are off by at most this, in units of the two norms.
     tests : tuple of Compatible
         Every pair that fits together by one of these is here.
+    worths : array, optional
+        At least what each of the features can carry, where they have budgets or costs of their own.
+    most_worth : float
+        The largest of any feature of the problem.
     """
 
     features: IntArray
@@ -50,6 +54,8 @@ class Pairs:
     products: FloatArray
     error: float
     tests: tuple[Compatible, ...]
+    worths: "FloatArray | None" = None
+    most_worth: float = 0.0
 
     def covers(self, test: Compatible) -> bool:
         """Whether every pair that fits together by the test is here."""
@@ -63,6 +69,9 @@ class Pairs:
             first, second = self.squares[self.rows[part]], self.squares[self.columns[part]]
             margin = self.error * np.sqrt(first * second)
             keep[part] = np.abs(self.products[part]) + margin >= test.least_products(first, second)
+        if self.worths is not None:
+            enough = test.worth_enough(self.worths, self.most_worth)
+            keep &= enough[self.rows] & enough[self.columns]
         return keep
 
 
@@ -73,6 +82,7 @@ def scan(
     tell: Tell,
     most: int = MOST_PAIRS,
     workers: Workers = HERE,
+    worths: "FloatArray | None" = None,
 ) -> Pairs | None:
     """Return all pairs that fit together by one of the tests, None if there are too many.
 
@@ -81,7 +91,7 @@ def scan(
     """
     rounding = _ROUNDING + _PER_SAMPLE * columns.n
     squares = columns.squares * (1.0 + rounding)
-    long_enough = np.logical_or.reduce([test.long_enough(squares) for test in tests])
+    long_enough = np.logical_or.reduce([_may_be_in(test, squares, worths) for test in tests])
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-squares[features], kind="stable")]
     squares = squares[features]
@@ -110,8 +120,10 @@ def scan(
             tell(done, total)
     rows, cols, products = (np.concatenate(parts) for parts in zip(_NOTHING, *found, strict=True))
     kept = Pairs(features, squares, rows, cols, products, error, tuple(tests))
+    if worths is not None:
+        kept = replace(kept, worths=worths[features], most_worth=float(worths.max()))
     near = np.logical_or.reduce([kept.fitting(test) for test in tests])
-    return Pairs(features, squares, kept.rows[near], kept.columns[near], kept.products[near], error, tuple(tests))
+    return replace(kept, rows=kept.rows[near], columns=kept.columns[near], products=kept.products[near])
 
 
 class _Found(NamedTuple):
@@ -143,11 +155,22 @@ def _above(left: FloatArray, right: FloatArray, given: "tuple[FloatArray, bool, 
         room = min(8 * room, most)
 
 
-def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.Generator) -> list[float]:
+def _may_be_in(test: Compatible, squares: FloatArray, worths: "FloatArray | None") -> BoolArray:
+    """Return which features may be in the support, by length and by what they can carry."""
+    enough = test.long_enough(squares)
+    return enough if worths is None else enough & test.worth_enough(worths, float(worths.max()))
+
+
+def density(
+    columns: ScaledColumns,
+    tests: Sequence[Compatible],
+    rng: np.random.Generator,
+    worths: "FloatArray | None" = None,
+) -> list[float]:
     """Return how many pairs will stay by each of the tests, from a sample of the features."""
     counts = []
     for test in tests:
-        long_enough = np.flatnonzero(test.long_enough(columns.squares * (1.0 + _ROUNDING)))
+        long_enough = np.flatnonzero(_may_be_in(test, columns.squares * (1.0 + _ROUNDING), worths))
         if len(long_enough) < 2:
             counts.append(0.0)
             continue
