@@ -335,7 +335,7 @@ def test_every_clique_is_in_a_place_and_the_checker_follows(seed, monkeypatch):
     test, demands = Compatible(0.0, 0.0, 0.0, size), Demands(0.0, 0.0, 0.0, size)
     pairs = Pairs(names, ones, rows, columns, products.astype(np.float32), 0.0, (test,))
     left, places = cliques(pairs, test)
-    graph = SupportGraph(FittingPairs(names, ones, rows, columns, products, ones, 1.0), demands)
+    graph = SupportGraph(FittingPairs(names, ones, rows, columns, products), demands)
     neighbours = {frozenset(pair) for pair in names[edges].tolist()}
     found = {
         frozenset(c)

@@ -59,9 +59,9 @@ def scaled_columns(problem: Problem) -> ScaledColumns:
 
 def scaled_terms(problem: Problem, exponent: int) -> ScaledTerms:
     """Return budgets and costs in the units of columns divided by 2^exponent."""
-    even = problem.adversary.has_one_budget
-    budgets = np.array([problem.adversary.rho]) if even else problem.adversary.budgets(problem.n_features)
+    even = problem.adversary.is_uniform
+    budgets = np.array(problem.adversary.rho, dtype=np.float64, ndmin=1)[: 1 if even else None]
     with np.errstate(over="ignore"):
-        rho = np.ldexp(np.asarray(budgets, dtype=np.float64) / math.sqrt(problem.n_samples), -exponent)
+        rho = np.ldexp(budgets / math.sqrt(problem.n_samples), -exponent)
         costs = None if problem.costs is None else np.minimum(np.ldexp(problem.costs, -2 * exponent), _HUGE)
     return ScaledTerms(rho, costs, even)

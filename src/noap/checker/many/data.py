@@ -10,6 +10,7 @@ import numpy as np
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData, scaled_terms
 from noap.checker.feature_wise.kernels.worth import Terms
+from noap.checker.many.demands import OwnTerms
 from noap.checker.samples import may_be_worth, unit_exponent
 from noap.linalg.mapped import by_columns
 from noap.linalg.outward import UNIT, gamma, gram_with_error, up
@@ -103,6 +104,13 @@ class ManyData:
             carried = np.where(carried > 0.0, np.maximum(carried - self.terms.cost, 0.0) * (1.0 + 4.0 * UNIT), 0.0)
         worths: FloatArray = carried
         return worths
+
+    @cached_property
+    def own(self) -> OwnTerms | None:
+        """Budgets, costs and worths, where not all features have the same budget and no costs."""
+        if self.one_budget and not self.terms.cost.any():
+            return None
+        return OwnTerms(self.terms.r_lo, self.terms.cost, self.worths, float(self.worths.max(initial=0.0)))
 
     @cached_property
     def least_budget(self) -> float:

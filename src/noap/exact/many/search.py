@@ -192,16 +192,16 @@ class _ManySearch:
     def _scan(self, test: Compatible, expected: list[Compatible], most: int) -> Pairs | None:
         """Return all pairs that fit together by the test, and by those that are expected and leave few."""
         columns, check, rng = self.small.columns, self.controls.check, np.random.default_rng(0)
-        worths = self.small.worths
-        (count,) = density(columns, [test], rng, worths)
+        own = self.small.own
+        (count,) = density(columns, [test], rng, own)
         if count > most:
             return None
         # One pass for as many levels as possible. What a level is thought to prove it may not prove.
-        sizes = density(columns, expected, rng, worths)
+        sizes = density(columns, expected, rng, own)
         others = [one for one, few in zip(expected, sizes, strict=True) if few <= most / 4]
         workers = self.limits.workers
-        pairs = scan(columns, [test, *others], check, self._scanned, most, workers, worths) if others else None
-        return scan(columns, [test], check, self._scanned, most, workers, worths) if pairs is None else pairs
+        pairs = scan(columns, [test, *others], check, self._scanned, most, workers, own) if others else None
+        return scan(columns, [test], check, self._scanned, most, workers, own) if pairs is None else pairs
 
     def _expected(self, k: int, levels: list[int]) -> list[Compatible]:
         """Return what higher levels will demand if all of them are proved."""

@@ -6,6 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from noap.exact.feature_wise.instance import GramInstance, Incumbent, terms_of
+from noap.exact.many.compatible import OwnTerms
 from noap.heuristics.scaled_terms import scaled_terms
 from noap.linalg.blocked import ScaledColumns
 from noap.linalg.types import FloatArray, IntArray
@@ -24,7 +25,7 @@ class SmallProblems:
     ----------
     columns : ScaledColumns
     rho : float, the smallest budget of a feature that can carry something, in their units
-    is_plain : bool, whether all features have this budget, and none a cost
+    terms : ScaledTerms
     k : int, the largest size of a support
     scale : float, the largest squared norm
     """
@@ -41,17 +42,24 @@ class SmallProblems:
         self._budgets: FloatArray = np.broadcast_to(rho, columns.squares.shape)
         # A little less than they are, as for an instance of all features.
         self._costs = None if self.terms.costs is None else self.terms.costs * (1 - 2e-15)
-        self.is_plain = problem.is_plain
         self.rho = float((self._budgets if self.worths is None else self._budgets[self.worths > 0]).min())
 
     @cached_property
     def worths(self) -> "FloatArray | None":
         """At least what each feature can carry; None where that follows from its length."""
-        if self.is_plain:
+        if self.terms.is_plain:
             return None
         longest = np.sqrt(self.columns.squares + self._slack) * (1 + 1e-9)
         worths: FloatArray = np.maximum(longest - self._budgets, 0.0) ** 2
         return worths if self._costs is None else np.maximum(worths - self._costs * (1 - 1e-9), 0.0)
+
+    @cached_property
+    def own(self) -> OwnTerms | None:
+        """Budgets, costs and worths, where features have their own."""
+        if self.worths is None:
+            return None
+        costs = np.zeros(len(self.worths)) if self._costs is None else self._costs
+        return OwnTerms(self._budgets, costs, self.worths, float(self.worths.max()))
 
     def instance(self, features: IntArray, k: int, below: FloatArray) -> GramInstance:
         """Return the problem of these features and k of them, with bounds on the optima of fewer."""
@@ -62,8 +70,9 @@ class SmallProblems:
         # Raised: where two levels are worth the same their last digits must not decide, for the checker has its own.
         known = below[:k] * (1 + 1e-13) if k > 1 else np.empty(0)
         # Not clear-cut: a relaxation is about all features that are long enough, and these are only some of them.
-        own = np.full(len(features), self.rho) if self.is_plain else self._budgets[features]
-        terms = terms_of(own, None if self._costs is None else self._costs[features], one_budget=self.is_plain)
+        one_budget = self.terms.is_even
+        costs = None if self._costs is None else self._costs[features]
+        terms = terms_of(self._budgets[features], costs, one_budget)
         return GramInstance(
             A,
             terms,
@@ -75,7 +84,7 @@ class SmallProblems:
             offset=0.0,
             unit=self.columns.unit,
             clear_cut=False,
-            one_budget=self.is_plain,
+            one_budget=one_budget,
             below=known,
         )
 
