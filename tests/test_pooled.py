@@ -10,9 +10,12 @@ from noap.heuristics import pool as pool_module
 from noap.heuristics.ascent import Funnel
 from noap.heuristics.pool import Pool, pool_of, pooled_features
 from noap.heuristics.pooled import pooled_ascent
+from noap.heuristics.scaled_terms import ScaledTerms
 from noap.linalg.blocked import ScaledColumns
 from noap.linalg.products import column_norms
 from noap.runtime.controls import Stopped
+
+NO_BUDGET = ScaledTerms(np.zeros(1), None, is_even=True)
 
 
 def modules(n, d, size, seed):
@@ -50,7 +53,7 @@ def test_features_outside_the_pool_are_found():
     exact = noap.solve(noap.Problem(X, k=5, adversary=noap.NoAdversary()))
     # A pool with two features of the best support, and others that go with nothing.
     alone = np.argsort(np.sort(np.abs(X.T @ X), axis=1)[:, -2])[:30]
-    pool = Pool(columns, 0.0, 5, np.union1d(exact.support[:2], alone))
+    pool = Pool(columns, NO_BUDGET, 5, np.union1d(exact.support[:2], alone))
     start = [(exact.support[:2], np.ones(2))]
     *_, (places, weights) = pooled_ascent(pool, 5, np.random.default_rng(0), Funnel(), start)
     v = np.zeros(300)
@@ -61,7 +64,7 @@ def test_features_outside_the_pool_are_found():
 def test_the_pool_holds_the_best_neighbourhoods(monkeypatch):
     monkeypatch.setattr(pool_module, "_MOST", 60)
     X = modules(50, 400, 10, 3)
-    pool = pooled_features(ScaledColumns(X, column_norms(X)), 0.0, 5)
+    pool = pooled_features(ScaledColumns(X, column_norms(X)), NO_BUDGET, 5)
     assert len(pool) <= 60
     assert (np.diff(pool) > 0).all()
     G = np.abs(X.T @ X) / len(X)
@@ -84,7 +87,7 @@ def test_where_some_features_are_looked_at_the_best_are_looked_at_again_with_all
     monkeypatch.setattr(pool_module, "_WORK", 50 * 60**2)
     columns = ScaledColumns(X, column_norms(X))
     monkeypatch.setattr(pool_module, "_MOST", 50)
-    pool = pooled_features(columns, 0.0, 10)
+    pool = pooled_features(columns, NO_BUDGET, 10)
     assert len(pool) <= 50
     assert set(range(0, 400, 40)) <= set(pool.tolist())
 

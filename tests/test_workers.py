@@ -18,6 +18,7 @@ from noap.exact.many.compatible import Compatible
 from noap.exact.many.pairs import scan
 from noap.heuristics import pool as pool_module
 from noap.heuristics.pool import pooled_features
+from noap.heuristics.scaled_terms import ScaledTerms
 from noap.linalg import blocked
 from noap.linalg.blocked import ScaledColumns
 from noap.linalg.products import column_norms
@@ -97,7 +98,8 @@ def test_the_pool_does_not_depend_on_who_looks_for_it(narrow, monkeypatch):
         assert np.array_equal(sizes, -np.sort(-G, axis=1)[:, :10])
         assert np.array_equal(np.take_along_axis(G, places.astype(int), axis=1), sizes)
         assert len({tuple(row) for row in map(sorted, places.tolist())}) > 500
-    pools = [pooled_features(columns, 0.1, 6, workers=Workers(jobs)) for jobs in (1, 2, 4)]
+    terms = ScaledTerms(np.array([0.1]), None, is_even=True)
+    pools = [pooled_features(columns, terms, 6, workers=Workers(jobs)) for jobs in (1, 2, 4)]
     assert all(np.array_equal(pools[0], other) for other in pools[1:])
 
 

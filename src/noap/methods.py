@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served, serves
+from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.validation import as_count
 from noap.errors import InvalidProblem
@@ -139,11 +139,11 @@ def _check_exact(
     n_jobs: Any = None,
     client: Any = None,
 ) -> Limits:
-    from noap.exact.prove import has_many_features, require_provable
+    from noap.exact.prove import require_provable
 
     require_provable(problem)
-    if serves(ENERGY_LESS_L1, problem.adversary) and not has_many_features(problem):
-        problem.require_covariance("Method 'exact' with budgets or costs of single features")
+    if problem.metric is not None and problem.metric.ndim == 2:
+        problem.require_covariance("Method 'exact' with a metric")
     return Limits.checked(node_limit, memory_limit, certificate, n_jobs, client)
 
 

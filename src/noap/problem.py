@@ -198,8 +198,8 @@ class Problem(Variants):
         if self.X is not None and "covariance" not in self.__dict__ and covariance_is_too_large(d):
             raise InvalidProblem(
                 f"{what} works on the covariance of all {d} features of X, which takes {8e-9 * d * d:.0f} GB and so "
-                "too much of this machine's memory; use method 'exact' or 'ascent' with one rho and without costs, "
-                "which do not form it, or keep fewer features."
+                "too much of this machine's memory; use method 'exact' or 'ascent', which with more than 2,000 "
+                "features do not form it, or keep fewer features."
             )
 
     def check_unchanged(self) -> None:

@@ -354,7 +354,8 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
     by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle
     # A proof on X'X would have the checker form it.
-    many = problem.X is not None and problem.is_plain and problem.n_features > MANY_FEATURES
+    by_features = problem.is_plain or problem.adversary.gram_suffices
+    many = problem.X is not None and by_features and problem.n_features > MANY_FEATURES
     by_columns = ManyProof.trivial() if many else GramProof.trivial(0.0)
     proof = by_columns if by_gram else SampleProof.trivial()
     return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)

@@ -209,7 +209,7 @@ def test_an_interrupt_leaves_what_is_proved(after, forced, monkeypatch):
 
 def test_too_many_pairs_leave_a_bound(forced, monkeypatch):
     monkeypatch.setattr(search_module, "MOST_PAIRS", 3)
-    monkeypatch.setattr(search_module, "density", lambda columns, tests, rng: [0.0] * len(tests))
+    monkeypatch.setattr(search_module, "density", lambda columns, tests, *_: [0.0] * len(tests))
     result = noap.solve(noise_problem())
     assert result.limit is None
     assert result.status is Status.FEASIBLE
@@ -360,7 +360,7 @@ def test_the_checkers_pass_finds_what_brute_force_finds():
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(0.5))
     data = ManyData.of(problem, Allowance())
     top = float(data.squares.max())
-    demands = Demands.at(3, 1.5 * top, np.array([0.0, 0.9 * top, 1.3 * top]), data.r_lo)
+    demands = Demands.at(3, 1.5 * top, np.array([0.0, 0.9 * top, 1.3 * top]), data.least_budget)
     pairs = fitting_pairs(data, [demands])
     G = np.abs(X.T @ X) / len(X) / 4.0**data.exponent
     squares = np.diag(G)

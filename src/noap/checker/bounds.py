@@ -12,7 +12,7 @@ from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
-from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table
+from noap.proofs.known import moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.metric import MetricProof
@@ -136,10 +136,8 @@ def _from_many(
     workers: Workers,
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.is_idle
-    budgets = feature_budgets(problem)
-    # Budgets that are all the same are one.
-    plain = problem.costs is None and bool((budgets == budgets[0]).all() and budgets[0] < math.inf)
-    if problem.X is None or not plain or not (moves_features(problem.adversary) or idle):
+    by_features = moves_features(problem.adversary) or (idle and problem.is_plain)
+    if problem.X is None or problem.metric is not None or not by_features:
         return math.inf, "a proof for many features says nothing about this problem"
     # Only here are the kernels loaded.
     from noap.checker.many.check import check_many

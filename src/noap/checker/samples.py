@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from noap.linalg.outward import exponent_of, gamma
 from noap.linalg.types import BoolArray, Data, FloatArray
@@ -12,7 +13,8 @@ from noap.problem import Problem
 from noap.proofs.known import feature_budgets, moves_features, moves_samples
 
 __all__ = [
-    "Counted", "block_entries", "dense", "dense_rows", "exponent_for", "largest_variance", "scaled_blocks",
+    "Counted", "block_entries", "dense", "dense_rows", "exponent_for", "largest_variance", "may_be_worth",
+    "scaled_blocks", "unit_exponent",
 ]  # fmt: skip
 
 # Rows are read in multiples of these, which is what products are summed over; and about so many entries at a time.
@@ -41,7 +43,11 @@ def dense(X: Data, rows: slice) -> FloatArray:
 
 def exponent_for(X: Data, counted: "Counted") -> int:
     """Return e with the largest entry that counts over 2^e between 1/2 and 1."""
-    largest = max((float(np.abs(block).max(initial=0.0)) for block in _blocks(X, counted)), default=0.0)
+    return unit_exponent(max((float(np.abs(block).max(initial=0.0)) for block in _blocks(X, counted)), default=0.0))
+
+
+def unit_exponent(largest: float) -> int:
+    """Return e with the largest entry that counts over 2^e between 1/2 and 1."""
     # A problem has its largest entry between 1e-150 and 1e150. Where that one does not count the others may be smaller,
     # and are scaled as if they were not: the square of the power has to be a float.
     return exponent_of(max(largest, _SMALLEST) if largest > 0.0 else 0.0)
@@ -111,14 +117,24 @@ def _worthy_features(problem: Problem) -> "BoolArray | None":
         return None if worthy.all() else worthy
     if not moves_features(problem.adversary) or problem.is_plain:
         return None
-    n, top, squares = problem.n_samples, np.zeros(problem.n_features), np.zeros(problem.n_features)
+    top, squares = np.zeros(problem.n_features), np.zeros(problem.n_features)
     for block in _blocks(problem.X, None):
         top = np.maximum(top, np.abs(block).max(axis=0, initial=0.0))
     exponents = np.frexp(top)[1]
     for block in _blocks(problem.X, None):
         part = np.ldexp(block, -exponents)
         squares += np.einsum("ij,ij->j", part, part)
+    return may_be_worth(problem, squares, exponents)
+
+
+def may_be_worth(problem: Problem, squares: FloatArray, exponents: "npt.NDArray[np.integer[Any]]") -> BoolArray:
+    """Return which features of X may be worth something: those with columns longer than rho_j + sqrt(n cost_j).
+
+    The squared norms are those of columns over 2^exponents, with entries up to 1, to the rounding of a sum.
+    """
+    n = problem.n_samples
     # Of numbers up to 1: what underflows is far below 1e-300.
     lengths = np.ldexp(np.sqrt(squares * (1.0 + gamma(n + 8)) + 1e-290) * (1.0 + gamma(8)), exponents) + 1e-290
     costs = np.zeros(problem.n_features) if problem.costs is None else problem.costs
-    return ~(lengths <= (rho + math.sqrt(n) * np.sqrt(costs)) * (1.0 - gamma(16)))
+    worthy: BoolArray = ~(lengths <= (feature_budgets(problem) + math.sqrt(n) * np.sqrt(costs)) * (1.0 - gamma(16)))
+    return worthy

@@ -82,7 +82,8 @@ def level_path(problem: Problem) -> "LevelPath | None":
 
 def has_many_features(problem: Problem) -> bool:
     """Whether the search for many features comes first."""
-    return problem.X is not None and problem.is_plain and problem.n_features > MANY_FEATURES
+    large = problem.X is not None and problem.metric is None and problem.n_features > MANY_FEATURES
+    return large and (problem.is_plain or serves(GRAM_SERVES, problem.adversary))
 
 
 def prove(

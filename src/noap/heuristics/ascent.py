@@ -96,7 +96,7 @@ def ascent(
 def is_pooled(problem: Problem) -> bool:
     """Whether ascent works on a pool of features: X'X would suffice, but is large."""
     large = problem.X is not None and problem.n_features > MANY_FEATURES
-    return large and problem.is_plain and works_on_gram(problem.adversary)
+    return large and problem.metric is None and works_on_gram(problem.adversary)
 
 
 def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[MeasuredVectors]:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from noap.adversaries import FeatureWise
+from noap.heuristics.scaled_terms import ScaledTerms, scaled_columns, scaled_terms
 from noap.linalg.blocked import ScaledColumns, single_product
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
@@ -35,10 +37,10 @@ _HOPEFUL = 192
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """The columns of a problem, the budget in their units, and the features of the pool in rising order."""
+    """The columns of a problem, budgets and costs in their units, and the features of the pool in rising order."""
 
     columns: ScaledColumns
-    rho: float
+    terms: ScaledTerms
     k: int
     features: IntArray
 
@@ -49,7 +51,17 @@ class Pool:
 
     def widened(self, features: IntArray) -> "Pool":
         """Return the pool with more features."""
-        return Pool(self.columns, self.rho, self.k, np.union1d(self.features, features))
+        return Pool(self.columns, self.terms, self.k, np.union1d(self.features, features))
+
+    @property
+    def adversary(self) -> FeatureWise:
+        """The budgets of its features: a number if all have the same."""
+        return FeatureWise(self.terms.rho[0] if self.terms.is_even else self.terms.rho[self.features])
+
+    @property
+    def costs(self) -> "FloatArray | None":
+        """The costs of its features."""
+        return None if self.terms.costs is None else self.terms.costs[self.features]
 
 
 # One pass serves all that is asked about a problem.
@@ -60,38 +72,42 @@ def pool_of(problem: Problem, check: Callable[[], None] = never, workers: Worker
     """Return the pool of a problem with samples; what was made for it once is kept as long as the problem is."""
     pool = _KNOWN.get(problem)
     if pool is None:
-        columns = ScaledColumns(problem.by_columns, problem.column_norms)
-        rho = math.ldexp(problem.adversary.rho / math.sqrt(problem.n_samples), -columns.exponent)
-        pool = Pool(columns, rho, problem.k, pooled_features(columns, rho, problem.k, check, workers, tell))
+        columns = scaled_columns(problem)
+        terms = scaled_terms(problem, columns.exponent)
+        pool = Pool(columns, terms, problem.k, pooled_features(columns, terms, problem.k, check, workers, tell))
         _KNOWN[problem] = pool
     return pool
 
 
 def pooled_features(
     columns: ScaledColumns,
-    rho: float,
+    terms: ScaledTerms,
     k: int,
     check: Callable[[], None] = never,
     workers: Workers = HERE,
     tell: Tell = nobody,
 ) -> IntArray:
-    """Return the positions of the pool, for supports of up to k features; rho in the units of the columns.
+    """Return the positions of the pool, for supports of up to k features.
 
     `check` is called between blocks; what it raises passes through. The blocks are shared among the workers,
     and `tell` hears how many pairs are scanned, and of how many.
     """
     order = np.argsort(-columns.squares, kind="stable")
+    if not terms.is_plain:
+        # The longest of those that can be worth something.
+        some = terms.worths(np.sqrt(columns.squares)) > 0
+        order = order[some[order]] if some.any() else order
     features = order[: max(math.isqrt(int(_WORK / columns.n)), k)]
     if len(features) <= _MOST:
         return np.sort(features)
     sizes, places = _neighbours(columns, features, min(k, len(order)), check, workers, tell)
-    own, scored = np.arange(len(features)), _scored(columns, features, sizes, rho)
+    own, (scored, places) = np.arange(len(features)), _scored(columns, features, features, sizes, places, terms)
     if len(features) < len(order):
         # Some were looked at with some. The best of them once more, with all.
         hopeful = [own[row] for q in _wanted(k, scored) for row in _apart(own, scored, places, q, _HOPEFUL)]
         own, features = np.unique(hopeful), order
         sizes, places = _all_neighbours(columns, order[own], order, sizes.shape[1], check)
-        scored = _scored(columns, order[own], sizes, rho)
+        scored, places = _scored(columns, order[own], order, sizes, places, terms)
     chosen: dict[int, None] = {}
     for q in _wanted(k, scored):
         for row in _apart(own, scored, places, q, _NEIGHBOURHOODS):
@@ -102,11 +118,25 @@ def pooled_features(
     return np.sort(features[list(chosen)[:_MOST]])
 
 
-def _scored(columns: ScaledColumns, features: IntArray, sizes: FloatArray, rho: float) -> FloatArray:
-    """Return what each feature is worth with its best neighbours: alone, with one of them, two of them, ..."""
-    lengths = np.sqrt(np.maximum(columns.squares[features], 1e-300))
-    totals: FloatArray = np.cumsum(np.maximum(sizes / lengths[:, None] - rho, 0.0) ** 2, axis=1)
-    return totals
+def _scored(
+    columns: ScaledColumns,
+    own: IntArray,
+    features: IntArray,
+    sizes: FloatArray,
+    places: "npt.NDArray[np.int32]",
+    terms: ScaledTerms,
+) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
+    """Return what each feature is worth with its best neighbours: alone, with one of them, two of them, ...
+
+    And the places of these among the features: the most worthy first, which need not be the nearest.
+    """
+    lengths = np.sqrt(np.maximum(columns.squares[own], 1e-300))
+    worths = terms.worths(sizes / lengths[:, None], features[places])
+    if not terms.is_plain:
+        order = np.argsort(-worths, axis=1, kind="stable")
+        worths, places = np.take_along_axis(worths, order, axis=1), np.take_along_axis(places, order, axis=1)
+    totals: FloatArray = np.cumsum(worths, axis=1)
+    return totals, places
 
 
 def _wanted(k: int, scored: FloatArray) -> list[int]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from noap.adversaries import FeatureWise
 from noap.heuristics.ascent import Funnel, search
 from noap.heuristics.batch import Batch, truncate
 from noap.heuristics.gram_climber import GramClimber
@@ -43,7 +42,7 @@ def pooled_ascent(
     best: MeasuredVectors | None = None
     for number in range(_ROUNDS):
         size = min(k, len(pool.features))
-        climber = GramClimber(pool.gram, FeatureWise(pool.rho), size)
+        climber = GramClimber(pool.gram, pool.adversary, size, pool.costs)
         runs: list[list[MeasuredVectors] | None] = [None] if best is None else [[climber.measured(best.batch)]]
         if number == 0 and starts:
             runs.append([_seeds(climber, pool, starts, size)])
@@ -82,13 +81,13 @@ def _whole(pool: Pool, best: MeasuredVectors) -> tuple[IntArray, FloatArray]:
 
 
 def _outside(pool: Pool, vectors: MeasuredVectors) -> IntArray:
-    """Return the features outside the pool that pull as hard at one of the vectors as its own."""
+    """Return the features outside the pool that pull at one of the vectors harder than the weakest of its own."""
     batch, k = vectors.batch, vectors.batch.indices.shape[1]
     used = np.unique(batch.indices)
     weights = np.zeros((len(used), len(batch)))
     for column in range(len(batch)):
         weights[np.searchsorted(used, batch.indices[column]), column] = batch.weights[column]
-    pulled = np.abs(pool.columns.loadings(pool.features[used], weights))
+    pulled = _strengths(pool, pool.features[used], weights)
     within = pulled[pool.features[batch.indices].ravel(), np.repeat(np.arange(len(batch)), k)].reshape(-1, k)
     pulled[pool.features] = 0.0
     count = min(_ADDED * k, len(pulled))
@@ -96,6 +95,17 @@ def _outside(pool: Pool, vectors: MeasuredVectors) -> IntArray:
     # A feature that pulls less than the weakest of the support does not enter in one step.
     enough = np.take_along_axis(pulled, strongest, axis=0) > within.min(axis=1)[None, :]
     return np.unique(strongest[enough])
+
+
+def _strengths(pool: Pool, used: IntArray, weights: FloatArray) -> FloatArray:
+    """Return how hard each feature pulls at each vector; with budgets or costs of its own, what it is worth there."""
+    pulled = pool.columns.loadings(used, weights)
+    if pool.terms.is_plain:
+        return np.abs(pulled)
+    energy = np.sqrt(np.maximum((pulled[used] * weights).sum(axis=0), 1e-300))
+    worths = pool.terms.worths(np.abs(pulled / energy).T).T
+    worths[pool.columns.squares == 0.0] = 0.0
+    return worths
 
 
 def _renumbered(batch: Batch, before: IntArray, after: IntArray) -> Batch:

@@ -150,7 +150,8 @@ class ScaledColumns:
                 seen += len(block)
         else:
             total = self.X.T @ combined
-        pulled: FloatArray = (total * (self._share / self.n)).astype(np.float32)
+        with np.errstate(over="ignore"):  # columns that count as 0, whatever they are
+            pulled: FloatArray = (total * (self._share / self.n)).astype(np.float32)
         return pulled
 
     def rows(self, chosen: IntArray, features: IntArray) -> FloatArray:

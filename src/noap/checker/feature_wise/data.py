@@ -16,7 +16,7 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs.known import feature_budgets
 
-__all__ = ["GramData"]
+__all__ = ["GramData", "scaled_terms"]
 
 # A budget below this share of the longest column counts as 0.
 _NEGLIGIBLE = 1e-20
@@ -79,11 +79,12 @@ class GramData:
         allowance.keep(d * d)
         rho, longest = feature_budgets(problem), math.sqrt(float(A.diagonal().max(initial=0.0)))
         one_budget = problem.adversary.has_one_budget or bool((rho == rho[0]).all())
+        terms = scaled_terms(problem, rho[:1] if one_budget else rho, exponent, longest)
         return cls(
             A,
             eps + UNIT * top * 1.001 + 1e-290 if top > 0.0 else 0.0,
             top * (1.0 + 4.0 * UNIT),
-            _without_empty(problem, A, _terms(problem, rho[:1] if one_budget else rho, exponent, longest), counted),
+            _without_empty(problem, A, terms, counted),
             raised,
             exponent,
             one_budget,
@@ -134,7 +135,7 @@ class GramData:
         return g, g_eps, w_eps
 
 
-def _terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> Terms:
+def scaled_terms(problem: Problem, rho: FloatArray, exponent: int, longest: float) -> Terms:
     """Return budgets and costs in the units of the columns over 2^exponent; of one budget, for all features."""
     d = problem.n_features
     if problem.costs is None and not rho.any():

@@ -62,9 +62,9 @@ class _Levels:
     ) -> None:
         self.data, self.k, self.proof, self.allowance = data, k, proof, allowance
         self.raised, self.lift = raised, lift
-        longest = np.sort(data.norms[data.norms > data.r_lo])[::-1][:k]
+        largest = np.sort(data.worths)[::-1][:k]
         self.worths: FloatArray = np.zeros(k)
-        self.worths[: len(longest)] = (longest - data.r_lo) ** 2 * (1.0 + gamma(8)) + 1e-300
+        self.worths[: len(largest)] = largest
         self.known = np.append(0.0, np.cumsum(self.worths) * (1.0 + gamma(k + 4)))
 
     def run(self, claimed: float, workers: Workers) -> tuple[float, str | None]:
@@ -80,7 +80,7 @@ class _Levels:
                 for _ in trees:  # nothing new, whatever they are worth
                     self.allowance.spent(_TREE)
                 continue
-            demands = Demands.at(size, float(claims[0]), proved, self.data.r_lo)
+            demands = Demands.at(size, float(claims[0]), proved, self.data.least_budget)
             if demands.size < 2:
                 raise _Refused(f"level {number} leaves open too many supports of fewer features")
             if not loose.loosens(demands):
@@ -110,7 +110,7 @@ class _Levels:
             if claims[0] >= proved[size]:
                 expected.append(None)
                 continue
-            expected.append(Demands.at(size, float(claims[0]), proved, self.data.r_lo))
+            expected.append(Demands.at(size, float(claims[0]), proved, self.data.least_budget))
             learn(proved, self.worths, size, float(claims[-1]))
         return expected
 

@@ -2,16 +2,19 @@ r"""The columns of :math:`X/\sqrt n` for the checker, some at a time, with error
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from noap.checker.allowance import Allowance
-from noap.checker.feature_wise.data import GramData
+from noap.checker.feature_wise.data import GramData, scaled_terms
 from noap.checker.feature_wise.kernels.worth import Terms
+from noap.checker.many.demands import OwnTerms
+from noap.checker.samples import may_be_worth, unit_exponent
 from noap.linalg.mapped import by_columns
-from noap.linalg.outward import UNIT, down, exponent_of, gamma, gram_with_error, scaled_up, up
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.outward import UNIT, gamma, gram_with_error, up
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.known import feature_budgets
 
@@ -20,8 +23,6 @@ __all__ = ["ManyData"]
 # Columns that are made dense at once, fewer where they would have more entries than this; and operations that a
 # multiplication in a matrix product takes.
 _WIDTH, _NARROWEST, _ENTRIES, _PRICE = 1024, 32, 1 << 23, 0.1
-# A budget below this share of the longest column counts as 0.
-_NEGLIGIBLE = 1e-20
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,17 +35,22 @@ class ManyData:
         At least |a_j|^2.
     scale : float
         The largest |a_j|^2, to rounding.
-    r_lo, r_hi : float
-        The budget rho/sqrt(n) lies between these; both are 0 for a budget below 1e-20 of the longest column.
+    terms : Terms
+        Budgets over sqrt(n) and costs of all features; a budget below 1e-20 of the longest column counts as 0.
+    one_budget : bool
+        Whether all features have the same budget.
     exponent : int
+    counted : array of bool, or None for all
+        The features that may be worth something. The others are taken for columns of zeros, as in `GramData`.
     """
 
     X: Any
     squares: FloatArray
     scale: float
-    r_lo: float
-    r_hi: float
+    terms: Terms
+    one_budget: bool
     exponent: int
+    counted: "BoolArray | None"
     allowance: Allowance
 
     @classmethod
@@ -54,34 +60,62 @@ class ManyData:
         X = by_columns(problem.X)
         width = _width(n)
         allowance.need(4.0 * n * min(d, width))
-        allowance.keep(2.0 * d)
+        allowance.keep(8.0 * d)
         parts = [np.arange(start, min(start + width, d)) for start in range(0, d, width)]
-        largest = 0.0
+        largest = np.empty(d)
         for part in parts:
             allowance.spent(2.0 * n * len(part))
-            largest = max(largest, float(np.abs(_dense(X, part)).max(initial=0.0)))
-        exponent = exponent_of(largest)
-        share = math.ldexp(1.0, -exponent)
+            largest[part] = np.abs(_dense(X, part)).max(axis=0, initial=0.0)
+        counted: BoolArray | None = None
         squares = np.empty(d)
+        if not problem.is_plain:
+            own = np.frexp(largest)[1]
+            for part in parts:
+                allowance.spent(4.0 * n * len(part))
+                squares[part] = _squares(np.ldexp(_dense(X, part), -own[part]))
+            counted = may_be_worth(problem, squares, own)
+            counted = None if counted.all() else counted
+        exponent = unit_exponent(float(largest[... if counted is None else counted].max(initial=0.0)))
         for part in parts:
             allowance.spent(4.0 * n * len(part))
-            block = _dense(X, part) * share
-            squares[part] = np.einsum("ij,ij->j", block, block) / n
+            squares[part] = _squares(_scaled(X, part, exponent, counted)) / n
         scale = float(squares.max(initial=0.0))
         # What underflows is far below 1e-290. A column of zeros has length 0.
         squares = np.where(squares > 0.0, squares * (1.0 + gamma(n + 8)) + 1e-290, 0.0)
-        rho = float(feature_budgets(problem)[0])  # that of all
-        budget = min(scaled_up(rho, -exponent), 1e300) / math.sqrt(n)
-        if budget < _NEGLIGIBLE * math.sqrt(scale):
-            budget = rho = 0.0
-        r_lo, r_hi = max(down(budget) - 1e-300, 0.0), up(budget) + 1e-300 if rho > 0 else 0.0
-        return cls(X, squares, scale, r_lo, r_hi, exponent, allowance)
+        rho = feature_budgets(problem)
+        one_budget = problem.adversary.has_one_budget or bool((rho == rho[0]).all())
+        terms = scaled_terms(problem, rho[:1] if one_budget else rho, exponent, math.sqrt(scale))
+        if counted is not None:
+            terms = terms._replace(entry=np.where(counted, terms.entry, np.inf))
+        return cls(X, squares, scale, terms, one_budget, exponent, counted, allowance)
 
     @property
     def norms(self) -> FloatArray:
         """At least |a_j|, for every j."""
         norms: FloatArray = np.sqrt(self.squares) * (1.0 + 4.0 * UNIT)
         return norms
+
+    @cached_property
+    def worths(self) -> FloatArray:
+        """At least what each feature can carry: f of its norm, and 0 where that is nothing."""
+        x = np.maximum(self.norms - self.terms.r_lo, 0.0)
+        carried = np.where(x > 0.0, x * x * (1.0 + 8.0 * UNIT) + 1e-300, 0.0)
+        if self.terms.cost.any():
+            carried = np.where(carried > 0.0, np.maximum(carried - self.terms.cost, 0.0) * (1.0 + 4.0 * UNIT), 0.0)
+        worths: FloatArray = carried
+        return worths
+
+    @cached_property
+    def own(self) -> OwnTerms | None:
+        """Budgets, costs and worths, where not all features have the same budget and no costs."""
+        if self.one_budget and not self.terms.cost.any():
+            return None
+        return OwnTerms(self.terms.r_lo, self.terms.cost, self.worths, float(self.worths.max(initial=0.0)))
+
+    @cached_property
+    def least_budget(self) -> float:
+        """At most the smallest budget of a feature that can carry something."""
+        return float(self.terms.r_lo[self.worths > 0.0].min(initial=math.inf))
 
     @property
     def product_error(self) -> float:
@@ -95,7 +129,7 @@ class ManyData:
 
     def columns(self, features: IntArray) -> FloatArray:
         """Return the columns of these features, times the root of n."""
-        return _dense(self.X, features) * math.ldexp(1.0, -self.exponent)
+        return _scaled(self.X, features, self.exponent, self.counted)
 
     def take_products(self, left: int, right: int) -> None:
         """Note that so many columns are multiplied with so many. Raises OutOfAllowance if that takes too much."""
@@ -106,18 +140,32 @@ class ManyData:
         n, m = self.X.shape[0], len(features)
         self.allowance.need(4.0 * m * m + 3.0 * n * m)
         self.allowance.spent(_PRICE * n * m * m)
-        G, error = gram_with_error(_dense(self.X, features) * math.ldexp(1.0, -self.exponent))
+        G, error = gram_with_error(self.columns(features))
         A: FloatArray = np.ascontiguousarray(G / n)
         largest = float(np.abs(A).max(initial=0.0))
         eps = up(error / n) + UNIT * largest * 1.001 + 1e-290
         A.flags.writeable = False
-        r_lo, r_hi = np.full(m, self.r_lo), np.full(m, self.r_hi)
-        terms = Terms(r_lo, r_hi, np.zeros(m), r_lo)
-        return GramData(A, eps, largest * (1.0 + 4.0 * UNIT), terms, 0.0, self.exponent, one_budget=True)
+        r_lo = self.terms.r_lo[features]
+        entry = r_lo if self.terms.entry is self.terms.r_lo else self.terms.entry[features]
+        terms = Terms(r_lo, self.terms.r_hi[features], self.terms.cost[features], entry)
+        return GramData(A, eps, largest * (1.0 + 4.0 * UNIT), terms, 0.0, self.exponent, self.one_budget)
 
 
 def _width(n: int) -> int:
     return max(min(_WIDTH, _ENTRIES // n), _NARROWEST)
+
+
+def _squares(columns: FloatArray) -> FloatArray:
+    squares: FloatArray = np.einsum("ij,ij->j", columns, columns)
+    return squares
+
+
+def _scaled(X: Any, features: IntArray, exponent: int, counted: "BoolArray | None") -> FloatArray:
+    """Return some columns over 2^exponent, with zeros for those that do not count."""
+    scaled = _dense(X, features) * math.ldexp(1.0, -exponent)
+    if counted is not None:
+        scaled[:, ~counted[features]] = 0.0
+    return scaled
 
 
 def _dense(X: Any, features: IntArray) -> FloatArray:

@@ -3,11 +3,12 @@
 import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from noap.checker.many.data import ManyData
-from noap.checker.many.demands import Demands
+from noap.checker.many.demands import Demands, OwnTerms
 from noap.linalg.outward import UNIT
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.runtime.workers import HERE, Pass, Workers, block_pairs
@@ -34,6 +35,7 @@ class FittingPairs:
     squares : array, at least the squared norms
     rows, columns : arrays of int32, positions in `features`
     products : array of float64
+    own : OwnTerms, or None where all have the same budget and no costs
     """
 
     features: IntArray
@@ -41,14 +43,19 @@ class FittingPairs:
     rows: "np.ndarray[tuple[int], np.dtype[np.int32]]"
     columns: "np.ndarray[tuple[int], np.dtype[np.int32]]"
     products: FloatArray
+    own: OwnTerms | None = None
 
     def meeting(self, demands: Demands) -> BoolArray:
         """Return which of the pairs may lie in one support."""
         meet: BoolArray = np.empty(len(self.rows), dtype=np.bool_)
         for start in range(0, len(self.rows), _PART):
             part = slice(start, start + _PART)
-            least = demands.least_products(self.squares[self.rows[part]], self.squares[self.columns[part]])
-            meet[part] = self.products[part] >= least
+            rows, columns = self.rows[part], self.columns[part]
+            own = (None, None) if self.own is None else (self.own.of(rows), self.own.of(columns))
+            meet[part] = self.products[part] >= demands.least_products(self.squares[rows], self.squares[columns], *own)
+        if self.own is not None:
+            enough = demands.worth_enough(self.own)
+            meet &= enough[self.rows] & enough[self.columns]
         return meet
 
 
@@ -57,9 +64,12 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
     long_enough = np.zeros(len(data.squares), dtype=np.bool_)
     for demands in levels:
         data.allowance.spent(_PRICE * len(data.squares))
-        long_enough |= demands.long_enough(data.squares)
+        enough = demands.long_enough(data.squares)
+        long_enough |= enough if data.own is None else enough & demands.worth_enough(data.own)
     features = np.flatnonzero(long_enough)
-    features = features[np.argsort(-data.squares[features], kind="stable")]
+    # The features of a block are to have much in common: one that is worth no less than any of them stands for all.
+    features = features[np.argsort(-(data.squares if data.own is None else data.worths)[features], kind="stable")]
+    own = None if data.own is None else data.own.of(features)
     squares, error, width = data.squares[features], data.product_error, data.width
     threads = min(workers.threads, 1 + len(features) // width)
     data.allowance.need((2.0 * data.X.shape[0] + 4.0 * width) * min(len(features), width) * threads)
@@ -67,8 +77,9 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
     def block(i: int) -> slice:
         return slice(i * width, (i + 1) * width)
 
-    def given(i: int, j: int) -> tuple[Sequence[Demands], FloatArray, FloatArray, float, bool]:
-        return levels, squares[block(i)], squares[block(j)], error, i == j
+    def given(i: int, j: int) -> _Given:
+        terms = (None, None) if own is None else (own.of(block(i)), own.of(block(j)).loosest())
+        return _Given(levels, squares[block(i)], squares[block(j)], terms, error, i == j)
 
     pairs = block_pairs(-(-len(features) // width))
     task = Pass(_meeting, lambda i: data.columns(features[block(i)]), given, pairs)
@@ -86,23 +97,32 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
             data.allowance.need(4.0 * count)
     data.allowance.keep(2.0 * count)
     parts = [np.concatenate([one[a] for one in found]) if found else np.empty(0) for a in range(3)]
-    return FittingPairs(features, squares, parts[0].astype(np.int32), parts[1].astype(np.int32), parts[2])
+    return FittingPairs(features, squares, parts[0].astype(np.int32), parts[1].astype(np.int32), parts[2], own)
 
 
-def _meeting(
-    left: FloatArray, right: FloatArray, given: tuple[Sequence[Demands], FloatArray, FloatArray, float, bool]
-) -> tuple[IntArray, IntArray, FloatArray]:
+class _Given(NamedTuple):
+    """What is known of two blocks of features; `own` are the terms of the first, and the loosest of the second."""
+
+    levels: Sequence[Demands]
+    squares: FloatArray
+    squares_too: FloatArray
+    own: "tuple[OwnTerms | None, OwnTerms | None]"
+    error: float
+    on_diagonal: bool
+
+
+def _meeting(left: FloatArray, right: FloatArray, given: _Given) -> tuple[IntArray, IntArray, FloatArray]:
     """Return the pairs of two blocks that meet one of the demands, and at least the size of their products."""
-    levels, squares, squares_too, error, on_diagonal = given
+    levels, squares, squares_too, own, error, on_diagonal = given
     sizes = left.T @ right
     sizes /= len(left)
     np.abs(sizes, out=sizes)
-    # With all others of the block as long as its first: a longer column fits with no fewer.
-    others = np.full(len(squares), squares_too[0])
+    # With all others of the block as long as the longest: a longer column fits with no fewer.
+    others = np.full(len(squares), squares_too.max())
     slack = error * np.sqrt(squares * others) * (1.0 + 16.0 * UNIT) + 1e-280
     least = np.full(len(squares), np.inf)
     for demands in levels:  # one by one: a small file may have very many
-        np.minimum(least, demands.least_products(squares, others), out=least)
+        np.minimum(least, demands.least_products(squares, others, *own), out=least)
     least -= slack + 4.0 * UNIT * np.where(np.isfinite(least), np.abs(least) + slack, 0.0)
     # Far faster than `nonzero` in two dimensions.
     rows, columns = np.divmod(np.flatnonzero(sizes >= least[:, None]), sizes.shape[1])

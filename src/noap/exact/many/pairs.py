@@ -2,13 +2,13 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from noap.exact.many.compatible import Compatible
+from noap.exact.many.compatible import Compatible, OwnTerms
 from noap.exact.many.kernels.pairs import pairs_above
 from noap.linalg.blocked import ScaledColumns, single_error, single_product
 from noap.linalg.types import BoolArray, FloatArray, IntArray
@@ -33,7 +33,7 @@ class Pairs:
 
     Attributes
     ----------
-    features : array of int, longest column first
+    features : array of int, longest column first; with terms of their own, the one that can carry most
     squares : their squared norms, rounded up
     rows, columns : arrays of int32, positions in `features`
     products : array of float32
@@ -41,6 +41,8 @@ class Pairs:
         The products are off by at most this, in units of the two norms.
     tests : tuple of Compatible
         Every pair that fits together by one of these is here.
+    own : OwnTerms, optional
+        Those of the features, where they have budgets or costs of their own.
     """
 
     features: IntArray
@@ -50,6 +52,7 @@ class Pairs:
     products: FloatArray
     error: float
     tests: tuple[Compatible, ...]
+    own: OwnTerms | None = None
 
     def covers(self, test: Compatible) -> bool:
         """Whether every pair that fits together by the test is here."""
@@ -60,9 +63,14 @@ class Pairs:
         keep: BoolArray = np.empty(len(self.rows), dtype=np.bool_)
         for start in range(0, len(self.rows), 1 << 20):
             part = slice(start, start + (1 << 20))
-            first, second = self.squares[self.rows[part]], self.squares[self.columns[part]]
+            ends = (self.rows[part], self.columns[part])
+            first, second = (self.squares[one] for one in ends)
             margin = self.error * np.sqrt(first * second)
-            keep[part] = np.abs(self.products[part]) + margin >= test.least_products(first, second)
+            least = test.least_products(first, second, *(_of(self.own, one) for one in ends))
+            keep[part] = np.abs(self.products[part]) + margin >= least
+        if self.own is not None:
+            enough = test.worth_enough(self.own)
+            keep &= enough[self.rows] & enough[self.columns]
         return keep
 
 
@@ -73,6 +81,7 @@ def scan(
     tell: Tell,
     most: int = MOST_PAIRS,
     workers: Workers = HERE,
+    own: OwnTerms | None = None,
 ) -> Pairs | None:
     """Return all pairs that fit together by one of the tests, None if there are too many.
 
@@ -81,16 +90,19 @@ def scan(
     """
     rounding = _ROUNDING + _PER_SAMPLE * columns.n
     squares = columns.squares * (1.0 + rounding)
-    long_enough = np.logical_or.reduce([test.long_enough(squares) for test in tests])
+    long_enough = np.logical_or.reduce([_may_be_in(test, squares, own) for test in tests])
     features = np.flatnonzero(long_enough)
-    features = features[np.argsort(-squares[features], kind="stable")]
-    squares = squares[features]
+    # Those of a block are to have much in common: one that is no worse than any of them stands for all.
+    features = features[np.argsort(-(squares if own is None else own.worths)[features], kind="stable")]
+    squares, own = squares[features], _of(own, features)
     error, width = single_error(columns.n) + rounding, columns.width
     pairs = block_pairs(-(-len(features) // width))
 
     def least(i: int, j: int) -> "tuple[FloatArray, bool, int]":
-        left, longest = squares[i * width : (i + 1) * width], squares[j * width]
-        least = np.min([test.least_products(left, np.full(len(left), longest)) for test in tests], axis=0)
+        here, there = slice(i * width, (i + 1) * width), slice(j * width, (j + 1) * width)
+        left, longest = squares[here], squares[there].max()
+        terms = (None, None) if own is None else (own.of(here), own.of(there).loosest())
+        least = np.min([test.least_products(left, np.full(len(left), longest), *terms) for test in tests], axis=0)
         least -= error * np.sqrt(left * longest)
         return (least - 1e-6 * np.abs(least)).astype(np.float32), i == j, most
 
@@ -109,9 +121,9 @@ def scan(
             done += pairs_of_blocks(len(features), width, i, j)
             tell(done, total)
     rows, cols, products = (np.concatenate(parts) for parts in zip(_NOTHING, *found, strict=True))
-    kept = Pairs(features, squares, rows, cols, products, error, tuple(tests))
+    kept = Pairs(features, squares, rows, cols, products, error, tuple(tests), own)
     near = np.logical_or.reduce([kept.fitting(test) for test in tests])
-    return Pairs(features, squares, kept.rows[near], kept.columns[near], kept.products[near], error, tuple(tests))
+    return replace(kept, rows=kept.rows[near], columns=kept.columns[near], products=kept.products[near])
 
 
 class _Found(NamedTuple):
@@ -143,11 +155,26 @@ def _above(left: FloatArray, right: FloatArray, given: "tuple[FloatArray, bool, 
         room = min(8 * room, most)
 
 
-def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.Generator) -> list[float]:
+def _of(own: OwnTerms | None, places: "npt.NDArray[np.integer[Any]]") -> OwnTerms | None:
+    return None if own is None else own.of(places)
+
+
+def _may_be_in(test: Compatible, squares: FloatArray, own: OwnTerms | None) -> BoolArray:
+    """Return which features may be in the support, by length and by what they can carry."""
+    enough = test.long_enough(squares)
+    return enough if own is None else enough & test.worth_enough(own)
+
+
+def density(
+    columns: ScaledColumns,
+    tests: Sequence[Compatible],
+    rng: np.random.Generator,
+    own: OwnTerms | None = None,
+) -> list[float]:
     """Return how many pairs will stay by each of the tests, from a sample of the features."""
     counts = []
     for test in tests:
-        long_enough = np.flatnonzero(test.long_enough(columns.squares * (1.0 + _ROUNDING)))
+        long_enough = np.flatnonzero(_may_be_in(test, columns.squares * (1.0 + _ROUNDING), own))
         if len(long_enough) < 2:
             counts.append(0.0)
             continue
@@ -157,10 +184,12 @@ def density(columns: ScaledColumns, tests: Sequence[Compatible], rng: np.random.
         first, second = columns.squares[some], columns.squares[others]
         # A longer column fits with no fewer: what does not fit with the longest need not be looked at.
         longest = np.full(len(some), second.max())
-        least = test.least_products(first, longest) - error * np.sqrt(first * longest)
+        terms = (None, None) if own is None else (own.of(some), own.of(others).loosest())
+        least = test.least_products(first, longest, *terms) - error * np.sqrt(first * longest)
         at, to = np.divmod(np.flatnonzero((least - 1e-6 * np.minimum(np.abs(least), 1.0))[:, None] <= G), len(others))
         first, second = first[at], second[to]
-        fit = G[at, to] + error * np.sqrt(first * second) >= test.least_products(first, second)
+        wanted = test.least_products(first, second, _of(own, some[at]), _of(own, others[to]))
+        fit = G[at, to] + error * np.sqrt(first * second) >= wanted
         share = np.count_nonzero(fit & (some[at] != others[to])) / G.size
         counts.append(share * len(long_enough) ** 2 / 2)
     return counts

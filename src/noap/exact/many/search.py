@@ -19,7 +19,7 @@ from noap.exact.many.record import many_proof
 from noap.exact.many.small import SmallProblems
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.heuristics.pool import pool_of
-from noap.linalg.blocked import ScaledColumns
+from noap.heuristics.scaled_terms import scaled_columns
 from noap.linalg.outward import scaled_up
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
@@ -74,7 +74,7 @@ class _ManySearch:
         self.problem, self.controls, self.limits, self.report, self.v = problem, controls, limits, report, v
         self.aside = aside
         self.meter = Meter(controls, limits, lambda features_left: None)
-        self.small = SmallProblems(problem, ScaledColumns(problem.by_columns, problem.column_norms))
+        self.small = SmallProblems(problem, scaled_columns(problem))
         self.k = self.small.k
         self.below: FloatArray = self.small.largest_worths()
         self.best: dict[int, Incumbent] = {}
@@ -169,7 +169,10 @@ class _ManySearch:
         return self.best[self.k].target(self.controls.gap)
 
     def _gap(self, k: int) -> float:
-        return self.controls.gap if k == self.k else max(self.controls.gap, _FINEST)
+        gap = self.controls.gap if k == self.k else max(self.controls.gap, _FINEST)
+        # With costs levels often share their optimum: each a little nearer to it than the next, so that every feature
+        # of a better support still owes something.
+        return gap if self.problem.costs is None else gap * (0.5 + 0.5 * k / self.k)
 
     def _pairs(self, level: Level, levels: list[int]) -> Pairs | None:
         """Return all pairs that fit together in the level, from the last pass or a new one; None if they are many."""
@@ -189,14 +192,16 @@ class _ManySearch:
     def _scan(self, test: Compatible, expected: list[Compatible], most: int) -> Pairs | None:
         """Return all pairs that fit together by the test, and by those that are expected and leave few."""
         columns, check, rng = self.small.columns, self.controls.check, np.random.default_rng(0)
-        (count,) = density(columns, [test], rng)
+        own = self.small.own
+        (count,) = density(columns, [test], rng, own)
         if count > most:
             return None
         # One pass for as many levels as possible. What a level is thought to prove it may not prove.
-        others = [one for one, few in zip(expected, density(columns, expected, rng), strict=True) if few <= most / 4]
+        sizes = density(columns, expected, rng, own)
+        others = [one for one, few in zip(expected, sizes, strict=True) if few <= most / 4]
         workers = self.limits.workers
-        pairs = scan(columns, [test, *others], check, self._scanned, most, workers) if others else None
-        return scan(columns, [test], check, self._scanned, most, workers) if pairs is None else pairs
+        pairs = scan(columns, [test, *others], check, self._scanned, most, workers, own) if others else None
+        return scan(columns, [test], check, self._scanned, most, workers, own) if pairs is None else pairs
 
     def _expected(self, k: int, levels: list[int]) -> list[Compatible]:
         """Return what higher levels will demand if all of them are proved."""
