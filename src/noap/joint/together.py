@@ -148,7 +148,8 @@ class TogetherSearch:
             j = int(np.argmax(W.diagonal()))
             if not W[j, j] > 0:
                 break
-            places = np.argsort(-np.abs(W[j]), kind="stable")[: min(k, len(W))]
+            places = np.argsort(-np.abs(W[j]), kind="stable")[:k]
+            places = places[W[j, places] != 0]  # the others may belong to those before
             found.append((self.instance.features[places], W[j, places]))
             W[places], W[:, places] = 0.0, 0.0
         return found
