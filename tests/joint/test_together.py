@@ -155,7 +155,7 @@ def rejected(problem, certificate, why):
 
 def test_features_are_removed(small, certificate):
     assert certificate.together is not None
-    assert certificate.removed.tolist() == [1, 4]
+    assert certificate.removed.tolist() == [4]
     # Both inequalities are there: the one with the lowest bound, and the one that tells features to be out.
     assert len(certificate.together.proof.kinds) == 2
     assert not set(certificate.places.tolist()).intersection(certificate.removed.tolist())
@@ -179,8 +179,8 @@ def test_a_feature_removed_that_is_used(small, certificate):
 
 def test_features_removed_without_a_reason(small, certificate):
     rejected(small, replace(certificate, together=None), "without a reason")
-    turned = certificate.removed[::-1].copy()
-    rejected(small, replace(certificate, removed=turned), "not in order")
+    twice = np.repeat(certificate.removed, 2)
+    rejected(small, replace(certificate, removed=twice), "not in order")
     rejected(small, replace(certificate, removed=np.append(certificate.removed, 7).astype(np.uint32)), "not in order")
     rejected(small, replace(certificate, removed=certificate.removed.astype(np.int64)), "wrong type")
     rejected(small, replace(certificate, together=certificate), "no certificate")

@@ -66,10 +66,6 @@ class Node:
         """What the relaxation says, over the supports that were known."""
         return math.inf if self.solution is None else self.solution.value
 
-    def inner(self) -> "list[Node]":
-        """Return the nodes with children from here on."""
-        return [self, *(node for child in self.children for node in child.inner())] if self.children else []
-
     def leaves(self) -> "list[Node]":
         """Return the nodes without children below this one, in order."""
         return [leaf for child in self.children for leaf in child.leaves()] if self.children else [self]
@@ -139,6 +135,9 @@ class JointSearch:
                         self._see_together()
                     except KeyboardInterrupt:
                         self.controls.limit = Limit.INTERRUPTED
+                    if self.removed.any():  # a smaller problem: its tree is another
+                        self.root.children, self.root.feature = [], NOBODY
+                        self._evaluate(self.root)
                     continue
                 feature = _branching_feature(node)
                 if feature == NOBODY:
@@ -198,7 +197,7 @@ class JointSearch:
 
     def _generate(self, node: Node) -> None:
         groups, smooth = node.slots.groups(), None
-        settled = node.record is not None
+        settled = node.record is not None and node is not self.root
         looking = self.controls.share(1)
         until = None if looking is None else self.controls.seconds + _LOOKING * looking
         while True:
@@ -227,13 +226,16 @@ class JointSearch:
             slack = max(-0.9 * above, _COARSE * above, _LEFT * self.controls.gap * self.value)
             before = self._reduced(solution, groups)
             patience = _PATIENCE if self.together is None else None
-            settled = self._prove(node, solution.prices, solution.rents, slack / len(self.ks), patience)
+            complete = self._prove(node, solution.prices, solution.rents, slack / len(self.ks), patience)
             after = self._reduced(solution, groups)
-            if not settled:
+            if not complete and self.together is None:
                 self._see_together()
                 groups = node.slots.groups()
             elif not (after > before + new).any():
                 return
+            else:
+                # Supports that only the proof has found change the prices, and better ones make a better bound.
+                settled = settled or not complete
 
     def _see_together(self) -> None:
         """Bound all components by one inequality, and remove the features that no better packing uses."""
@@ -245,13 +247,8 @@ class JointSearch:
         best = self.together.best
         if best is None or best.bound <= self.target:
             return
-        # What was given away is for the tree to say.
-        given = self.root.slots.owner != NOBODY
-        given[[node.feature for node in self.root.inner()]] = True
         self.removed[best.removable(self.target)] = True
-        self.removed &= ~given
-        for leaf in self.root.leaves():
-            leaf.slots.owner[self.removed] = REMOVED
+        self.root.slots.owner[self.removed] = REMOVED
 
     def _threshold(self, solution: Fractional) -> float:
         """Return by how much a support has to beat its price to count."""
@@ -304,7 +301,7 @@ class JointSearch:
     ) -> bool:
         """Price exactly, every group of slots once, and keep the bound if it is better.
 
-        Returns whether all of it was done within the limits, of which patience is one of nodes.
+        Returns whether no limit stopped it, of which patience is one of nodes.
         """
         groups = node.slots.groups()
         charges = charges_for(self.problem, prices)
@@ -328,7 +325,7 @@ class JointSearch:
         record = Record(charges, tuple(by_slot[slot] for slot in range(len(self.ks))), costs=self.problem.costs)
         if record.bound < node.bound:
             node.record, node.bound = record, record.bound
-        return patience is None or all(pricing.is_complete for pricing in record.pricings)
+        return all(pricing.is_complete for pricing in record.pricings)
 
     def _say(self, solution: Fractional) -> None:
         if self.line.line is not None and self.line.line.due():

@@ -29,10 +29,9 @@ __all__ = ["Together", "TogetherSearch"]
 # Steps of ADMM between two looks, and looks between two questions whether it still pays: whether it took this part of
 # what is above the target.
 _STEPS, _LOOKS, _WORTH_IT = 5, 12, 0.04
-# Looks at most: where there is no time limit the trees are to have their turn.
-_MOST_LOOKS = 200
-# Looks at the end in which features that are not used pay less and less, and between two proofs.
-_SPARING, _SPARED = 30, 10
+# Looks at least, which is what features need to be told to be out, and at most: where there is no time limit the trees
+# are to have their turn.
+_LEAST_LOOKS, _MOST_LOOKS = 36, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,47 +84,37 @@ class TogetherSearch:
             self._state = JointMultiplier.of_components(instance.A, instance.k, rank, instance.costs)
 
     def run(self, target: float, controls: Controls, seconds: float | None) -> None:
-        """Lower the bound as long as that pays, then let features that are not used pay less."""
+        """Lower the bound as long as that pays, and see which features no better packing uses."""
         if not self.usable:
             return
         until = None if seconds is None else controls.seconds + seconds
         goal = target / self.instance.unit
         with one_thread(len(self.instance.norms)):
-            lowest = self._climb(goal, controls, until)
-            self.best = self._proved(lowest)
-            # The gap has to be less than a place is worth: otherwise no feature can be told to be out.
-            if self.best is not None and 0 < (self.best.bound - target) / self.instance.unit < self._state.each:
-                self._spare(self.best, target, controls, until)
+            lowest, last = self._climb(goal, controls, until)
+            self.best = best = self._proved(lowest)
+            if best is None or best.bound <= target or last is lowest:
+                return
+            proved = self._proved(last)
+            if proved is not None and len(proved.removable(target)) > len(best.removable(target)):
+                self.best = best.beside(proved)
 
-    def _climb(self, goal: float, controls: Controls, until: float | None) -> Nearby:
-        """Return the matrix that says most, of those that ADMM passes by."""
-        best, lowest = self._advanced()
-        before = math.inf
+    def _climb(self, goal: float, controls: Controls, until: float | None) -> tuple[Nearby, Nearby]:
+        """Return the matrix that says most, of those that ADMM passes by, and the last, which removes most."""
+        found, lowest = self._advanced()
+        best, before = found, math.inf
         for look in range(1, _MOST_LOOKS):
             if lowest <= goal or controls.expired() or (until is not None and controls.seconds > until):
                 break
             if look % _LOOKS == 0:
-                if before - lowest < _WORTH_IT * (before - goal):
+                # From here on features that are not used pay less and less: what they do not pay tells them to be out.
+                self._state.sparing = True
+                if look >= _LEAST_LOOKS and before - lowest < _WORTH_IT * (before - goal):
                     break
                 before = lowest
             found, height = self._advanced()
             if height < lowest:
                 best, lowest = found, height
-        return best
-
-    def _spare(self, best: Together, target: float, controls: Controls, until: float | None) -> None:
-        """Let features that are not used pay less, and keep the inequality that tells most of them to be out."""
-        self._state.sparing = True
-        most = 0
-        for look in range(1, _SPARING + 1):
-            late = controls.expired() or (until is not None and controls.seconds > until)
-            found, _ = self._advanced()
-            if late or look % _SPARED == 0:
-                proved = self._proved(found)
-                if proved is not None and len(proved.removable(target)) > most:
-                    most, self.best = len(proved.removable(target)), best.beside(proved)
-            if late:
-                return
+        return best, found
 
     def _advanced(self) -> tuple[Nearby, float]:
         """Take some steps; returns the matrix and about what it proves."""

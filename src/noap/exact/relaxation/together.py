@@ -25,7 +25,9 @@ _FULL = 3.0
 # Halvings of an interval that holds the shift of the eigenvalues.
 _HALVINGS = 50
 # A feature that takes less of a place than the first is not used: what it pays falls. Above the second it rises.
-_UNUSED, _USED, _FALL, _RISE = 1e-4, 1e-2, 0.1, 0.3
+_UNUSED, _USED, _FALL, _RISE = 1e-6, 1e-3, 0.05, 0.2
+# Nobody is let in for nothing: those that come in then do so in crowds.
+_MOST_SPARED = 0.85
 
 
 @dataclass
@@ -95,7 +97,7 @@ class JointMultiplier(CostedMultiplier):
         self.prices = np.maximum(self.prices + step, 0.0)
         if self.sparing:
             moved = np.where(taken < _UNUSED, _FALL, np.where(taken > _USED, -_RISE, 0.0))
-            self.spared = np.clip(self.spared + moved, 0.0, 1.0)
+            self.spared = np.clip(self.spared + moved, 0.0, _MOST_SPARED)
         # A row is charged its cost and the price of a place: less of the latter where it is spared.
         self.costs = self.own + self.prices - self.spared * (self.own + self.each)
 
