@@ -7,7 +7,8 @@ For disjoint supports :math:`S_t` with values :math:`w_t` and any charges :math:
     \text{ over the supports that slot } t \text{ may use},
 
 and :math:`z_t` is the bound of a problem whose costs do not exceed q on the features that the slot may use. The tree
-gives a feature to one slot after the other (docs/components.md).
+gives a feature to one slot after the other. Where one inequality speaks of all components together, it bounds them as
+well, and those that use a feature that was removed from the tree (docs/components.md).
 """
 
 import math
@@ -23,11 +24,12 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.joint import JointCertificate
 from noap.proofs.known import moves_features, moves_samples
+from noap.proofs.relaxation import RelaxationProof
 
 __all__ = ["check_joint"]
 
-# A feature that every slot may use.
-_ANYONE = -1
+# A feature that every slot may use, and one that none may.
+_ANYONE, _NO_ONE = -1, -2
 # Open nodes may hold this many numbers in all; a tree that needs more is refused.
 _MOST_HELD = 2e8
 # The pricing problems are proved with margins, up to so many times the usual ones.
@@ -57,9 +59,12 @@ def check_joint(
         room = len(certificate.ks) * absolute * largest_variance(problem)
         if value < certificate.value - relative * certificate.value - room:
             return value, math.inf, f"its components are worth {value:.12g}, less than claimed"
-        bound, reason = _Checker(problem, certificate, relative, absolute, allowance).bound()
+        every, removed, reason = _together(problem, certificate, allowance)
+        if reason is None:
+            bound, reason = _Checker(problem, certificate, relative, absolute, allowance).bound()
         if reason is not None:
             return value, math.inf, reason
+        bound = min(every, max(bound, removed))
         allowance.check()
     except OutOfAllowance as stopped:
         return value, math.inf, str(stopped)
@@ -88,6 +93,29 @@ def _value(problem: Problem, certificate: JointCertificate) -> tuple[float, str 
     return max(math.nextafter(math.fsum(values), -math.inf), 0.0), None
 
 
+def _together(problem: Problem, certificate: JointCertificate, allowance: Allowance) -> tuple[float, float, str | None]:
+    """Return what no packing is worth more than, and none that uses a removed feature; and what is wrong."""
+    if certificate.together is None:
+        return math.inf, 0.0, None
+    from noap.checker.feature_wise.data import GramData  # only here are the kernels loaded
+    from noap.checker.relaxation.together import bounds_together
+    from noap.runtime.kernels import timed
+
+    ks: list[int] = certificate.ks.tolist()
+    own = problem.with_sparsity(max(ks))
+    reason = other_problem(own, certificate.together.claim)
+    if reason is not None:
+        return math.inf, math.inf, f"what is said of all components: {reason}"
+    proof = certificate.together.proof
+    if not moves_features(problem.adversary) or not isinstance(proof, RelaxationProof):
+        return math.inf, math.inf, "there is no such inequality about all components"
+    with allowance.passing(), timed(allowance.compiled):
+        every, using, reason = bounds_together(GramData.of(own, allowance), ks, proof, allowance)
+    if reason is not None:
+        return math.inf, math.inf, f"what is said of all components: {reason}"
+    return every, float(using[certificate.removed.astype(np.int64)].max(initial=0.0)), None
+
+
 class _Checker:
     """Goes through the tree; every pricing problem is proved once, when a leaf first needs it."""
 
@@ -107,7 +135,9 @@ class _Checker:
         """Return what no packing exceeds, or inf and the reason why that is not proved."""
         most, leaves = 0.0, 0
         d = self.problem.n_features
-        stack: list[IntArray] = [np.full(d, _ANYONE, dtype=np.int64)]
+        root = np.full(d, _ANYONE, dtype=np.int64)
+        root[self.certificate.removed.astype(np.int64)] = _NO_ONE
+        stack: list[IntArray] = [root]
         for feature in self.certificate.branches.tolist():
             if not stack:
                 return math.inf, "its tree has nodes that belong to no parent"

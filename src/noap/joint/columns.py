@@ -71,6 +71,13 @@ class Columns:
             better = self._take(self._best_on(places, weights)) or better
         return better
 
+    def of(self, places: IntArray, weights: FloatArray) -> Column:
+        """Take the support of a direction, and return the best that is known on it."""
+        order = np.argsort(places)
+        self.offer(places, weights)
+        best = self._best_on(places[order], weights[order])
+        return self._known.get(tuple(best.support.tolist()), best)
+
     def strongest(self, count: int) -> list[Column]:
         """Take the features that are worth most alone, so many of those that are worth anything, and return them."""
         costs = 0.0 if self.problem.costs is None else self.problem.costs

@@ -131,7 +131,7 @@ def solve_components(
         nodes=search.nodes,
         branches=search.root.size,
         seconds=controls.seconds,
-        certificate=certificate_of(whole, ks, components, search.root, search.bound),
+        certificate=certificate_of(whole, ks, components, search),
     )
 
 

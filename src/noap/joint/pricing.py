@@ -64,12 +64,24 @@ class Pricing:
     result: Result
 
     @property
+    def is_complete(self) -> bool:
+        """Whether no limit stopped the search."""
+        return self.result.limit is None
+
+    @property
     def bound(self) -> float:
         """At least 0: a slot may stay empty."""
         return max(self.result.bound, 0.0)
 
 
-def priced(problem: Problem, controls: Controls, start: FloatArray, target: float, seconds: float | None) -> Pricing:
+def priced(
+    problem: Problem,
+    controls: Controls,
+    start: FloatArray,
+    target: float,
+    seconds: float | None,
+    nodes: int | None = None,
+) -> Pricing:
     """Prove what a pricing problem is worth at most: the target if it is, or what a better start allows.
 
     Parameters
@@ -78,6 +90,8 @@ def priced(problem: Problem, controls: Controls, start: FloatArray, target: floa
         A direction to start from, or 0.
     target : float
         What the bound should come down to.
+    nodes : int, optional
+        How many of them the search may take.
     """
     if problem.optimum_is_zero:
         return Pricing(zero_result(problem, "exact", 0.0))
@@ -91,7 +105,7 @@ def priced(problem: Problem, controls: Controls, start: FloatArray, target: floa
         limit=None,
         progress=False,
     )
-    result = proved_result(problem, own, start, Limits(keep_proof=True))
+    result = proved_result(problem, own, start, Limits(nodes=nodes, keep_proof=True))
     controls.started = own.started  # the clock does not count compilation
     if own.limit is Limit.INTERRUPTED:
         controls.limit = own.limit

@@ -1,5 +1,6 @@
 """The tree of a joint search as a certificate."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,20 +12,21 @@ from noap.proofs.joint import JointCertificate
 from noap.result import Result, zero_result
 
 if TYPE_CHECKING:
-    from noap.joint.search import Node
+    from noap.joint.search import JointSearch
 
 __all__ = ["certificate_of", "nothing_worth"]
 
 
 def certificate_of(
-    problem: Problem, ks: tuple[int, ...], components: tuple[Result, ...], root: "Node", bound: float
+    problem: Problem, ks: tuple[int, ...], components: tuple[Result, ...], search: "JointSearch"
 ) -> JointCertificate:
     """Write down components and tree; the problem is the one with the largest k."""
+    together = None if search.together is None else search.together.certificate()
     branches: list[int] = []
     records: dict[int, int] = {}
     kept: list[Record] = []
     leaves: list[int] = []
-    stack = [root]
+    stack = [search.root]
     while stack:
         node = stack.pop()
         branches.append(node.feature if node.children else problem.n_features)
@@ -35,7 +37,8 @@ def certificate_of(
                 records[id(node.record)] = len(kept)
                 kept.append(node.record)
             leaves.append(records[id(node.record)])
-    return _written(problem, ks, components, branches, leaves, kept, bound)
+    made = _written(problem, ks, components, branches, leaves, kept, search.bound)
+    return replace(made, removed=np.flatnonzero(search.removed).astype(np.uint32), together=together)
 
 
 def nothing_worth(problem: Problem, ks: tuple[int, ...]) -> JointCertificate:

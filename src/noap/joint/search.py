@@ -3,7 +3,8 @@
 At every node: solve the linear program over the known supports, let ascent look for supports that are worth more than
 their prices, and when it finds none let the exact search prove how much any can be worth: a bound for the node,
 whatever the prices are. The whole is proved when no node's bound exceeds the value of the best packing by more than the
-gap.
+gap. Where that takes long, one inequality about all components together gives a bound as well, and tells which features
+no better packing uses: they are removed.
 """
 
 import math
@@ -15,8 +16,9 @@ from noap.heuristics.ascent import compile_ascent
 from noap.joint.columns import Column, Columns
 from noap.joint.master import WHOLE, Fractional, best_packing, fractional
 from noap.joint.pricing import Record, charged, charges_for, climbed, priced
-from noap.joint.slots import NOBODY, Group, Slots
-from noap.linalg.types import FloatArray
+from noap.joint.slots import NOBODY, REMOVED, Group, Slots
+from noap.joint.together import TogetherSearch
+from noap.linalg.types import BoolArray, FloatArray
 from noap.problem import Problem
 from noap.result import Limit, rounding_allowance
 from noap.runtime.controls import Controls
@@ -37,6 +39,10 @@ _KEPT = 0.5
 # The share of the time limit that goes to looking for columns before the first proof, and that one pricing may have of
 # what is left.
 _LOOKING, _PROVING = 0.3, 0.7
+# Nodes of exact searches before all components are looked at together, and the share of the time left for that.
+_PATIENCE, _TOGETHER = 1000, 0.5
+# The integer program over known supports has one of so many parts of the time left, the impatient proof likewise.
+_PACKING, _BRIEFLY = 20, 20
 
 
 @dataclass(eq=False)
@@ -76,6 +82,10 @@ class JointSearch:
         What they are worth together, by the covariance.
     pricings, nodes : int
         How many exact searches were run, and how many nodes they had.
+    together : TogetherSearch or None
+        What was proved of all components together, once that was looked for.
+    removed : array of shape (d,)
+        Features that no better packing uses.
     """
 
     def __init__(self, problem: Problem, ks: tuple[int, ...], controls: Controls) -> None:
@@ -86,12 +96,18 @@ class JointSearch:
         self.packing: list[Column] = []
         self.value = 0.0
         self.pricings = self.nodes = 0
+        self.together: TogetherSearch | None = None
+        self.removed: BoolArray = np.zeros(self.d, dtype=np.bool_)
         self.line = Part(controls.progress)
 
     @property
     def bound(self) -> float:
-        """What is proved of all packings."""
-        return max(leaf.bound for leaf in self.root.leaves())
+        """What is proved of all packings: by the tree for those without removed features, or of all together."""
+        by_tree = max(leaf.bound for leaf in self.root.leaves())
+        if self.together is None or self.together.best is None:
+            return by_tree
+        best = self.together.best
+        return min(best.bound, max(by_tree, float(best.using[self.removed].max(initial=0.0))))
 
     @property
     def target(self) -> float:
@@ -111,9 +127,18 @@ class JointSearch:
             self._evaluate(self.root)
             while not self.controls.expired():
                 still_open = [leaf for leaf in self.root.leaves() if leaf.bound > self.target]
-                if not still_open:
+                if not still_open or self.bound <= self.target:
                     break
                 node = max(still_open, key=lambda leaf: leaf.estimate)
+                if self.together is None and self.nodes > _PATIENCE:
+                    try:
+                        self._see_together()
+                    except KeyboardInterrupt:
+                        self.controls.limit = Limit.INTERRUPTED
+                    if self.removed.any():  # a smaller problem: its tree is another
+                        self.root.children, self.root.feature = [], NOBODY
+                        self._evaluate(self.root)
+                    continue
                 feature = _branching_feature(node)
                 if feature == NOBODY:
                     break
@@ -172,15 +197,16 @@ class JointSearch:
 
     def _generate(self, node: Node) -> None:
         groups, smooth = node.slots.groups(), None
+        settled = node.record is not None and node is not self.root
         looking = self.controls.share(1)
         until = None if looking is None else self.controls.seconds + _LOOKING * looking
         while True:
             solution = node.solution = fractional(list(self.columns), groups, self.d)
             self._round(solution)
             self._say(solution)
-            if node.bound <= self.target or self.controls.expired():
+            if min(node.bound, self.bound) <= self.target or self.controls.expired():
                 return
-            if node.record is not None and solution.value > self.target:
+            if settled and solution.value > self.target:
                 return  # more supports do not make it less: no prices bring the bound down to the target
             new = self._threshold(solution)
             if until is None or self.controls.seconds < until:
@@ -192,16 +218,37 @@ class JointSearch:
                 if self._found(solution.prices, solution, groups, new):
                     continue
             if not solution.is_whole:
-                self._offer([c for c, _ in best_packing(list(self.columns), groups, self.d, self.controls.share(1))])
+                share = self.controls.share(_PACKING)
+                self._offer([c for c, _ in best_packing(list(self.columns), groups, self.d, share)])
             if self._improve():
                 continue
             above = solution.value - self.target
             slack = max(-0.9 * above, _COARSE * above, _LEFT * self.controls.gap * self.value)
             before = self._reduced(solution, groups)
-            self._prove(node, solution.prices, solution.rents, slack / len(self.ks))
+            patience = _PATIENCE if self.together is None else None
+            complete = self._prove(node, solution.prices, solution.rents, slack / len(self.ks), patience)
             after = self._reduced(solution, groups)
-            if not (after > before + new).any():
+            if not complete and self.together is None:
+                self._see_together()
+                groups = node.slots.groups()
+            elif not (after > before + new).any():
                 return
+            else:
+                # Supports that only the proof has found change the prices, and better ones make a better bound.
+                settled = settled or not complete
+
+    def _see_together(self) -> None:
+        """Bound all components by one inequality, and remove the features that no better packing uses."""
+        self.together = TogetherSearch(self.problem, self.ks)
+        share = self.controls.share(1)
+        self.together.run(self.target, self.controls, None if share is None else _TOGETHER * share)
+        self._offer([self.columns.of(*one) for one in self.together.packing()])
+        self._improve()
+        best = self.together.best
+        if best is None or best.bound <= self.target:
+            return
+        self.removed[best.removable(self.target)] = True
+        self.root.slots.owner[self.removed] = REMOVED
 
     def _threshold(self, solution: Fractional) -> float:
         """Return by how much a support has to beat its price to count."""
@@ -249,8 +296,13 @@ class JointSearch:
                 self._offer([column for column in packing if column is not None])
         return self.value > before * (1.0 + _ROUNDING)
 
-    def _prove(self, node: Node, prices: FloatArray, rents: FloatArray, slack: float) -> None:
-        """Price exactly, every group of slots once, and keep the bound if it is better."""
+    def _prove(
+        self, node: Node, prices: FloatArray, rents: FloatArray, slack: float, patience: int | None = None
+    ) -> bool:
+        """Price exactly, every group of slots once, and keep the bound if it is better.
+
+        Returns whether no limit stopped it, of which patience is one of nodes.
+        """
         groups = node.slots.groups()
         charges = charges_for(self.problem, prices)
         by_slot = {}
@@ -262,8 +314,9 @@ class JointSearch:
             share = 0.0 if self.controls.expired() else self.controls.share(len(groups) - i)
             # Where the packing is whole a proof is all that is missing.
             part = 1.0 if node.solution is not None and node.solution.is_whole else _PROVING
+            part = part if patience is None else 1.0 / _BRIEFLY
             pricing = priced(
-                problem, self.controls, start, float(rent) + slack, None if share is None else part * share
+                problem, self.controls, start, float(rent) + slack, None if share is None else part * share, patience
             )
             self.pricings, self.nodes = self.pricings + 1, self.nodes + pricing.result.nodes
             v = pricing.result.v
@@ -272,6 +325,7 @@ class JointSearch:
         record = Record(charges, tuple(by_slot[slot] for slot in range(len(self.ks))), costs=self.problem.costs)
         if record.bound < node.bound:
             node.record, node.bound = record, record.bound
+        return all(pricing.is_complete for pricing in record.pricings)
 
     def _say(self, solution: Fractional) -> None:
         if self.line.line is not None and self.line.line.due():

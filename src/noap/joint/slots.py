@@ -12,10 +12,12 @@ import numpy as np
 
 from noap.linalg.types import BoolArray, IntArray
 
-__all__ = ["NOBODY", "Group", "Slots"]
+__all__ = ["NOBODY", "REMOVED", "Group", "Slots"]
 
 NOBODY = -1
 """The owner of a feature that every slot may use."""
+REMOVED = -2
+"""That of a feature that no slot may use, because no better packing does."""
 
 
 @dataclass(frozen=True)

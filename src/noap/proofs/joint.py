@@ -5,7 +5,7 @@ certificate adds to others is a tree over owners of features, charges for its le
 every pricing problem.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -54,6 +54,11 @@ class JointCertificate(ProofFile):
     priced : array of float64, shape (P d,)
         One row for each pricing problem: its costs.
     pricings : tuple of P Certificates
+    removed : array of uint32
+        Features, in order, that the inequality of `together` shows no packing above the bound to use: the tree is
+        about the others.
+    together : Certificate or None
+        Of the problem with one component of the largest k; its first inequality speaks of all components together.
     """
 
     ks: UIntArray
@@ -67,6 +72,8 @@ class JointCertificate(ProofFile):
     uses: UIntArray
     priced: FloatArray
     pricings: tuple[Certificate, ...]
+    removed: UIntArray = field(default_factory=lambda: np.empty(0, dtype=np.uint32))
+    together: Certificate | None = None
     _optimum: ClassVar[str] = "joint optimum"
 
     @property
@@ -86,8 +93,12 @@ class JointCertificate(ProofFile):
     @property
     def nbytes(self) -> int:
         """How many bytes its arrays take."""
-        own = sum(int(getattr(self, name).nbytes) for name in _TYPES)
-        return own + sum(one.nbytes for one in self.pricings)
+        own = self.removed.nbytes + sum(int(getattr(self, name).nbytes) for name in _TYPES)
+        return own + sum(one.nbytes for one in self._certificates)
+
+    @property
+    def _certificates(self) -> tuple[Certificate, ...]:
+        return self.pricings if self.together is None else (*self.pricings, self.together)
 
     def __repr__(self) -> str:
         return f"JointCertificate({self.claim!r}, r={len(self.ks)}, pricings={len(self.pricings)}, nodes={self.nodes})"
@@ -97,7 +108,7 @@ class JointCertificate(ProofFile):
 
     def malformed(self) -> str | None:
         """Return what is wrong with the arrays: a number that is not finite, or that points at nothing; None if not."""
-        reason = unusable_array(self, _TYPES)
+        reason = unusable_array(self, {**_TYPES, **_MORE_TYPES})
         if reason is not None:
             return reason
         if not isinstance(self.pricings, tuple) or not all(isinstance(one, Certificate) for one in self.pricings):
@@ -120,7 +131,18 @@ class JointCertificate(ProofFile):
             return "it has a negative charge"
         if max(self.charges.max(initial=0.0), self.priced.max(initial=0.0)) > MOST_COST:
             return "it charges more than any feature could be worth"
-        return next(filter(None, (one.malformed() for one in self.pricings)), None)
+        return self._malformed_together() or next(filter(None, (one.malformed() for one in self._certificates)), None)
+
+    def _malformed_together(self) -> str | None:
+        """Return what is wrong with what is said of all components, None if nothing."""
+        if self.together is not None and not isinstance(self.together, Certificate):
+            return "what it says of all components has no certificate"
+        if self.together is None and len(self.removed):
+            return "it removes features without a reason"
+        removed = self.removed.astype(np.int64)
+        if largest(self.removed) >= self.claim.n_features or (np.diff(removed) <= 0).any():
+            return "the features that it removes are not in order"
+        return None
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
@@ -128,6 +150,9 @@ class JointCertificate(ProofFile):
         arrays: dict[str, np.ndarray] = {name: getattr(self, name) for name in _TYPES}
         for i, one in enumerate(self.pricings):
             arrays[f"pricing.{i}"] = np.frombuffer(one.to_bytes(), dtype=np.uint8)
+        if self.together is not None:
+            arrays["removed"] = self.removed
+            arrays[_TOGETHER] = np.frombuffer(self.together.to_bytes(), dtype=np.uint8)
         return container.pack({"claim": claim, "proof": COMPONENTS, "pricings": len(self.pricings)}, arrays, version)
 
     @classmethod
@@ -142,8 +167,10 @@ class JointCertificate(ProofFile):
         if not isinstance(count, int) or isinstance(count, bool) or not 0 <= count <= len(arrays):
             raise unreadable("its number of pricing problems makes no sense")
         files = [f"pricing.{i}" for i in range(count)]
-        if set(arrays) != {*_TYPES, *files}:
+        more = [*_MORE_TYPES, _TOGETHER] if _TOGETHER in arrays else []
+        if set(arrays) != {*_TYPES, *files, *more}:
             raise unreadable("its arrays are not the ones that belong to its kind of proof")
+        files += more[-1:]
         if any(arrays[name].dtype != np.uint8 for name in files):
             raise unreadable("a pricing problem is of the wrong type")
         # For all of them together: each may be small and ask for much.
@@ -158,12 +185,16 @@ class JointCertificate(ProofFile):
                 )
             pricings.append(Certificate.from_bytes(arrays[name].tobytes(), memory_limit=left))
             left -= pricings[-1].nbytes / 1e6
-        certificate = cls(claim, **{name: arrays[name] for name in _TYPES}, pricings=tuple(pricings))
-        return certificate.well_formed()
+        known = {name: arrays[name] for name in (*_TYPES, *_MORE_TYPES) if name in arrays}
+        together = pricings.pop() if more else None
+        return cls(claim, **known, pricings=tuple(pricings), together=together).well_formed()
 
 
 _TYPES: dict[str, np.dtype[Any]] = {
     name: np.dtype("<f8") if name in ("weights", "charges", "priced") else np.dtype("<u4")
     for name in (field.name for field in fields(JointCertificate))
-    if name not in ("claim", "pricings")
+    if name not in ("claim", "pricings", "removed", "together")
 }
+# Only where something is said of all components.
+_MORE_TYPES: dict[str, np.dtype[Any]] = {"removed": np.dtype("<u4")}
+_TOGETHER = "together"

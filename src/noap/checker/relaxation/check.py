@@ -18,29 +18,23 @@ derivative has the sign of :math:`t\sigma(\sigma - \rho^2) - \rho^2 c`, which ch
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import ArpackNoConvergence, eigsh
 
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.relaxation.costs import CostedLine, less_pulls, most_above
-from noap.linalg.outward import UNIT, down, gamma, is_definite, scaled_up, up
+from noap.checker.relaxation.eigenvalues import largest_eigenvalue
+from noap.linalg.outward import UNIT, down, gamma, scaled_up, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.proofs.costed_relaxation import CostedRelaxationProof
 from noap.proofs.parts import parts
 from noap.proofs.relaxation import CORE, LEAF, SOFT, RelaxationProof
 
-__all__ = ["check_relaxation"]
+__all__ = ["Proved", "check_relaxation", "left_out", "proved"]
 
-# How often a largest eigenvalue that a factorisation does not confirm is raised, and by what at first.
-_TRIES, _RAISE = 20, 1e-12
-# From so many features on the hint comes from Lanczos steps.
-_LANCZOS = 600
 # Numbers of eight bytes that an inequality takes beside its prices, and a line in a leaf; and elementary operations for
 # that line beside those for every feature.
 _KEPT, _LINE_KEPT, _LINE = 40.0, 40.0, 4000.0
@@ -50,8 +44,11 @@ _MATRICES = 11.0
 _OF_PULLS, _COSTED_LINE = 6.0, 200.0
 
 
-class _Proved(NamedTuple):
-    """What one matrix proves of the vectors on its features; prices are tau, infinite for all other features."""
+class Proved(NamedTuple):
+    """What one matrix proves of the vectors on its features; prices are tau, infinite for all other features.
+
+    c is at least the largest eigenvalue of the matrix, or what else was asked for in its place.
+    """
 
     c: float
     mu: float
@@ -69,9 +66,7 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     costed, features = isinstance(proof, CostedRelaxationProof), proof.features.astype(np.int64)
     if data.terms.cost[features].any() and not costed:
         return math.inf, "its kind of proof is not about costs"
-    left_out = np.ones(len(data.norms), dtype=np.bool_)
-    left_out[features] = False
-    if (data.norms > data.terms.entry)[left_out].any():
+    if left_out(data, features):
         return math.inf, "it leaves out features that are long enough to matter"
     if len(features) == 0:
         return 0.0, None
@@ -83,12 +78,12 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     allowance.keep((_KEPT + (2 * m if costed else m)) * len(proof.kinds))
     allowance.need((_MATRICES + (_OF_PULLS if costed else 0.0)) * m * m)
     A = data.A[np.ix_(features, features)]
-    proved: list[_Proved | None] = []
+    known: list[Proved | None] = []
     at = pulled = 0
     for number in range(len(proof.kinds)):
         allowance.check()
         size = int(proof.starts[number + 1]) - int(proof.starts[number])
-        proved.append(_proved(data, A, w, proof, number, at, allowance, pulled))
+        known.append(proved(data, A, w, proof, number, at, allowance, pulled))
         at += size * (size + 1) // 2
         if isinstance(proof, CostedRelaxationProof):
             pulled += int(proof.pull_counts[proof.starts[number] : proof.starts[number + 1]].sum(dtype=np.int64))
@@ -99,11 +94,18 @@ def check_relaxation(data: GramData, k: int, proof: RelaxationProof, allowance: 
     if (w == 1.0).all():
         span = 1.0, float(min(k, m))
     costs = (data.terms.cost[features], w) if costed else None
-    return _leaves(proved, budget, span, min(k, m), m, proof, allowance, costs)
+    return _leaves(known, budget, span, min(k, m), m, proof, allowance, costs)
+
+
+def left_out(data: GramData, features: IntArray) -> bool:
+    """Return whether a feature that could be worth something is not among these."""
+    others = np.ones(len(data.norms), dtype=np.bool_)
+    others[features] = False
+    return bool((data.norms > data.terms.entry)[others].any())
 
 
 def _leaves(
-    proved: list[_Proved | None],
+    known: list[Proved | None],
     r: float,
     span: tuple[float, float],
     k: int,
@@ -133,7 +135,7 @@ def _leaves(
             allowance.need(_COSTED_LINE * m + (_LINE_KEPT + 2 * m) * count)
             for _ in range(count):
                 allowance.spent(_COSTED_LINE * (_LINE + 40.0 * m))
-            used = [proved[number] for number in proof.used[at : at + count]]
+            used = [known[number] for number in proof.used[at : at + count]]
             at += count
             worth = _worth(used, included, free, places, r, *costs)
             if worth is None:
@@ -144,7 +146,7 @@ def _leaves(
         lines = []
         for number in proof.used[at : at + count]:
             allowance.spent(_LINE + 40.0 * m)
-            line = _line(proved[number], included, free, places)
+            line = _line(known[number], included, free, places)
             if line is not None:
                 lines.append(line)
         at += count
@@ -155,7 +157,7 @@ def _leaves(
 
 
 def _worth(
-    used: list[_Proved | None],
+    used: list[Proved | None],
     included: BoolArray,
     free: BoolArray,
     places: int,
@@ -185,7 +187,7 @@ def _nodes(proof: RelaxationProof) -> Iterator[tuple[int, int]]:
         yield from zip(proof.branches[part].tolist(), proof.counts[part].tolist(), strict=True)
 
 
-def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int) -> tuple[float, float] | None:
+def _line(one: Proved | None, included: BoolArray, free: BoolArray, places: int) -> tuple[float, float] | None:
     """Return (c, sigma) of a leaf: what the included features and so many of the free ones cost, rounded up."""
     if one is None:
         return None
@@ -198,7 +200,7 @@ def _line(one: _Proved | None, included: BoolArray, free: BoolArray, places: int
     return (one.c, sigma) if math.isfinite(sigma) else None
 
 
-def _proved(
+def proved(
     data: GramData,
     A: FloatArray,
     w: FloatArray,
@@ -207,8 +209,12 @@ def _proved(
     at: int,
     allowance: Allowance,
     pulled: int = 0,
-) -> _Proved | None:
-    """Return what a matrix of the proof proves, None if that is nothing; w are the weights of the features."""
+    largest: Callable[[FloatArray, Allowance], float | None] = largest_eigenvalue,
+) -> Proved | None:
+    """Return what a matrix of the proof proves, None if that is nothing; w are the weights of the features.
+
+    `largest` says what c is of the matrix.
+    """
     m, least = len(A), float(w.min()) ** 2
     if proof.kinds[number] == SOFT:
         mu = min(scaled_up(float(proof.slopes[number]), -2 * data.exponent), 1e300)
@@ -218,8 +224,8 @@ def _proved(
         # One subtraction and two divisions, exact entries of B, and A within eps of what it stands for.
         away = up(float((np.abs(B - A) / weights).max()))
         far = away + up((UNIT * float(np.abs(A).max()) + data.eps) / least)
-        c = _largest_eigenvalue(B, allowance)
-        return None if c is None else _Proved(c, far, np.zeros(m))
+        c = largest(B, allowance)
+        return None if c is None else Proved(c, far, np.zeros(m))
     chosen = slice(int(proof.starts[number]), int(proof.starts[number + 1]))
     places: IntArray = proof.places[chosen].astype(np.int64)
     unit = min(scaled_up(float(proof.unit[0]), -2 * data.exponent), 1e300)
@@ -243,12 +249,12 @@ def _proved(
     mu = _excess(B, block, loads, lifts, w[places]) + up((data.eps + off) / least)
     if not (np.isfinite(B).all() and math.isfinite(mu)):
         return None
-    c = _largest_eigenvalue(B, allowance)
+    c = largest(B, allowance)
     if c is None:
         return None
     prices: FloatArray = np.full(m, math.inf)
     prices[places] = _prices(loads, lifts)
-    return _Proved(c, mu, prices, dues)
+    return Proved(c, mu, prices, dues)
 
 
 def _pulls(proof: CostedRelaxationProof, chosen: slice, pulled: int) -> FloatArray:
@@ -309,59 +315,6 @@ def _prices(loads: FloatArray, lifts: FloatArray) -> FloatArray:
     usable = (loads > 0) & (lifts > 1e-290) & (lifts < 1e300) & (loads < 1e150)
     prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1.0 + 8.0 * UNIT) + 1e-300
     return prices
-
-
-def _largest_eigenvalue(B: FloatArray, allowance: Allowance) -> float | None:
-    """Return at least the largest eigenvalue of B and at least 0, proved; None if it is not.
-
-    B is a sum of blocks that do not touch, often of one feature only: each has its own eigenvalues.
-    """
-    entries = csr_array(B)
-    allowance.spent(2.0 * B.size)
-    _, part = connected_components(entries, directed=False)
-    rows, columns = entries.nonzero()
-    if (part[rows] != part[columns]).any():
-        part = np.zeros(len(B), dtype=np.int64)  # what touches is one block, whoever says otherwise
-    order = np.argsort(part, kind="stable")
-    blocks = np.split(order, np.flatnonzero(np.diff(part[order])) + 1)
-    c = max([0.0, *(float(B[one[0], one[0]]) for one in blocks if len(one) == 1)])
-    for features in sorted((one for one in blocks if len(one) > 1), key=len, reverse=True):
-        allowance.check()
-        found = _largest_of_block(B[np.ix_(features, features)], c, allowance)
-        if found is None:
-            return None
-        c = found
-    return c
-
-
-def _largest_of_block(B: FloatArray, least: float, allowance: Allowance) -> float | None:
-    """Return at least the largest eigenvalue of B and at least `least`, proved by a factorisation; None if it fails."""
-    m, size = len(B), float(np.abs(B).max())
-    # Row sums are a bound as well, and enough for most small blocks.
-    if up(float(np.abs(B).sum(axis=1).max()), m) <= least:
-        return least
-    c, more = max(_hint(B, allowance), least), _RAISE
-    for _ in range(_TRIES):
-        c, more = c * (1.0 + more) + 4.0 * m * UNIT * size * m, 4.0 * more
-        allowance.spent(0.05 * m**3)
-        if not math.isfinite(c):
-            return None
-        if is_definite(-B, c):
-            return c
-    return None
-
-
-def _hint(B: FloatArray, allowance: Allowance) -> float:
-    """Return about the largest eigenvalue, which a factorisation has to confirm."""
-    if len(B) >= _LANCZOS:
-        allowance.spent(200.0 * B.size)
-        try:
-            found = eigsh(B, k=1, which="LA", v0=np.linspace(1.0, 2.0, len(B)), tol=1e-10, return_eigenvectors=False)
-            return max(float(found[0]), 0.0) * (1.0 + 1e-9)
-        except ArpackNoConvergence:
-            pass
-    allowance.spent(0.3 * len(B) ** 3)
-    return max(float(np.linalg.eigvalsh(B)[-1]), 0.0)
 
 
 def _above(lines: list[tuple[float, float]], r: float, least: float, most: float) -> float:

@@ -123,7 +123,7 @@ class CostedMultiplier(Multiplier):
         pulls: FloatArray = np.zeros((len(rows), size))
         for _ in range(steps):
             target = self.Z - self.U + self.A / self.penalty
-            self.W = on_spectahedron((target + target.T) / 2)
+            self.W = self._projected((target + target.T) / 2)
             reached = FURTHER * self.W + (1.0 - FURTHER) * self.Z + self.U
             cut = mu / self.penalty * w
             Z = np.sign(reached) * np.maximum(np.abs(reached) - cut[:, None] * w, 0.0)
@@ -147,6 +147,10 @@ class CostedMultiplier(Multiplier):
         self._move(prices, free, places if counted else 0)
         self._balance(far, change)
         return Nearby(B, loads, lifts, dues, every)
+
+    def _projected(self, M: FloatArray) -> FloatArray:
+        """Return the nearest relaxed matrix."""
+        return on_spectahedron(M)
 
     def _move(self, prices: FloatArray, free: BoolArray, places: int) -> None:
         """Pay more for the side of z that says more, for places where too many are taken, for the l1 norm likewise."""
