@@ -4,76 +4,29 @@ import math
 import os
 import re
 from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from noap.data.validation import as_megabytes
-from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.proofs import container
-from noap.proofs.costed_relaxation import CostedRelaxationProof
-from noap.proofs.feature_wise import GramProof
 from noap.proofs.fingerprint import digest_of, fingerprint, source_of
 from noap.proofs.known import NAMES, budgets_of, name_of
-from noap.proofs.levels import LevelProof, LevelsProof
-from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
+from noap.proofs.packing import COMPONENTS, GRAM_TYPES, SUPPORTS, Proof, packed, unpacked, unreadable
 from noap.proofs.parts import all_finite
-from noap.proofs.relaxation import RelaxationProof
-from noap.proofs.sample_wise import SampleProof
 from noap.runtime.notebook import html_table
 
 __all__ = [
     "COMPONENTS", "GRAM_TYPES", "SUPPORTS", "Certificate", "Claim", "Proof", "claim_entry", "claim_from",
 ]  # fmt: skip
 
-Proof: TypeAlias = GramProof | LevelsProof | ManyProof | MetricProof | RelaxationProof | SampleProof
 _TEXTS = {
     "adversary": re.compile("|".join(NAMES)),
     "source": re.compile("samples|covariance"),
     "sha256": re.compile("[0-9a-f]{64}"),
 }
-_PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] = {
-    "gram": GramProof,
-    "many": ManyProof,
-    # Before the one that it is a kind of.
-    "relaxation-costs": CostedRelaxationProof,
-    "relaxation": RelaxationProof,
-    "samples": SampleProof,
-}
-# A proof about a problem with a metric holds one of the others, and these numbers.
-_METRIC, _METRIC_TYPES = "metric", {"metric": "f8", "attack": "f8"}
-# A proof by levels has one of these for each.
-_LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
-COMPONENTS = "components"
-"""What the header of a certificate of several components calls its proof."""
-SUPPORTS = "supports"
-"""What that of a list of supports calls it."""
-# "f4 f8": either.
-_TYPES = {
-    "gram": {
-        "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
-        "levels": "f8", "each": "u4", "starts": "u4", "places": "u4", "weights": "f8",
-    },
-    "relaxation": {
-        "features": "u4", "kinds": "u1", "slopes": "f8", "unit": "f8", "starts": "u4", "places": "u4", "loads": "f8",
-        "lifts": "f8", "entries": "f4", "branches": "u4", "counts": "u4", "used": "u4",
-    },
-    "samples": {
-        "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
-        "columns": "u4", "values": "f4 f8",
-    },
-}  # fmt: skip
-_TYPES["relaxation-costs"] = {
-    **_TYPES["relaxation"], "dues": "f8", "pull_counts": "u4", "pull_places": "u4", "pulls": "f4",
-}  # fmt: skip
-GRAM_TYPES = _TYPES["gram"]
-"""The arrays of a tree over pairs, and their types."""
-_TYPES["many"] = {
-    "ks": "u4", "bounds": "f8", "counts": "u4", "roots": "u4", "whole": "u1", "sizes": "u4", **_TYPES["gram"],
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -97,6 +50,9 @@ class Claim:
         same budget, or none a cost.
     metric : str or None
         Fingerprint of the metric, row by row; of its diagonal where it has nothing else. None where there is none.
+    groups : str or None
+        Fingerprint of the groups of features: the number of the group of each feature, counted in the order of their
+        first features, and then how many of each may be used. None where there are none.
     """
 
     adversary: str
@@ -111,6 +67,7 @@ class Claim:
     budgets: str | None = None
     costs: str | None = None
     metric: str | None = None
+    groups: str | None = None
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
@@ -137,12 +94,14 @@ class Claim:
             digest,
             None if problem.costs is None else digest_of(problem.costs),
             None if problem.metric is None else digest_of(problem.metric.ravel()),
+            None if problem.groups is None else digest_of(np.append(problem.groups.of, problem.groups.sizes) + 0.0),
         )
 
     @property
     def rho_in_words(self) -> str:
         """The budget, and whether it is the only one, as it stands in a sentence."""
         terms = ("" if self.costs is None else ", with costs") + ("" if self.metric is None else ", with a metric")
+        terms += "" if self.groups is None else " and groups"
         several = "" if self.budgets is None else "budgets of their own, the largest "
         return f"{several}rho = {self.rho:g}{terms}"
 
@@ -191,7 +150,7 @@ class Certificate:
     @property
     def nbytes(self) -> int:
         """How many bytes its arrays take."""
-        return self.places.nbytes + self.weights.nbytes + sum(array.nbytes for array in _packed(self.proof)[1].values())
+        return self.places.nbytes + self.weights.nbytes + sum(array.nbytes for array in packed(self.proof)[1].values())
 
     def __repr__(self) -> str:
         return f"Certificate({self.claim!r}, nodes={self.nodes})"
@@ -211,7 +170,7 @@ class Certificate:
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
         claim, version = claim_entry(self.claim)
-        kinds, proof = _packed(self.proof)
+        kinds, proof = packed(self.proof)
         arrays: dict[str, np.ndarray] = {
             "v_places": self.places.astype(np.uint32),
             "v_weights": np.asarray(self.weights, dtype=np.float64),
@@ -224,37 +183,11 @@ class Certificate:
         """Read a file's contents; raises InvalidProblem if they are not a certificate. Limits are those of `load`."""
         header, arrays = container.unpack(data, as_megabytes(memory_limit))
         claim = claim_from(header.get("claim"), header["version"])
-        kind, trees = header.get("proof"), header.get("trees")
-        in_metric = kind == _METRIC
-        if in_metric:
-            kind = header.get("inner")
-        if kind == _LEVELS and isinstance(trees, list) and all(tree in _OF_LEVELS for tree in trees):
-            wanted = {"ks": "u4", "bounds": "f8"}
-            wanted |= {f"{i}.{name}": code for i, tree in enumerate(trees) for name, code in _TYPES[tree].items()}
-        elif isinstance(kind, str) and kind in _PROOFS and trees is None:
-            wanted = dict(_TYPES[kind])
-        elif kind == COMPONENTS:
-            raise _unreadable("it is one of several components together; read it with noap.JointCertificate")
-        elif kind == SUPPORTS:
-            raise _unreadable("it is one of a list of supports; read it with noap.ListCertificate")
-        else:
-            raise _unreadable("its kind of proof is unknown")
-        wanted |= {"v_places": "u4", "v_weights": "f8"} | (_METRIC_TYPES if in_metric else {})
-        if set(arrays) != set(wanted):
-            raise _unreadable("its arrays are not the ones that belong to its kind of proof")
-        for name, codes in wanted.items():
-            if all(arrays[name].dtype != np.dtype("<" + code) for code in codes.split()):
-                raise _unreadable(f"array {name!r} is of the wrong type")
-        proof = _unpacked(arrays, kind) if trees is None else _unpacked_levels(arrays, trees)
-        if in_metric:
-            if len(arrays["metric"]) != 3:
-                raise _unreadable("its numbers for the metric are not three")
-            T, tau, inside = arrays["metric"].tolist()
-            proof = MetricProof(T, tau, inside, proof, arrays["attack"])
+        proof = unpacked(header, arrays, {"v_places": "u4", "v_weights": "f8"})
         certificate = cls(claim, arrays["v_places"], arrays["v_weights"], proof)
         reason = certificate.malformed()
         if reason is not None:
-            raise _unreadable(reason)
+            raise unreadable(reason)
         return certificate
 
     def malformed(self) -> str | None:
@@ -294,39 +227,14 @@ class Certificate:
         return cls.from_bytes(container.read_bytes(path, megabytes), memory_limit=megabytes)
 
 
-def _packed(proof: Proof) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """Return what the header says of a proof, and its arrays."""
-    if isinstance(proof, MetricProof):
-        kinds, arrays = _packed(proof.inner)
-        numbers = np.array([proof.threshold, proof.shift, proof.bound])
-        return {**kinds, "proof": _METRIC, "inner": kinds["proof"]}, {
-            "metric": numbers,
-            "attack": proof.attack,
-            **arrays,
-        }
-    if isinstance(proof, LevelsProof):
-        parts = [_packed(tree) for tree in proof.trees]
-        arrays = {f"{i}.{name}": array for i, (_, part) in enumerate(parts) for name, array in part.items()}
-        header = {"proof": _LEVELS, "trees": [kind["proof"] for kind, _ in parts]}
-        return header, {"ks": proof.ks, "bounds": proof.bounds, **arrays}
-    kind = next(name for name, made in _PROOFS.items() if isinstance(proof, made))
-    return {"proof": kind}, {name: getattr(proof, name) for name in _TYPES[kind]}
-
-
-def _unpacked(arrays: dict[str, np.ndarray], kind: str, prefix: str = "") -> Any:
-    return _PROOFS[kind](**{name: arrays[prefix + name] for name in _TYPES[kind]})
-
-
-def _unpacked_levels(arrays: dict[str, np.ndarray], kinds: list[str]) -> LevelsProof:
-    trees: tuple[LevelProof, ...] = tuple(_unpacked(arrays, kind, f"{i}.") for i, kind in enumerate(kinds))
-    return LevelsProof(arrays["ks"], arrays["bounds"], trees)
-
-
 def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
     """Return what the header says of a claim, and the version of the file that it takes."""
     entry: dict[str, Any] = {field.name: getattr(claim, field.name) for field in fields(Claim)}
     for name in ("rho", "value", "bound"):
         entry[name] = float(entry[name]).hex()
+    if entry["groups"] is not None:
+        return entry, container.WITH_GROUPS
+    del entry["groups"]
     if entry["metric"] is not None:
         return entry, container.WITH_METRIC
     del entry["metric"]
@@ -338,34 +246,36 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
 
 def claim_from(entry: Any, version: int) -> Claim:
     """Read what the header says of a claim, trusting nothing."""
-    terms = {"budgets", "costs", "metric"}
-    missing = {container.VERSION: terms, container.WITH_TERMS: {"metric"}}.get(version, set())
+    terms = {"budgets", "costs", "metric", "groups"}
+    missing = {
+        container.VERSION: terms,
+        container.WITH_TERMS: {"metric", "groups"},
+        container.WITH_METRIC: {"groups"},
+    }.get(version, set())
     expected = {field.name for field in fields(Claim)} - missing
     if not isinstance(entry, dict) or set(entry) != expected:
-        raise _unreadable("its claim is malformed")
+        raise unreadable("its claim is malformed")
     given = [entry[name] for name in terms & expected if entry[name] is not None]
     if not all(isinstance(one, str) and _TEXTS["sha256"].fullmatch(one) for one in given):
-        raise _unreadable("its budgets or costs are not fingerprints")
+        raise unreadable("its budgets or costs are not fingerprints")
     if version != container.VERSION and not given:
-        raise _unreadable("its claim names neither budgets nor costs, as its version says")
-    if version == container.WITH_METRIC and entry["metric"] is None:
-        raise _unreadable("its claim names no metric, as its version says")
+        raise unreadable("its claim names neither budgets nor costs, as its version says")
+    if version >= container.WITH_METRIC and entry["metric"] is None:
+        raise unreadable("its claim names no metric, as its version says")
+    if version >= container.WITH_GROUPS and entry["groups"] is None:
+        raise unreadable("its claim names no groups, as its version says")
     for name in ("adversary", "source", "sha256"):
         if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
-            raise _unreadable(f"its {name} is not one that noap knows")
+            raise unreadable(f"its {name} is not one that noap knows")
     for name in ("k", "n_samples", "n_features"):
         if not isinstance(entry[name], int) or isinstance(entry[name], bool) or not 1 <= entry[name] < 2**53:
-            raise _unreadable(f"its {name} is not a positive integer")
+            raise unreadable(f"its {name} is not a positive integer")
     numbers = {}
     for name in ("rho", "value", "bound"):
         try:
             numbers[name] = float.fromhex(entry[name])
         except (TypeError, ValueError, OverflowError):
-            raise _unreadable(f"its {name} is not a hexadecimal float") from None
+            raise unreadable(f"its {name} is not a hexadecimal float") from None
         if not (math.isfinite(numbers[name]) and numbers[name] >= 0):
-            raise _unreadable(f"its {name} is not a finite number of at least 0")
+            raise unreadable(f"its {name} is not a finite number of at least 0")
     return Claim(**{**entry, **numbers})
-
-
-def _unreadable(reason: str) -> InvalidProblem:
-    return InvalidProblem(f"The certificate cannot be read: {reason}.")

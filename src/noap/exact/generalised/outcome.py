@@ -16,9 +16,9 @@ __all__ = ["metric_outcome"]
 def metric_outcome(problem: Problem, controls: Controls, v: FloatArray, limits: Limits, prove: Prove) -> SearchOutcome:
     """Prove the optimum of a problem with a metric, starting from v with v'Bv = 1."""
     assert problem.metric is not None
-    if problem.metric.ndim == 1:
+    if problem.metric.ndim == 1 and problem.groups is None:
         return diagonal_outcome(problem, controls, v, limits, prove)
     pencil = Pencil.of(problem)
-    if pencil.is_idle:
+    if pencil.is_idle and pencil.groups is None:
         return PlainSearch(pencil, controls, limits, pencil.inside(v), prove).run()
     return RobustSearch(pencil, controls, limits, pencil.inside(v), prove).run()

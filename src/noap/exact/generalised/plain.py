@@ -150,7 +150,8 @@ class PlainSearch:
             excess = up(outcome.bound + error) - tau
             bound = T if excess <= 0 else (up(T + up(excess / self.least)) if self.least > 0 else math.inf)
             if bound < self.bound:
-                self.bound = bound
+                # A proof that was not kept leaves none: the one before says less.
+                self.bound, self.proof = bound, None
                 if outcome.proof is not None:
                     self.proof = MetricProof(T, tau, float(outcome.bound), outcome.proof)  # type: ignore[arg-type]
             if outcome.limit is Limit.INTERRUPTED:

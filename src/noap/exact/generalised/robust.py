@@ -12,14 +12,14 @@ import numpy as np
 
 from noap.data.pencil import Pencil
 from noap.exact.generalised.attack import Attacked, respond, shrink
-from noap.exact.generalised.leaf import closes
-from noap.exact.generalised.own_attack import closed_by_own_attacks
+from noap.exact.generalised.closing import Closing
 from noap.exact.generalised.plain import PlainSearch, Prove
 from noap.exact.generalised.violators import Violators
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.heuristics.generalised.supports import best_on
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_supports import SupportsProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit, Limits
 
@@ -42,7 +42,7 @@ class RobustSearch:
         self.w, self.worth = w, pencil.worth(w)
         self.bound, self.nodes = math.inf, 0
         self.trace: list[TracePoint] = []
-        self.proof: MetricProof | None = None
+        self.proof: MetricProof | SupportsProof | None = None
 
     def run(self) -> SearchOutcome:
         """Prove the gap of the controls, or as much as the limits allow."""
@@ -109,7 +109,7 @@ class RobustSearch:
         outcome = search.run()
         self.nodes += outcome.nodes
         self.bound = outcome.bound
-        if search.proof is not None and self.pencil.groups is None:
+        if search.proof is not None:
             self.proof = replace(search.proof, attack=attacked.numbers)
         self._offer(search.w)
         self._note()
@@ -119,30 +119,30 @@ class RobustSearch:
         own = replace(self.controls, time_limit=self._share(share), limit=None)
         listed = Violators([one.pencil(self.pencil) for one in attacks], T, self.w, own)
         self.nodes += listed.nodes
-        supports = listed.supports
-        if len(supports):
-            weights, worths = best_on(self.pencil, supports)
+        closing = Closing(self.pencil, listed, T)
+        if len(listed.supports):
+            weights, worths = best_on(self.pencil, listed.supports)
             best = int(np.argmax(worths))
             w: FloatArray = np.zeros(len(self.w))
-            w[supports[best]] = weights[best]
+            w[listed.supports[best]] = weights[best]
             self._offer(w)
             if self.worth > T or self.pencil.is_idle:
                 return None if listed.complete else listed.limit
-            # The ones that are worth most first: they are the hardest.
-            left = np.flatnonzero(~closed_by_own_attacks(self.pencil, supports, weights, T))
-            supports = supports[left[np.argsort(-worths[left])]]
+            closing.by_own_attacks(weights, worths)
         if not listed.complete:
             return listed.limit
-        for support in supports:
+        for support in closing.left:
             if own.expired():
                 return own.limit
             if self.limits.nodes is not None and self.nodes >= self.limits.nodes:
                 return Limit.NODES
-            if not closes(self.pencil.restricted(support, len(support)), T, _CELLS, own.expired):
+            if not closing.by_cells(support, _CELLS, own.expired):
                 return own.limit
             self.nodes += 1
-        self.bound = min(self.bound, T)
-        self.proof = None  # the one of the attack alone says less
+        if self.bound > T:
+            self.bound = T
+            kept = self.limits.keep_proof
+            self.proof = closing.proof([one.numbers for one in attacks]) if kept else None
         return None
 
     def _share(self, share: float) -> float | None:

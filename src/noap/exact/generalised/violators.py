@@ -5,13 +5,15 @@ from itertools import combinations, product
 
 import numpy as np
 
-from noap.data.pencil import Groups, Pencil
+from noap.data.groups import Groups
+from noap.data.pencil import Pencil
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.generalised.naming import Naming
 from noap.exact.generalised.own_attack import closed_by_forms
 from noap.exact.generalised.plain import entry_error
 from noap.heuristics.generalised.ascent import shifted_problem
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.proofs.feature_wise import GramProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit
 
@@ -21,6 +23,8 @@ __all__ = ["Violators"]
 _FEW = 300_000
 # Supports that are kept at most.
 _MOST = 500_000
+# What the threshold of a listing stays below tau, for the margins of the checker.
+_BELOW = 1.0 - 2e-9
 
 
 class Violators:
@@ -33,6 +37,11 @@ class Violators:
     Attributes
     ----------
     supports : array of int, shape (m, k)
+    named : array of int, shape (m', k)
+        The same, and what the listing named beside them.
+    tree : GramProof or None
+        That of the listing, with what it is about: `shift` is tau, and a support that is not named has no direction
+        worth more than `bound`.
     limit : Limit or None
         What kept the list from being complete.
     complete : bool
@@ -44,17 +53,22 @@ class Violators:
         d, k = len(forms[0].B), forms[0].k
         self.nodes = 0
         self.limit: Limit | None = None
+        self.tree: GramProof | None = None
+        self.shift = self.bound = 0.0
         every = _every_support(d, k, forms[0].groups)
         self.complete = every is not None
         supports = self._listed(forms[0], T, w, controls) if every is None else every
-        self.supports: IntArray = supports[~closed_by_forms(forms, supports, T)]
+        self.open: BoolArray = ~closed_by_forms(forms, supports, T)
+        self.supports: IntArray = supports[self.open]
+        self.named = self.supports if every is not None else supports
         self.nodes += 0 if every is None else len(every)
 
     def _listed(self, pencil: Pencil, T: float, w: FloatArray, controls: Controls) -> IntArray:
         problem, tau = shifted_problem(pencil.A, pencil.B, T, pencil.k)
         instance = GramInstance.of(problem)
         incumbent = Incumbent(instance, instance.inside(w / np.linalg.norm(w)))
-        aim = (tau - pencil.k * entry_error(pencil, T, tau)) / instance.unit
+        self.shift, self.bound = tau, (tau - pencil.k * entry_error(pencil, T, tau)) * _BELOW
+        aim = self.bound / instance.unit
         # The matrix of the instance is larger than the form by at least its offset on the diagonal.
         threshold = (aim + instance.offset) * (1.0 - 4e-16)
         listing: Naming = (
@@ -73,6 +87,8 @@ class Violators:
             self.limit = Limit.INTERRUPTED
         # A feature whose row of the form is 0 was dropped before the search, and would have to be looked at by hand.
         self.complete = not listing.stack and len(instance.features) == len(pencil.B)
+        if self.complete:
+            self.tree = listing.record.proof(instance)
         # A smaller support is part of every larger one with it, which is named too.
         full = [instance.features[list(one)] for one in listing.supports if len(one) == pencil.k]
         supports: IntArray = np.sort(np.array(full, dtype=np.intp).reshape(-1, pencil.k), axis=1)
