@@ -8,6 +8,7 @@ from noap.data.pencil import Pencil
 from noap.exact.generalised.leaf import CellRecord, closes
 from noap.exact.generalised.own_attack import closing_shares
 from noap.exact.generalised.violators import Violators
+from noap.heuristics.generalised.supports import best_on
 from noap.linalg.types import FloatArray
 from noap.proofs.metric_supports import BY_CELLS, BY_FORM, BY_OWN, SupportsProof
 
@@ -46,6 +47,15 @@ class Closing:
         if closed:
             self._in_order.append(number)
         return closed
+
+    def better(self, number: int) -> FloatArray | None:
+        """Return a direction on a support that cells did not close which is worth more than T, if they met one."""
+        if self._cells.met is None:
+            return None
+        support = self.listed.supports[[number]]
+        w: FloatArray = np.zeros(len(self.pencil.B))
+        w[support[0]] = best_on(self.pencil, support, self._cells.met[None, :], steps=200)[0][0]
+        return w
 
     def proof(self, attacks: list[FloatArray]) -> SupportsProof:
         """Return the proof, once all supports are closed; the listed ones that cells close come last."""

@@ -50,10 +50,14 @@ class _Cell:
 
 
 class CellRecord:
-    """The trees of cells of supports, in preorder, one support after the other."""
+    """The trees of cells of supports, in preorder, one support after the other.
+
+    `met` is a direction worth more than the threshold, where one kept the last support open.
+    """
 
     def __init__(self) -> None:
         self.kinds, self.edges, self.numbers = bytearray(), bytearray(), array("d")
+        self.met: FloatArray | None = None
 
     def add(self, kind: int, number: float, edge: tuple[int, ...] = ()) -> None:
         """Note a cell."""
@@ -80,10 +84,11 @@ def closes(
 ) -> bool:
     """Return whether no direction on the features of this pencil is worth more than T, within so many cells.
 
-    `late` is asked now and then whether there is time for more; cells are noted in the record.
+    `late` is asked now and then whether there is time for more; cells are noted in the record, and a direction worth
+    more, with which the search ends.
     """
     record = CellRecord() if record is None else record
-    before = record.sizes
+    before, record.met = record.sizes, None
     A, B = pencil.A, pencil.B
     # No column is longer than the largest of them: a larger budget does no more than one of twice that length.
     rho = np.minimum(pencil.rho, 2.0 * math.sqrt(float(np.abs(A.diagonal()).max())))
@@ -106,6 +111,10 @@ def closes(
         slope, failing = (1.0, None) if cell is None else _examined(cell, A, B, root, eta)
         if cell is None or failing is None:
             record.add(CLOSED, slope)
+        elif pencil.worth(cell.G @ failing) > T:
+            record.met = cell.G @ failing
+            stack.append(cell)
+            break
         else:
             # The first of the two is looked at next.
             stack += _cut(cell, B, failing, record)[::-1]

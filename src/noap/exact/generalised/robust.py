@@ -137,6 +137,9 @@ class RobustSearch:
             if self.limits.nodes is not None and self.nodes >= self.limits.nodes:
                 return Limit.NODES
             if not closing.by_cells(support, _CELLS, own.expired):
+                better = closing.better(support)
+                if better is not None:
+                    self._offer(better)
                 return own.limit
             self.nodes += 1
         if self.bound > T:
