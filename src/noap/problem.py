@@ -13,7 +13,7 @@ from noap.data import inner_products, screening
 from noap.data.centring import warn_if_uncentred
 from noap.data.groups import Groups, as_groups
 from noap.data.identifiers import warn_of_identifiers
-from noap.data.metric import as_metric
+from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as_names, as_samples, as_sparsity
@@ -357,13 +357,17 @@ class Problem(Variants):
         if support.size == 0 and self.costs is not None:
             return 0.0
         length = float(norms(direction)) if self.metric is None else length_in(self.metric, direction)
-        if not abs(length - 1.0) <= 1e-9:
+        # Where B is close to singular v'Bv itself is known to rounding only.
+        blurred = 0.0 if self.metric is None else rounding_of_length(self.metric, direction)
+        if not abs(length - 1.0) <= 1e-9 + blurred:
             what = "unit length" if self.metric is None else "v'Bv = 1"
             raise InvalidProblem(f"v must have {what}, it has length {length:.12g}; normalise it.")
         if support.size > self.k:
             raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
         if self.groups is not None and not self.groups.admit(support[None, :])[0]:
             raise InvalidProblem("v uses more features of a group than it may; look at the groups of the problem.")
+        if not abs(length - 1.0) <= 1e-9:
+            direction = direction / length
         if self.X is not None:
             return self.adversary.value(self.X, direction)
         assert isinstance(self.adversary, GramAdversary)  # from_covariance takes no other

@@ -59,7 +59,7 @@ class Pencil:
         A = np.ldexp(S, both)
         error = 0.0
         if problem.X is not None:
-            error = 1.1 * gamma(problem.n_samples + 2) * float(A.diagonal().max())
+            error = 1.1 * gamma(problem.n_samples + 8) * float(A.diagonal().max())
         rho = problem.adversary.budgets(problem.n_features) / np.sqrt(problem.n_samples)
         return cls(A, np.ldexp(B, both), np.ldexp(rho, e), problem.k, e, error, problem.groups)
 

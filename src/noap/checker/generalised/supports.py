@@ -42,7 +42,7 @@ def bound_by_supports(
     if reason is not None:
         return math.inf, reason
     largest = max(float(np.abs(M).max()) for M, _ in found) + T * float(np.abs(forms.B).max()) + proof.shift
-    if not 1e-250 < largest < 1e140 or not T > 0.0:
+    if not 1e-250 < largest < 1e200 or not T > 0.0:
         return math.inf, "its numbers for the metric are beyond what these data could be worth"
     sizes = None if problem.groups is None else Sizes(problem.groups.of, problem.groups.sizes)
     reason = _closed(forms, found, supports, proof, allowance)
@@ -69,9 +69,10 @@ def _all_forms(
         allowance.keep(d * d)
         allowance.spent(20.0 * d * d)
         one = forms.under(attack)
-        if one is None:
+        if one is not None:
+            found.append(one)
+        elif not found:  # the tree is about the first
             return [], "its attack is beyond the budgets, or has no direction"
-        found.append(one)
     return found, None
 
 

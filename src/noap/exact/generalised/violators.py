@@ -17,7 +17,7 @@ from noap.proofs.feature_wise import GramProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit
 
-__all__ = ["Violators"]
+__all__ = ["Violators", "few_supports"]
 
 # Up to so many supports all of them are looked at, which is quicker than a search.
 _FEW = 300_000
@@ -50,12 +50,11 @@ class Violators:
     """
 
     def __init__(self, forms: list[Pencil], T: float, w: FloatArray, controls: Controls) -> None:
-        d, k = len(forms[0].B), forms[0].k
         self.nodes = 0
         self.limit: Limit | None = None
         self.tree: GramProof | None = None
         self.shift = self.bound = 0.0
-        every = _every_support(d, k, forms[0].groups)
+        every = _every_support(forms[0])
         self.complete = every is not None
         supports = self._listed(forms[0], T, w, controls) if every is None else every
         self.open: BoolArray = ~closed_by_forms(forms, supports, T)
@@ -110,12 +109,25 @@ class _GroupedNaming(Naming):
         return super().advance()
 
 
-def _every_support(d: int, k: int, groups: Groups | None) -> "IntArray | None":
+def few_supports(pencil: Pencil) -> bool:
+    """Return whether there are so few supports that all of them are looked at."""
+    members, sizes = _members(len(pencil.B), pencil.k, pencil.groups)
+    return math.prod(math.comb(len(one), size) for one, size in zip(members, sizes, strict=True)) <= _FEW
+
+
+def _members(d: int, k: int, groups: Groups | None) -> tuple[list[IntArray], tuple[int, ...]]:
+    """Return the features of each group, and how many of them a support has."""
+    if groups is None:
+        return [np.arange(d)], (k,)
+    return [np.flatnonzero(groups.of == g) for g in range(len(groups.sizes))], groups.sizes
+
+
+def _every_support(pencil: Pencil) -> "IntArray | None":
     """Return all supports of k features, if they are few."""
-    members = [np.arange(d)] if groups is None else [np.flatnonzero(groups.of == g) for g in range(len(groups.sizes))]
-    sizes = (k,) if groups is None else groups.sizes
-    if math.prod(math.comb(len(one), size) for one, size in zip(members, sizes, strict=True)) > _FEW:
+    if not few_supports(pencil):
         return None
+    k = pencil.k
+    members, sizes = _members(len(pencil.B), k, pencil.groups)
     choices = [combinations(one.tolist(), size) for one, size in zip(members, sizes, strict=True)]
     flat = np.fromiter((j for parts in product(*choices) for part in parts for j in part), dtype=np.intp)
     return np.sort(flat.reshape(-1, k), axis=1)
