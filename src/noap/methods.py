@@ -107,7 +107,7 @@ def _ascended_in_metric(
     problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None
 ) -> FloatArray:
     assert problem.metric is not None
-    if problem.metric.ndim == 1:
+    if problem.metric.ndim == 1 and problem.groups is None:
         from noap.data.rescaling import Rescaled
 
         units = Rescaled.of(problem)
@@ -118,7 +118,7 @@ def _ascended_in_metric(
     pencil = Pencil.of(problem)
     check = check or controls.check
     w: FloatArray = np.eye(1, problem.n_features, int(np.argmax(pencil.A.diagonal() / pencil.B.diagonal())))[0]
-    controls.started += compile_ascent(problem.with_adversary(NoAdversary()).with_metric(None))
+    controls.started += compile_ascent(Problem.from_covariance(np.eye(2), n_samples=1, k=1, adversary=NoAdversary()))
     try:
         for better in metric_ascent(pencil, controls.rng, check):
             w = better

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import inner_products, screening
 from noap.data.centring import warn_if_uncentred
+from noap.data.groups import Groups, as_groups
 from noap.data.identifiers import warn_of_identifiers
-from noap.data.metric import as_metric
+from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, as_costs, as_covariance, as_names, as_samples, as_sparsity
@@ -53,6 +54,9 @@ class Problem(Variants):
     metric : array-like of shape (d,) or (d, d), optional
         B of :math:`v^\top B v = 1`, which takes the place of :math:`\|v\|_2 = 1`: positive definite, or its diagonal.
         Of a second data set, :func:`noap.metric_from_samples`. For FeatureWise and NoAdversary, without costs.
+    groups : sequence of pairs (features, size), optional
+        A direction may use at most `size` of the features of each group; every feature is in one, and the sizes are k
+        together. As a metric, for "exact" and "ascent" against FeatureWise and NoAdversary, without costs.
     feature_names : sequence of str, optional
         A name for every column; those of a DataFrame by default.
 
@@ -62,7 +66,8 @@ class Problem(Variants):
     n_samples, n_features, k : int
     adversary : Adversary
     costs : array of shape (d,), or None
-    metric : array of shape (d,) or (d, d), or None where B is the unit matrix
+    metric : array of shape (d,) or (d, d), or None where B is the unit matrix and there are no groups
+    groups : Groups or None
     feature_names : tuple of str, or None
 
     Examples
@@ -80,6 +85,7 @@ class Problem(Variants):
     adversary: Adversary
     costs: FloatArray | None
     metric: FloatArray | None
+    groups: Groups | None
     feature_names: tuple[str, ...] | None
 
     def __init__(
@@ -90,6 +96,7 @@ class Problem(Variants):
         *,
         costs: ArrayLike | None = None,
         metric: Any = None,
+        groups: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
         given, own_names = as_samples(X)
@@ -98,7 +105,7 @@ class Problem(Variants):
             warn_of_identifiers(X, given)
         data = frozen(given)
         n, d = int(data.shape[0]), int(data.shape[1])
-        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric)
+        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric, groups)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
@@ -112,6 +119,7 @@ class Problem(Variants):
         adversary: Adversary,
         costs: ArrayLike | None = None,
         metric: Any = None,
+        groups: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
         r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
@@ -127,7 +135,7 @@ class Problem(Variants):
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, costs, metric, feature_names : as for Problem
+        k, adversary, costs, metric, groups, feature_names : as for Problem
 
         Examples
         --------
@@ -142,14 +150,14 @@ class Problem(Variants):
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
         known = as_covariance(S, definite=not adversary.is_idle)
         names = as_names(feature_names, len(known.matrix)) or known.names
-        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs, metric)
+        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs, metric, groups)
 
     @classmethod
     def _of_symmetric(
-        cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any, metric: Any = None
+        cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any, metric: Any = None, groups: Any = None
     ) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric)
+        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric, groups)
         # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = known.matrix
         problem.__dict__["diagonal_shift"] = known.shift
@@ -160,15 +168,20 @@ class Problem(Variants):
         """Return what travels to another process: not a second copy of X."""
         return {name: known for name, known in self.__dict__.items() if name != "by_columns"}
 
-    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any) -> None:
-        given, form = as_costs(costs, d), as_metric(metric, d)
+    def _set(
+        self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any, groups: Any
+    ) -> None:
+        sparsity = as_sparsity(k, d)
+        given, sizes = as_costs(costs, d), as_groups(groups, d, sparsity)
+        form = as_metric(metric, d, keep=sizes is not None)
         require_fit(adversary, n, d, given, form)
-        fields = {"X": X, "n_samples": n, "n_features": d, "k": as_sparsity(k, d), "adversary": adversary}
-        self.__dict__.update(fields, costs=given, metric=form, feature_names=names)
+        fields = {"X": X, "n_samples": n, "n_features": d, "k": sparsity, "adversary": adversary}
+        self.__dict__.update(fields, costs=given, metric=form, groups=sizes, feature_names=names)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
         terms = ("" if self.costs is None else ", costs") + ("" if self.metric is None else ", metric")
+        terms += "" if self.groups is None else ", groups"
         return (
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
             f"k={self.k}, adversary={self.adversary!r}{terms})"
@@ -189,8 +202,9 @@ class Problem(Variants):
 
     def require_no_metric(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes no metric, if the problem has one."""
+        term = "metric" if self.groups is None else "groups"
         if self.metric is not None:
-            raise InvalidProblem(f"{what} takes no metric; leave it out, or use noap.solve with 'exact' or 'ascent'.")
+            raise InvalidProblem(f"{what} takes no {term}; leave it out, or use noap.solve with 'exact' or 'ascent'.")
 
     def require_covariance(self, what: str) -> None:
         """Raise InvalidProblem, naming what works on the d x d matrix, where that would take most of the memory."""
@@ -343,11 +357,17 @@ class Problem(Variants):
         if support.size == 0 and self.costs is not None:
             return 0.0
         length = float(norms(direction)) if self.metric is None else length_in(self.metric, direction)
-        if not abs(length - 1.0) <= 1e-9:
+        # Where B is close to singular v'Bv itself is known to rounding only.
+        blurred = 0.0 if self.metric is None else rounding_of_length(self.metric, direction)
+        if not abs(length - 1.0) <= 1e-9 + blurred:
             what = "unit length" if self.metric is None else "v'Bv = 1"
             raise InvalidProblem(f"v must have {what}, it has length {length:.12g}; normalise it.")
         if support.size > self.k:
             raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
+        if self.groups is not None and not self.groups.admit(support[None, :])[0]:
+            raise InvalidProblem("v uses more features of a group than it may; look at the groups of the problem.")
+        if not abs(length - 1.0) <= 1e-9:
+            direction = direction / length
         if self.X is not None:
             return self.adversary.value(self.X, direction)
         assert isinstance(self.adversary, GramAdversary)  # from_covariance takes no other

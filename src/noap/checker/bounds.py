@@ -10,12 +10,13 @@ from noap.checker.feature_wise.data import GramData
 from noap.checker.levels import NO_LEVELS, check_level, check_levels
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
-from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_supports import SupportsProof
+from noap.proofs.packing import Proof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.workers import HERE, Workers
@@ -46,8 +47,8 @@ def bound_above(
 
     The workers share the pass over many features. Raises OutOfAllowance if the allowance does not suffice.
     """
-    if problem.metric is not None or isinstance(proof, MetricProof):
-        from noap.checker.generalised import bound_in_metric  # only where it is asked for
+    if problem.metric is not None or isinstance(proof, MetricProof | SupportsProof):
+        from noap.checker.generalised.check import bound_in_metric  # only where it is asked for
 
         return bound_in_metric(problem, proof, claimed, relative, absolute, allowance, bound_above)
     if moves_table(problem.adversary):

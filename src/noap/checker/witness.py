@@ -1,6 +1,7 @@
 """The lower side of a claim: what a vector is certainly worth."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from noap.problem import Problem
 from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table, name_of
 
 __all__ = ["value_below"]
+
+# Where rounding may take more than this share of v'Bv it is computed in fractions.
+_BLURRED = 1e-11
 
 
 def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> float:
@@ -77,8 +81,16 @@ def _length(problem: Problem, places: IntArray, weights: FloatArray) -> float:
         return up(math.sqrt(float(weights @ weights)), len(weights))
     own = np.diag(B[places]) if B.ndim == 1 else B[np.ix_(places, places)]
     sizes = np.abs(weights)
+    square = float(weights @ own @ weights)
     error = gamma(2 * len(weights) + 4) * float(sizes @ np.abs(own) @ sizes) * 1.001
-    return up(math.sqrt(max(float(weights @ own @ weights), 0.0) + error))
+    if error > _BLURRED * square:
+        # Near to a singular metric most of the sum cancels, but not of fractions.
+        w = [Fraction(x) for x in weights.tolist()]
+        exact = sum(
+            Fraction(b) * x * y for row, x in zip(own.tolist(), w, strict=True) for b, y in zip(row, w, strict=True)
+        )
+        square, error = up(float(exact)), 0.0
+    return up(math.sqrt(max(square, 0.0) + error))
 
 
 def _taken(problem: Problem, places: IntArray, weights: FloatArray, length: float, exponent: int) -> float:

@@ -1,6 +1,7 @@
 r"""The metric B of a generalised problem: :math:`v^\top B v = 1` takes the place of :math:`\|v\|_2 = 1`."""
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,19 +9,26 @@ import numpy as np
 from noap.data.validation import as_covariance, as_samples
 from noap.errors import InvalidProblem
 from noap.linalg import products
-from noap.linalg.outward import is_definite
+from noap.linalg.outward import gamma, is_definite
 from noap.linalg.types import FloatArray
 
 __all__ = ["as_metric", "block", "length", "metric_from_samples"]
 
 
-def as_metric(metric: Any, d: int) -> "FloatArray | None":
+# Where rounding may take more than this share of v'Bv it is computed in fractions.
+_BLURRED = 1e-11
+
+
+def as_metric(metric: Any, d: int, *, keep: bool = False) -> "FloatArray | None":
     """Return B as a read-only array: d x d, or its diagonal where it has nothing else; None where it is I, or None.
+
+    With `keep` I is a diagonal like any other.
 
     Raises InvalidProblem unless B is symmetric and a factorisation proves it positive definite.
     """
-    if metric is None:
+    if metric is None and not keep:
         return None
+    metric = np.ones(d) if metric is None else metric
     given = metric if hasattr(metric, "to_numpy") or hasattr(metric, "toarray") else np.asarray(metric)
     if getattr(given, "ndim", 2) == 1:
         B = _diagonal(given, d)
@@ -28,7 +36,7 @@ def as_metric(metric: Any, d: int) -> "FloatArray | None":
         B = _matrix(given, d)
         if not np.count_nonzero(B - np.diag(B.diagonal())):
             B = np.ascontiguousarray(B.diagonal())
-    if B.ndim == 1 and (B == 1.0).all():
+    if B.ndim == 1 and not keep and (B == 1.0).all():
         return None
     B.flags.writeable = False
     return B
@@ -105,8 +113,33 @@ def length(metric: "FloatArray | None", v: FloatArray) -> float:
     if top == 0.0:
         return 0.0
     weights = weights / top
-    square = weights @ (metric[support] * weights if metric.ndim == 1 else metric[np.ix_(support, support)] @ weights)
-    return top * math.sqrt(max(float(square), 0.0))
+    own = metric[support] if metric.ndim == 1 else metric[np.ix_(support, support)]
+    square = float(weights @ (own * weights if metric.ndim == 1 else own @ weights))
+    if metric.ndim == 2 and _rounding(own, np.abs(weights)) > _BLURRED * square:
+        return top * math.sqrt(_exact_square(own, weights))
+    return top * math.sqrt(max(square, 0.0))
+
+
+def _exact_square(B: FloatArray, w: FloatArray) -> float:
+    """Return w'Bw, of which nothing cancels in fractions."""
+    exact = [Fraction(x) for x in w.tolist()]
+    rows = (sum((Fraction(b) * x for b, x in zip(row, exact, strict=True)), Fraction(0)) for row in B.tolist())
+    return float(sum((row * x for row, x in zip(rows, exact, strict=True)), Fraction(0)))
+
+
+def _rounding(own: FloatArray, sizes: FloatArray) -> float:
+    """Return how far the computed w'Bw may be off."""
+    return 4.0 * gamma(len(sizes) + 4) * float(sizes @ (own * sizes if own.ndim == 1 else np.abs(own) @ sizes))
+
+
+def rounding_of_length(metric: FloatArray, v: FloatArray) -> float:
+    """Return how far rounding of v and of v'Bv may take sqrt(v'Bv) from 1: more than 1e-15 where B is near singular.
+
+    >>> rounding_of_length(np.ones(2), np.array([1.0, 0.0])) < 1e-14
+    True
+    """
+    support = np.flatnonzero(v)
+    return _rounding(metric[support] if metric.ndim == 1 else metric[np.ix_(support, support)], np.abs(v[support]))
 
 
 def metric_from_samples(Y: Any, ridge: float = 1e-3) -> FloatArray:

@@ -4,51 +4,20 @@ Column j is multiplied by a power of two that brings :math:`B_{jj}` between 1/2 
 in which features are measured decide nothing.
 """
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noap.data.groups import Groups
 from noap.data.metric import scaling_exponents
 from noap.linalg.outward import UNIT, gamma, is_definite
-from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.linalg.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from noap.problem import Problem
 
-__all__ = ["Groups", "Pencil", "least_eigenvalue"]
-
-
-class Groups(NamedTuple):
-    """Groups of features, of each of which a direction may use so many.
-
-    Attributes
-    ----------
-    of : array of int, shape (d,)
-        The group of each feature.
-    sizes : tuple of int
-        How many of each a direction may use; together k.
-    """
-
-    of: IntArray
-    sizes: tuple[int, ...]
-
-    def allowed(self, chosen: IntArray) -> BoolArray:
-        """Return which features may be used beside the chosen ones."""
-        used = np.bincount(self.of[chosen], minlength=len(self.sizes))
-        return np.take(np.less(used, np.array(self.sizes)), self.of)
-
-    def admit(self, supports: IntArray) -> BoolArray:
-        """Return which supports use no more of any group than they may."""
-        counts = np.stack([(self.of[supports] == g).sum(axis=1) for g in range(len(self.sizes))])
-        admitted: BoolArray = np.logical_and.reduce(counts <= np.array(self.sizes)[:, None], axis=0)
-        return admitted
-
-    def leading(self, vectors: FloatArray) -> IntArray:
-        """Return the largest entries of each vector, as many of each group as there may be."""
-        order = np.argsort(-np.abs(vectors), axis=1, kind="stable")
-        chosen = [[row[self.of[row] == g][:size] for g, size in enumerate(self.sizes)] for row in order]
-        return np.array([np.concatenate(parts) for parts in chosen])
+__all__ = ["Pencil", "least_eigenvalue"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,9 +59,9 @@ class Pencil:
         A = np.ldexp(S, both)
         error = 0.0
         if problem.X is not None:
-            error = 1.1 * gamma(problem.n_samples + 2) * float(A.diagonal().max())
+            error = 1.1 * gamma(problem.n_samples + 8) * float(A.diagonal().max())
         rho = problem.adversary.budgets(problem.n_features) / np.sqrt(problem.n_samples)
-        return cls(A, np.ldexp(B, both), np.ldexp(rho, e), problem.k, e, error)
+        return cls(A, np.ldexp(B, both), np.ldexp(rho, e), problem.k, e, error, problem.groups)
 
     @property
     def is_idle(self) -> bool:
@@ -123,10 +92,6 @@ class Pencil:
         with np.errstate(invalid="ignore"):  # an infinite budget: what is left is 0
             left = np.sqrt(max(energy, 0.0)) - float(self.rho[S] @ np.abs(w[S]))
         return float((max(left, 0.0) / self.length(w)) ** 2)
-
-    def in_groups(self, groups: Groups) -> "Pencil":
-        """Return the same with groups of features."""
-        return replace(self, groups=groups)
 
     def restricted(self, features: IntArray, k: int) -> "Pencil":
         """Return the pencil of the chosen features."""

@@ -8,8 +8,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from noap.adversaries import FeatureWise, NoAdversary
+from noap.data.groups import Groups
 from noap.data.metric import length
-from noap.data.pencil import Groups, Pencil
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import Symmetric, as_strength
 from noap.errors import InvalidProblem
@@ -17,7 +17,6 @@ from noap.estimators.directions import Directions, Found, deflated, one_by_one, 
 from noap.exact.generalised.pencils import best_in_groups
 from noap.linalg.outward import definite_shift
 from noap.linalg.types import FloatArray
-from noap.linalg.vectors import orient
 from noap.problem import Problem
 from noap.runtime.controls import Controls
 
@@ -66,6 +65,8 @@ class RobustSparseCCA(Directions, ClassNamePrefixFeaturesOutMixin, TransformerMi
     robust_correlation_, bound_, gap_ : arrays of shape (n_components,)
         The objective at the best v, its proved upper bound over all supports of kx and ky features, and the relative
         gap. With noise the two halves of v may differ in length, and an objective below 0 says that nothing is left.
+    results_ : tuple of Result
+        Of the problems with metric and groups, whose optimum is one more; each has a certificate.
     components_ : array of shape (n_components, dx), the x weights
     x_mean_, x_scale_, y_mean_, y_scale_ : arrays
     n_components_, n_features_in_ : int
@@ -170,12 +171,14 @@ class RobustSparseCCA(Directions, ClassNamePrefixFeaturesOutMixin, TransformerMi
         adversary = FeatureWise(noise * np.sqrt(n)) if noise > 0 else NoAdversary()
         A.flags.writeable = False
         known = Symmetric(A, None, definite_shift(A), False)
-        problem = Problem._of_symmetric(known, n, sum(sizes), adversary, None, B)
-        pencil = Pencil.of(problem).in_groups(Groups(np.repeat([0, 1], [dx, dy]), sizes))
+        groups = Groups(np.repeat([0, 1], [dx, dy]), sizes)
+        problem = Problem._of_symmetric(known, n, sum(sizes), adversary, None, B, groups)
         controls = Controls.checked(self.gap, seconds, _seed(self.random_state), False)
-        outcome = best_in_groups(pencil, controls, exact=self.method == "exact", less=1.0)
-        v = orient(outcome.v)
-        return Found(v, problem.value(v) - 1.0, outcome.bound - 1.0, outcome.limit)
+        result = best_in_groups(problem, controls, exact=self.method == "exact", less=1.0)
+        bound = result.bound - 1.0
+        # Rounded up where the difference is not exact.
+        bound = bound if bound + 1.0 >= result.bound else float(np.nextafter(bound, np.inf))
+        return Found(result.v, result.value - 1.0, bound, result.limit, result)
 
     def transform(self, X: Any, y: Any = None) -> Any:
         """Return the scores of the samples X, and those of y beside them where it is given."""

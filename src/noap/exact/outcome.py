@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from noap.linalg.types import FloatArray
-from noap.proofs.certificate import Proof
+from noap.proofs.packing import Proof
 from noap.result import Limit, TracePoint
 
 __all__ = ["SearchOutcome", "TracePoint"]

@@ -14,9 +14,10 @@ import numpy.typing as npt
 from noap.data.validation import MOST_COST, as_megabytes
 from noap.linalg.types import FloatArray
 from noap.proofs import container
-from noap.proofs.certificate import COMPONENTS, Certificate
+from noap.proofs.certificate import Certificate
 from noap.proofs.claim import claim_entry, claim_from
 from noap.proofs.container import unreadable
+from noap.proofs.packing import COMPONENTS
 from noap.proofs.parts import largest, steps, unusable_array
 from noap.proofs.proof_file import ProofFile
 

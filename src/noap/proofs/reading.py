@@ -5,8 +5,9 @@ from typing import TypeAlias
 
 from noap.data.validation import as_megabytes
 from noap.proofs import container
-from noap.proofs.certificate import COMPONENTS, SUPPORTS, Certificate
+from noap.proofs.certificate import Certificate
 from noap.proofs.joint import JointCertificate
+from noap.proofs.packing import COMPONENTS, SUPPORTS
 from noap.proofs.supports import ListCertificate
 
 __all__ = ["AnyCertificate", "load"]

@@ -13,10 +13,10 @@ import numpy.typing as npt
 from noap.data.validation import as_megabytes
 from noap.linalg.types import FloatArray
 from noap.proofs import container
-from noap.proofs.certificate import GRAM_TYPES, SUPPORTS
 from noap.proofs.claim import claim_entry, claim_from
 from noap.proofs.container import unreadable
 from noap.proofs.feature_wise import GramProof
+from noap.proofs.packing import GRAM_TYPES, SUPPORTS
 from noap.proofs.parts import largest, steps, unusable_array
 from noap.proofs.proof_file import ProofFile
 

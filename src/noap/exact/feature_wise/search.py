@@ -15,8 +15,8 @@ from noap.exact.feature_wise.meter import Meter
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
-from noap.proofs.certificate import Proof
 from noap.proofs.feature_wise import GramProof
+from noap.proofs.packing import Proof
 from noap.result import Limit
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits

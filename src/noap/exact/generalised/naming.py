@@ -8,8 +8,10 @@ import numpy as np
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.feature_wise.kernels import node as kernels
 from noap.exact.feature_wise.node import Node
+from noap.exact.feature_wise.record import GramRecord
 from noap.exact.feature_wise.refutation import PLAIN, Refutation, Workspace
 from noap.linalg.types import FloatArray
+from noap.proofs.feature_wise import SPLIT
 
 __all__ = ["Naming"]
 
@@ -26,11 +28,15 @@ class Naming(Refutation):
     ----------
     supports : dict of tuples of int to vectors
         What is noted so far, as positions among the kept features, each in rising order, with a vector on it that is
-        worth more than T. None stands where rounding kept the node open and no such vector was met.
+        worth more than T. None stands where the node stayed open and no such vector was met.
+    record : GramRecord
+        The tree, in which a leaf is closed at T or is one of the supports.
     """
 
+    record: GramRecord
+
     def __init__(self, instance: GramInstance, incumbent: Incumbent, T: float) -> None:
-        super().__init__(instance, incumbent, 0.0, Workspace(instance), PLAIN, None)
+        super().__init__(instance, incumbent, 0.0, Workspace(instance), PLAIN, GramRecord())
         self.T = T
         self.supports: dict[tuple[int, ...], FloatArray | None] = {}
 
@@ -43,27 +49,33 @@ class Naming(Refutation):
         """Examine the node on top of the stack and replace it by its children; return how many nodes were looked at."""
         node = self.stack.pop()
         decided = len(node.inc) == self.instance.k or len(node.free) == 0
+        self.record.visit(node.place, self.T)
         if decided and self._name(node) in self.supports:
             return 1
         self.work += self.manner.price(len(node.free), self.instance.k - len(node.inc))
         work = self.workspace
         if self.instance.largest_budget > 0:
             work.scalings.fill(1.0)
-        action, argument, n_free, _, nodes, *_ = kernels.examine(
+        before = (self.incumbent.value, self.incumbent.v)
+        action, argument, n_free, _, nodes, test, nu, n_leaves = kernels.examine(
             work.data, self.T, self.incumbent.g, self.incumbent.spread,
             kernels.Pairs(node.inc, node.sign, node.lo, node.hi, node.free, node.ceil),
             work.arrays(len(node.free)), work.leaves, False,
         )  # fmt: skip
         rest = node.narrowed(n_free)
-        if action == kernels.DONE and argument != kernels.AGAIN:
-            return int(nodes)
-        if action == kernels.DONE:
+        if action == kernels.DONE and argument == kernels.AGAIN:
             self.stack += self._around(rest, work.v)
             return int(nodes)
-        children = self._children(rest, action, argument)
-        if not children:  # rounding keeps it open: the intervals are as narrow as they get
-            self.stuck = False
-            children = self._around(rest, None)
+        self._note(node, test, nu, before)
+        if action == kernels.DONE and n_leaves == 0:
+            return int(nodes)
+        if action in (kernels.BRANCH_SIGN, kernels.BRANCH_INTERVAL):
+            # Where no vector worth more was met but the test does not close: to look at the features of S one by one
+            # decides at once what ever narrower intervals of u would decide.
+            self.stack += self._around(rest, None)
+            return int(nodes)
+        children = [] if action == kernels.DONE else self._children(rest, action, argument)
+        self._note_children(node, action, argument, children, n_leaves, before)
         self.stack += children
         return int(nodes)
 
@@ -77,7 +89,11 @@ class Naming(Refutation):
         if not weights.any():
             weights = np.abs(self.workspace.g[node.free])
         f = int(np.argmax(weights))
-        return [node.exclude(f), node.include(f, float(self.instance.terms.entry[node.free[f]]))]
+        feature = int(node.free[f])
+        with_it, without = node.include(f, float(self.instance.terms.entry[feature])), node.exclude(f)
+        with_it.place = self.record.branch(node.place, SPLIT, feature, 0.0, 2)
+        without.place = with_it.place + 1
+        return [without, with_it]
 
     @staticmethod
     def _name(node: Node) -> tuple[int, ...]:

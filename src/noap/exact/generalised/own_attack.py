@@ -7,7 +7,7 @@ from noap.exact.generalised.definite import definite
 from noap.linalg.outward import UNIT, gamma
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["closed_by_forms", "closed_by_own_attacks"]
+__all__ = ["closed_by_forms", "closed_by_own_attacks", "closing_shares"]
 
 # Shares of the answer to the best direction on a support.
 _SHARES = (1.0, 0.95, 0.85, 0.65, 0.3)
@@ -26,7 +26,8 @@ def closed_by_forms(pencils: "list[Pencil]", supports: IntArray, T: float) -> Bo
         open_ones = np.arange(len(part))
         for one in pencils:
             room = _room(part.shape[1], one.error, float(np.abs(one.A).max()), T * float(np.abs(one.B).max()))
-            shown = definite(metric[open_ones] - one.A[rows[open_ones], columns[open_ones]], room)
+            # Twice the room: the checker's own arithmetic has to find the same.
+            shown = definite(metric[open_ones] - one.A[rows[open_ones], columns[open_ones]], 2.0 * room)
             closed[first + open_ones[shown]] = True
             open_ones = open_ones[~shown]
     return closed
@@ -34,8 +35,15 @@ def closed_by_forms(pencils: "list[Pencil]", supports: IntArray, T: float) -> Bo
 
 def closed_by_own_attacks(pencil: Pencil, supports: IntArray, weights: FloatArray, T: float) -> BoolArray:
     """Return which supports an attack on the direction given for each of them closes at T (`attack.py`)."""
+    closed: BoolArray = closing_shares(pencil, supports, weights, T) > 0.0
+    return closed
+
+
+def closing_shares(pencil: Pencil, supports: IntArray, weights: FloatArray, T: float) -> FloatArray:
+    """Return for each support the share of an attack on the direction given that closes it at T; 0 if none does."""
+    closed: FloatArray = np.zeros(len(supports))
     if len(supports) == 0:
-        return np.zeros(0, dtype=bool)
+        return closed
     rows, columns = supports[:, :, None], supports[:, None, :]
     A, B, rho = pencil.A[rows, columns], pencil.B[rows, columns], pencil.rho[supports]
     m, top = supports.shape[1], float(np.abs(pencil.A).max())
@@ -53,7 +61,6 @@ def closed_by_own_attacks(pencil: Pencil, supports: IntArray, weights: FloatArra
     largest = 2.0 * np.abs(s).max(axis=1) + budget.max(axis=1)
     error = pencil.error + 2.0 * g * (largest + g) + 16.0 * UNIT * (top + largest**2)
     across = np.maximum(own - s * s, 0.0) + error[:, None]
-    closed = np.zeros(len(supports), dtype=bool)
     for share in _SHARES:
         c = share * budget * np.sign(w)
         rest = np.sqrt(np.maximum(budget**2 - c**2 * (1.0 + 1e-15), 0.0)) * (1.0 - 1e-12)
@@ -62,7 +69,8 @@ def closed_by_own_attacks(pencil: Pencil, supports: IntArray, weights: FloatArra
         M = alpha[:, :, None] * alpha[:, None, :] * (A - s[:, :, None] * s[:, None, :])
         M += left[:, :, None] * left[:, None, :]
         room = _room(m, 1.05 * error, top + largest**2, T * float(np.abs(pencil.B).max()))
-        closed |= good & definite(T * B - M, room)
+        # Twice the room: the checker's own arithmetic has to find the same.
+        closed[(closed == 0.0) & good & definite(T * B - M, 2.0 * room)] = share
     return closed
 
 

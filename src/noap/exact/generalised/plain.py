@@ -31,7 +31,7 @@ _OF_GAP = 0.9
 # Room above the worth of the vector found, in units of what rounding does to the form.
 _ROOM = 200.0
 # What of the room below tau the plain search uses; and from which room on the margins of the checker count.
-_OF_ROOM, _CHECKED = 0.9, 2e-9
+_OF_ROOM, _CHECKED, _LITTLE = 0.9, 2e-9, 0.4
 # Thresholds that are tried before the search says that rounding leaves no smaller gap; and after a limit.
 _TRIES, _AFTER_LIMIT = 12, 6
 # The first threshold gets this share of a limit, and each one after a limit this share of what is left.
@@ -150,7 +150,8 @@ class PlainSearch:
             excess = up(outcome.bound + error) - tau
             bound = T if excess <= 0 else (up(T + up(excess / self.least)) if self.least > 0 else math.inf)
             if bound < self.bound:
-                self.bound = bound
+                # A proof that was not kept leaves none: the one before says less.
+                self.bound, self.proof = bound, None
                 if outcome.proof is not None:
                     self.proof = MetricProof(T, tau, float(outcome.bound), outcome.proof)  # type: ignore[arg-type]
             if outcome.limit is Limit.INTERRUPTED:
@@ -189,7 +190,8 @@ def _aimed(aim: float, value: float, tau: float) -> float:
     margins of its own.
     """
     room = aim - value
-    return _OF_ROOM * room if room < _CHECKED * tau else min(_OF_ROOM * room, room - 0.1 * _CHECKED * tau)
+    # Where there is little of it, as near to a singular metric, the smallest margins of the checker are a good part.
+    return _LITTLE * room if room < _CHECKED * tau else min(_OF_ROOM * room, room - 0.1 * _CHECKED * tau)
 
 
 def entry_error(pencil: Pencil, T: float, tau: float = 0.0) -> float:

@@ -10,20 +10,23 @@ from dataclasses import replace
 
 import numpy as np
 
-from noap.data.pencil import Pencil
+from noap.data.pencil import Pencil, least_eigenvalue
 from noap.exact.generalised.attack import Attacked, respond, shrink
-from noap.exact.generalised.leaf import closes
-from noap.exact.generalised.own_attack import closed_by_own_attacks
+from noap.exact.generalised.closing import Closing
 from noap.exact.generalised.plain import PlainSearch, Prove
-from noap.exact.generalised.violators import Violators
+from noap.exact.generalised.violators import Violators, few_supports
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.heuristics.generalised.supports import best_on
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_supports import SupportsProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit, Limits
 
-__all__ = ["RobustSearch"]
+__all__ = ["NEAR_SINGULAR", "RobustSearch"]
+
+NEAR_SINGULAR = 1e-6
+"""A metric with smaller eigenvalues, in units in which its diagonal is about 1, is near to a singular one."""
 
 # Shares of the answer to the vector found in the attacks that are tried.
 _SHARES = (1.0, 0.98, 0.93, 0.85, 0.7, 0.4)
@@ -31,7 +34,7 @@ _SHARES = (1.0, 0.98, 0.93, 0.85, 0.7, 0.4)
 _CELLS = 50_000
 # What of the asked gap the threshold uses, for the value is known to rounding only; the shares of the time for it, and
 # for each coarser one after a limit, of what is left; and how many of these.
-_OF_GAP, _FIRST, _NEXT, _AFTER_LIMIT = 0.9, 0.7, 0.5, 5
+_OF_GAP, _FIRST, _NEXT, _AFTER_LIMIT = 0.9, 0.7, 0.5, 8
 
 
 class RobustSearch:
@@ -42,12 +45,14 @@ class RobustSearch:
         self.w, self.worth = w, pencil.worth(w)
         self.bound, self.nodes = math.inf, 0
         self.trace: list[TracePoint] = []
-        self.proof: MetricProof | None = None
+        self.proof: MetricProof | SupportsProof | None = None
 
     def run(self) -> SearchOutcome:
         """Prove the gap of the controls, or as much as the limits allow."""
         attacks = self._attacks()
-        self._by_one_attack(attacks[0])
+        # Near to a singular metric the margins of a proof for all supports at once are a part of the gap.
+        if not (few_supports(self.pencil) and least_eigenvalue(self.pencil.B) < NEAR_SINGULAR):
+            self._by_one_attack(attacks[0])
         limit, tried = None, 0.0
         while self.bound > self._wanted() and limit is None:
             T = self._target()
@@ -56,7 +61,9 @@ class RobustSearch:
             tried = T
             limit = self._at(T, attacks, _FIRST)
             self._note()
-        if limit is not None and limit is not Limit.INTERRUPTED:
+        if limit is not Limit.INTERRUPTED and self.bound == math.inf:
+            self._by_one_attack(attacks[0])
+        if limit is not Limit.INTERRUPTED and self.bound > self._wanted():
             self._coarser(attacks)
         self._note()
         self.controls.limit = limit if self.bound > self._wanted() else None
@@ -69,14 +76,15 @@ class RobustSearch:
         return (1.0 + _OF_GAP * self.controls.gap) * self.worth + room
 
     def _coarser(self, attacks: list[Attacked]) -> None:
-        """After a limit: thresholds between the value and the bound, as long as there is time."""
+        """After a limit, or where rounding allows no less: thresholds between value and bound, while there is time."""
         low = self._target()
         for _ in range(_AFTER_LIMIT):
             T = math.sqrt(low) * math.sqrt(self.bound) if self.bound < math.inf else 16.0 * low
             if self.bound <= 1.001 * low or self._late():
                 return
-            if self._at(T, attacks, _NEXT) is not None:
-                low = T
+            self._at(T, attacks, _NEXT)
+            if self.bound > T:
+                low = max(T, self._target())
 
     def _wanted(self) -> float:
         return (1.0 + self.controls.gap) * self.worth
@@ -109,7 +117,7 @@ class RobustSearch:
         outcome = search.run()
         self.nodes += outcome.nodes
         self.bound = outcome.bound
-        if search.proof is not None and self.pencil.groups is None:
+        if search.proof is not None:
             self.proof = replace(search.proof, attack=attacked.numbers)
         self._offer(search.w)
         self._note()
@@ -119,30 +127,33 @@ class RobustSearch:
         own = replace(self.controls, time_limit=self._share(share), limit=None)
         listed = Violators([one.pencil(self.pencil) for one in attacks], T, self.w, own)
         self.nodes += listed.nodes
-        supports = listed.supports
-        if len(supports):
-            weights, worths = best_on(self.pencil, supports)
+        closing = Closing(self.pencil, listed, T)
+        if len(listed.supports):
+            weights, worths = best_on(self.pencil, listed.supports)
             best = int(np.argmax(worths))
             w: FloatArray = np.zeros(len(self.w))
-            w[supports[best]] = weights[best]
+            w[listed.supports[best]] = weights[best]
             self._offer(w)
             if self.worth > T or self.pencil.is_idle:
                 return None if listed.complete else listed.limit
-            # The ones that are worth most first: they are the hardest.
-            left = np.flatnonzero(~closed_by_own_attacks(self.pencil, supports, weights, T))
-            supports = supports[left[np.argsort(-worths[left])]]
+            closing.by_own_attacks(weights, worths)
         if not listed.complete:
             return listed.limit
-        for support in supports:
+        for support in closing.left:
             if own.expired():
                 return own.limit
             if self.limits.nodes is not None and self.nodes >= self.limits.nodes:
                 return Limit.NODES
-            if not closes(self.pencil.restricted(support, len(support)), T, _CELLS, own.expired):
+            if not closing.by_cells(support, _CELLS, own.expired):
+                better = closing.better(support)
+                if better is not None:
+                    self._offer(better)
                 return own.limit
             self.nodes += 1
-        self.bound = min(self.bound, T)
-        self.proof = None  # the one of the attack alone says less
+        if self.bound > T:
+            self.bound = T
+            kept = self.limits.keep_proof
+            self.proof = closing.proof([one.numbers for one in attacks]) if kept else None
         return None
 
     def _share(self, share: float) -> float | None:

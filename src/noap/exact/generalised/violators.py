@@ -5,22 +5,26 @@ from itertools import combinations, product
 
 import numpy as np
 
-from noap.data.pencil import Groups, Pencil
+from noap.data.groups import Groups
+from noap.data.pencil import Pencil
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.generalised.naming import Naming
 from noap.exact.generalised.own_attack import closed_by_forms
 from noap.exact.generalised.plain import entry_error
 from noap.heuristics.generalised.ascent import shifted_problem
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.proofs.feature_wise import GramProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit
 
-__all__ = ["Violators"]
+__all__ = ["Violators", "few_supports"]
 
 # Up to so many supports all of them are looked at, which is quicker than a search.
 _FEW = 300_000
 # Supports that are kept at most.
 _MOST = 500_000
+# What the threshold of a listing stays below tau, for the margins of the checker.
+_BELOW = 1.0 - 2e-9
 
 
 class Violators:
@@ -33,6 +37,11 @@ class Violators:
     Attributes
     ----------
     supports : array of int, shape (m, k)
+    named : array of int, shape (m', k)
+        The same, and what the listing named beside them.
+    tree : GramProof or None
+        That of the listing, with what it is about: `shift` is tau, and a support that is not named has no direction
+        worth more than `bound`.
     limit : Limit or None
         What kept the list from being complete.
     complete : bool
@@ -41,20 +50,24 @@ class Violators:
     """
 
     def __init__(self, forms: list[Pencil], T: float, w: FloatArray, controls: Controls) -> None:
-        d, k = len(forms[0].B), forms[0].k
         self.nodes = 0
         self.limit: Limit | None = None
-        every = _every_support(d, k, forms[0].groups)
+        self.tree: GramProof | None = None
+        self.shift = self.bound = 0.0
+        every = _every_support(forms[0])
         self.complete = every is not None
         supports = self._listed(forms[0], T, w, controls) if every is None else every
-        self.supports: IntArray = supports[~closed_by_forms(forms, supports, T)]
+        self.open: BoolArray = ~closed_by_forms(forms, supports, T)
+        self.supports: IntArray = supports[self.open]
+        self.named = self.supports if every is not None else supports
         self.nodes += 0 if every is None else len(every)
 
     def _listed(self, pencil: Pencil, T: float, w: FloatArray, controls: Controls) -> IntArray:
         problem, tau = shifted_problem(pencil.A, pencil.B, T, pencil.k)
         instance = GramInstance.of(problem)
         incumbent = Incumbent(instance, instance.inside(w / np.linalg.norm(w)))
-        aim = (tau - pencil.k * entry_error(pencil, T, tau)) / instance.unit
+        self.shift, self.bound = tau, (tau - pencil.k * entry_error(pencil, T, tau)) * _BELOW
+        aim = self.bound / instance.unit
         # The matrix of the instance is larger than the form by at least its offset on the diagonal.
         threshold = (aim + instance.offset) * (1.0 - 4e-16)
         listing: Naming = (
@@ -73,6 +86,8 @@ class Violators:
             self.limit = Limit.INTERRUPTED
         # A feature whose row of the form is 0 was dropped before the search, and would have to be looked at by hand.
         self.complete = not listing.stack and len(instance.features) == len(pencil.B)
+        if self.complete:
+            self.tree = listing.record.proof(instance)
         # A smaller support is part of every larger one with it, which is named too.
         full = [instance.features[list(one)] for one in listing.supports if len(one) == pencil.k]
         supports: IntArray = np.sort(np.array(full, dtype=np.intp).reshape(-1, pencil.k), axis=1)
@@ -94,12 +109,25 @@ class _GroupedNaming(Naming):
         return super().advance()
 
 
-def _every_support(d: int, k: int, groups: Groups | None) -> "IntArray | None":
+def few_supports(pencil: Pencil) -> bool:
+    """Return whether there are so few supports that all of them are looked at."""
+    members, sizes = _members(len(pencil.B), pencil.k, pencil.groups)
+    return math.prod(math.comb(len(one), size) for one, size in zip(members, sizes, strict=True)) <= _FEW
+
+
+def _members(d: int, k: int, groups: Groups | None) -> tuple[list[IntArray], tuple[int, ...]]:
+    """Return the features of each group, and how many of them a support has."""
+    if groups is None:
+        return [np.arange(d)], (k,)
+    return [np.flatnonzero(groups.of == g) for g in range(len(groups.sizes))], groups.sizes
+
+
+def _every_support(pencil: Pencil) -> "IntArray | None":
     """Return all supports of k features, if they are few."""
-    members = [np.arange(d)] if groups is None else [np.flatnonzero(groups.of == g) for g in range(len(groups.sizes))]
-    sizes = (k,) if groups is None else groups.sizes
-    if math.prod(math.comb(len(one), size) for one, size in zip(members, sizes, strict=True)) > _FEW:
+    if not few_supports(pencil):
         return None
+    k = pencil.k
+    members, sizes = _members(len(pencil.B), k, pencil.groups)
     choices = [combinations(one.tolist(), size) for one, size in zip(members, sizes, strict=True)]
     flat = np.fromiter((j for parts in product(*choices) for part in parts for j in part), dtype=np.intp)
     return np.sort(flat.reshape(-1, k), axis=1)

@@ -1,0 +1,1 @@
+"""Check proofs about problems with a metric (docs/generalised.md)."""

@@ -1,0 +1,300 @@
+"""Certificates support by support: against an adversary with any metric, and with groups of features."""
+
+import math
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import noap
+from generalised_judge import random_pencil, robust_ratio
+from noap.errors import InvalidProblem
+from noap.exact.generalised import violators
+from noap.proofs.metric import MetricProof
+from noap.proofs.metric_supports import BY_CELLS, BY_FORM, BY_OWN, CLOSED, CONE, SupportsProof
+
+
+def made(seed=0, d=5, k=4, rho=3.0, **terms):
+    X, B = random_pencil(np.random.default_rng(seed), d)
+    budgets = rho * np.linspace(0.6, 1.4, d)
+    return noap.Problem(X, k, noap.FeatureWise(budgets), metric=B, **terms)
+
+
+@pytest.fixture(scope="module", params=["every support", "a tree"])
+def proved(request):
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "a tree":
+            patch.setattr(violators, "_FEW", 0)
+        problem = made()
+        result = noap.solve(problem)
+    assert isinstance(result.proof, SupportsProof)
+    assert (result.proof.tree is None) == (request.param == "every support")
+    return problem, result.certificate
+
+
+def optimum_of(problem):
+    budgets = problem.adversary.budgets(problem.n_features) / math.sqrt(problem.n_samples)
+    return robust_ratio(problem.covariance, problem.metric, budgets, problem.k, starts=3)
+
+
+@pytest.mark.parametrize("few", [300_000, 0])
+@pytest.mark.parametrize(("seed", "d", "k", "rho"), [(0, 6, 3, 3.0), (1, 6, 3, 3.0), (2, 5, 4, 1.5), (1, 5, 4, 3.0)])
+def test_what_is_proved_has_a_certificate(seed, d, k, rho, few, monkeypatch):
+    monkeypatch.setattr(violators, "_FEW", few)
+    problem = made(seed, d, k, rho)
+    result = noap.solve(problem)
+    report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
+    assert report.ok, report.message
+    assert report.gap < 1.1e-4
+    assert report.bound >= optimum_of(problem) * (1 - 1e-12)
+
+
+def test_from_a_covariance_and_after_a_limit():
+    problem = made()
+    S = problem.covariance
+    other = noap.Problem.from_covariance(S, n_samples=30, k=4, adversary=problem.adversary, metric=problem.metric)
+    for result in (noap.solve(other), noap.solve(other, node_limit=3), noap.solve(other, gap=0.2)):
+        report = noap.verify(other, result.certificate)
+        assert report.ok, report.message
+        assert report.bound == pytest.approx(result.bound, rel=1e-6)
+    assert noap.solve(other, certificate=False).certificate is None
+
+
+def test_a_file_holds_it(proved, tmp_path):
+    problem, certificate = proved
+    certificate.save(tmp_path / "one.noap")
+    read = noap.Certificate.load(tmp_path / "one.noap")
+    first, second = noap.verify(problem, certificate), noap.verify(problem, read)
+    assert first.ok
+    assert (first.value, first.bound, first.nodes) == (second.value, second.bound, second.nodes)
+
+
+def forged(certificate, bound=None, **parts):
+    claim = certificate.claim if bound is None else replace(certificate.claim, bound=bound, value=0.0)
+    return replace(certificate, claim=claim, proof=replace(certificate.proof, **parts))
+
+
+def test_a_lower_threshold_is_not_proved(proved):
+    problem, certificate = proved
+    optimum = optimum_of(problem)
+    for share in (0.5, 0.9, 1.0 - 1e-6):
+        T = share * optimum
+        assert not noap.verify(problem, forged(certificate, bound=T, threshold=T)).ok
+    assert not noap.verify(problem, forged(certificate, bound=optimum * (1 - 1e-5))).ok
+
+
+def test_every_support_is_needed(proved):
+    problem, certificate = proved
+    proof, k = certificate.proof, problem.k
+    for number, how in list(enumerate(proof.how.tolist()))[-3:]:
+        kept = np.arange(len(proof.how)) != number
+        shorter = {"supports": proof.supports.reshape(-1, k)[kept].ravel(), "how": proof.how[kept]}
+        if how == BY_OWN:
+            shorter["own"] = proof.own.reshape(-1, k + 1)[1:].ravel()
+        assert not noap.verify(problem, forged(certificate, **shorter)).ok
+        # Another one in its place.
+        supports = proof.supports.copy().reshape(-1, k)
+        supports[number] = supports[number - 1] if len(supports) > 1 else [0, 1, 2, 4][:k]
+        assert not noap.verify(problem, forged(certificate, supports=supports.ravel())).ok
+
+
+def test_other_means_do_not_close_a_support(proved):
+    problem, certificate = proved
+    proof = certificate.proof
+    cells = np.flatnonzero(proof.how == BY_CELLS)
+    assert len(cells)
+    how = proof.how.copy()
+    how[cells] = BY_FORM
+    assert not noap.verify(problem, forged(certificate, how=how)).ok
+    assert (
+        "belong to no support"
+        in noap.verify(
+            problem,
+            forged(certificate, cells=np.append(proof.cells, np.uint8(CLOSED)), numbers=np.append(proof.numbers, 1.0)),
+        ).message
+    )
+    for short in (0, 1, len(proof.cells) - 1):
+        fewer = {"cells": proof.cells[:short], "numbers": proof.numbers[:short]}
+        fewer["edges"] = proof.edges[: 2 * np.count_nonzero(fewer["cells"] == CONE)]
+        assert "cells are missing" in noap.verify(problem, forged(certificate, **fewer)).message
+    closed = np.zeros(2 ** (problem.k - 1) * len(cells), dtype=np.uint8)
+    none = {"cells": closed, "numbers": np.ones(len(closed)), "edges": np.empty(0, dtype=np.uint8)}
+    assert "stays open" in noap.verify(problem, forged(certificate, **none)).message
+
+
+def test_changed_numbers_prove_no_false_bound(proved):
+    problem, certificate = proved
+    proof, optimum = certificate.proof, optimum_of(problem)
+    rng = np.random.default_rng(0)
+    accepted = 0
+    for turn in range(40):
+        size = rng.choice([1e-14, 1e-7, 0.2])
+
+        def moved(numbers, size=size):
+            return numbers * np.exp(rng.normal(scale=size, size=np.shape(numbers)))
+
+        parts = {
+            "threshold": {"threshold": float(moved(proof.threshold))},
+            "shift": {"shift": float(moved(proof.shift)), "bound": float(moved(proof.bound))},
+            "numbers": {"numbers": moved(proof.numbers)},
+            "edges": {"edges": rng.permutation(proof.edges)},
+            "own": {"own": moved(proof.own)},
+            "attacks": {"attacks": moved(proof.attacks)},
+        }[["threshold", "shift", "numbers", "edges", "own", "attacks"][turn % 6]]
+        claim = replace(certificate.claim, bound=certificate.bound * (1.0 + size), value=0.0)
+        report = noap.verify(problem, replace(certificate, claim=claim, proof=replace(proof, **parts)))
+        accepted += report.ok
+        assert not report.ok or report.bound >= optimum * (1 - 1e-12)
+    assert accepted
+
+
+def test_malformed_ones_are_refused(proved):
+    problem, certificate = proved
+    proof = certificate.proof
+    for parts in (
+        {"threshold": -1.0},
+        {"threshold": math.nan},
+        {"attacks": proof.attacks[:-1]},
+        {"attacks": np.full_like(proof.attacks, np.inf)},
+        {"supports": proof.supports[:-1]},
+        {"supports": proof.supports + np.uint32(7)},
+        {"supports": proof.supports.astype(np.int64)},
+        {"supports": proof.supports[::-1]},
+        {"how": proof.how + np.uint8(3)},
+        {"own": np.append(proof.own, 1.0)},
+        {"numbers": proof.numbers[:-1]},
+        {"cells": np.full_like(proof.cells, 9)},
+        {"edges": np.append(proof.edges, np.uint8(0))},
+        {"edges": np.full_like(proof.edges, 200)},
+        {"tree": "none"},
+    ):
+        assert not noap.verify(problem, forged(certificate, **parts)).ok
+    assert not noap.verify(problem, forged(certificate, threshold=1e300)).ok
+    with pytest.raises(InvalidProblem, match="cannot be read"):
+        noap.Certificate.from_bytes(forged(certificate, threshold=math.nan).to_bytes())
+
+
+def test_limits_of_a_check(proved):
+    problem, certificate = proved
+    assert "seconds" in noap.verify(problem, certificate, time_limit=1e-9).message
+    assert "megabytes" in noap.verify(problem, certificate, memory_limit=1e-5).message
+
+
+def test_an_optimum_of_nothing_has_a_certificate():
+    X, B = random_pencil(np.random.default_rng(2), 4)
+    S = X.T @ X / 30
+    most = noap.Problem(X, 2, noap.FeatureWise(1.0)).rho_max
+    least = noap.Problem.from_covariance(S, n_samples=30, k=2, adversary=noap.FeatureWise(1.0)).rho_max
+    for metric in (B, np.diag(B).copy()):
+        for rho in (most, 2 * most, np.full(4, most), np.array([np.inf, most, most, np.inf])):
+            check_nothing(noap.Problem(X, 2, noap.FeatureWise(rho), metric=metric))
+        for rho in (least, np.full(4, 2 * least)):
+            check_nothing(
+                noap.Problem.from_covariance(S, n_samples=30, k=2, adversary=noap.FeatureWise(rho), metric=metric)
+            )
+        below = noap.Problem(X, 2, noap.FeatureWise(np.nextafter(most, 0.0)), metric=metric)
+        claim = noap.proofs.certificate.Claim.about(below, 0.0, 0.0)
+        nothing = noap.solve(below.with_adversary(noap.FeatureWise(1e-3))).certificate
+        assert "does not cancel" in noap.verify(below, replace(nothing, claim=claim)).message
+
+
+def check_nothing(problem):
+    with pytest.warns(noap.errors.NoapWarning, match="cancel every direction"):
+        result = noap.solve(problem)
+    assert isinstance(result.proof, MetricProof)
+    report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
+    assert report.ok, report.message
+    assert (report.value, report.bound) == (0.0, 0.0)
+
+
+GROUPS = [([0, 1, 2, 3], 2), ([4, 5, 6], 1)]
+
+
+def in_groups(noise, groups=GROUPS, seed=0, **terms):
+    X, B = random_pencil(np.random.default_rng(seed), 7)
+    adversary = noap.FeatureWise(noise) if noise else noap.NoAdversary()
+    return noap.Problem(X, sum(size for _, size in groups), adversary, groups=groups, **{"metric": B, **terms})
+
+
+def best_in_groups(problem, groups=GROUPS):
+    A = problem.covariance
+    B = problem.metric if problem.metric.ndim == 2 else np.diag(problem.metric)
+    rho = problem.adversary.budgets(7) / math.sqrt(problem.n_samples)
+    best = 0.0
+    for P in combinations(groups[0][0], groups[0][1]):
+        for Q in combinations(groups[1][0], groups[1][1]):
+            S = [*P, *Q]
+            best = max(best, robust_ratio(A[np.ix_(S, S)], B[np.ix_(S, S)], rho[S], len(S), starts=2))
+    return best
+
+
+@pytest.mark.parametrize("few", [300_000, 0])
+@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
+@pytest.mark.parametrize("terms", [{}, {"metric": np.arange(1.0, 8.0)}, {"metric": None}])
+def test_groups(noise, few, terms, monkeypatch):
+    monkeypatch.setattr(violators, "_FEW", few)
+    problem = in_groups(noise, **terms)
+    result = noap.solve(problem)
+    assert result.status is noap.Status.OPTIMAL
+    optimum = best_in_groups(problem)
+    assert result.value == pytest.approx(optimum, rel=1.1e-4)
+    assert result.bound >= optimum * (1 - 1e-12)
+    report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
+    assert report.ok, report.message
+    assert report.bound >= optimum * (1 - 1e-12)
+
+
+def test_other_groups_are_another_problem():
+    problem = in_groups(2.0)
+    certificate = noap.solve(problem).certificate
+    others = [([4, 5, 6], 2), ([0, 1, 2, 3], 1)]
+    assert "other groups" in noap.verify(in_groups(2.0, others), certificate).message
+    without = noap.Problem(problem.X, 3, problem.adversary, metric=problem.metric)
+    assert "other groups" in noap.verify(without, certificate).message
+    for seed in range(3):
+        problem = in_groups(2.0, seed=seed)
+        certificate = noap.solve(problem).certificate
+        without = noap.Problem(problem.X, 3, problem.adversary, metric=problem.metric)
+        report = noap.verify(without, replace(certificate, claim=replace(certificate.claim, groups=None)))
+        assert not report.ok or report.bound >= optimum_of(without) * (1 - 1e-12)
+    problem = in_groups(2.0)
+    certificate = noap.solve(problem).certificate
+    # The order in which groups are named does not matter.
+    assert noap.verify(in_groups(2.0, GROUPS[::-1]), certificate).ok
+    three = replace(certificate, places=np.array([0, 1, 2]), weights=np.ones(3))
+    assert "features of a group" in noap.verify(problem, three).message
+
+
+@pytest.mark.parametrize(
+    ("groups", "said"),
+    [
+        ([([0, 1, 2, 3], 2), ([4, 5], 1)], "each of the 7 features"),
+        ([([0, 1, 2, 3], 2), ([3, 4, 5, 6], 1)], "each of the 7 features"),
+        ([([0, 1, 2, 3], 0), ([4, 5, 6], 3)], "size 0"),
+        ([([0, 1, 2, 3], 2.0), ([4, 5, 6], 1)], "pairs"),
+        ([0, 1], "pairs"),
+        (3, "pairs"),
+    ],
+)
+def test_groups_that_make_no_sense(groups, said):
+    with pytest.raises(InvalidProblem, match=said):
+        noap.Problem(np.eye(7), 3, noap.NoAdversary(), groups=groups)
+
+
+def test_groups_are_kept_in_mind():
+    problem = in_groups(0.0)
+    with pytest.raises(InvalidProblem, match="k must be 3"):
+        noap.Problem(np.eye(7), 4, noap.NoAdversary(), groups=GROUPS)
+    v = np.zeros(7)
+    v[:3] = 1.0
+    v /= math.sqrt(v @ problem.metric @ v)
+    with pytest.raises(InvalidProblem, match="features of a group"):
+        problem.value(v)
+    for refused in (lambda: problem.with_sparsity(2), lambda: problem.restricted([0, 1])):
+        with pytest.raises(InvalidProblem, match="groups"):
+            refused()
+    with pytest.raises(InvalidProblem, match="takes no groups"):
+        noap.solve(problem, "mip")
+    assert problem.with_metric(None).metric.tolist() == [1.0] * 7
+    assert "groups" in repr(problem)
