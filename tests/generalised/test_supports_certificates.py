@@ -194,7 +194,7 @@ def test_an_optimum_of_nothing_has_a_certificate():
                 noap.Problem.from_covariance(S, n_samples=30, k=2, adversary=noap.FeatureWise(rho), metric=metric)
             )
         below = noap.Problem(X, 2, noap.FeatureWise(np.nextafter(most, 0.0)), metric=metric)
-        claim = noap.proofs.certificate.Claim.about(below, 0.0, 0.0)
+        claim = noap.proofs.claim.Claim.about(below, 0.0, 0.0)
         nothing = noap.solve(below.with_adversary(noap.FeatureWise(1e-3))).certificate
         assert "does not cancel" in noap.verify(below, replace(nothing, claim=claim)).message
 
