@@ -37,6 +37,8 @@ _RELAXED, _RELAXED_CORE, _PER_NODE = 2.0, 0.25, 2000.0
 # Roots' worth of work that the trees get before: what they close by then costs less than the relaxation would.
 # With many features a threshold costs no more than a few nodes do.
 _PATIENCE_FOR_TREES, _PATIENCE_FOR_LARGE_TREES = 128, 4
+# And before anything else is begun, levels included: problems with a clear signal take a dozen nodes.
+_HEAD_START_OF_LARGE_TREES = 16
 # Beside the semidefinite test, which is nearly the same relaxation at every node of a tree, it begins far later, has a
 # smaller share and no tree of its own: only where many features share the variance does it bring more.
 _PATIENCE_BESIDE_TEST, _BESIDE_TEST = 16384, 0.2
@@ -133,7 +135,7 @@ class Attempt:
     def _head_start(self) -> float:
         """The work of the first turn. Without a budget it goes on later where it stopped: thresholds need not wait."""
         waiting = not self.instance.is_bent and self._by_thresholds
-        return _PATIENCE_FOR_LARGE_TREES * self.root_price if waiting else _PLAIN_WORK
+        return min(_HEAD_START_OF_LARGE_TREES * self.root_price, _PLAIN_WORK) if waiting else _PLAIN_WORK
 
     @property
     def _by_thresholds(self) -> bool:
