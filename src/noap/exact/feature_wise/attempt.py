@@ -26,7 +26,7 @@ Prover: TypeAlias = GramRecord | Relaxation
 
 # Nodes that plain branching gets before the search starts again with thresholds; problems with a clear signal end
 # there. With floors from lower levels thresholds are the better choice sooner.
-_PLAIN, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 8, 1e9
+_PLAIN, _PLAIN_OF_MANY, _PLAIN_WITH_FLOORS, _PLAIN_WORK = 128, 32, 8, 1e9
 # Nodes before the ladder starts (or this share of the time limit, if sooner), and how long a turn is.
 _HEAD_START, _HEAD_START_SHARE = 400, 0.15
 TURN, TURN_WORK = 128, 1e8
@@ -104,7 +104,7 @@ class Attempt:
         """Prove as much as the limits allow; pauses after every turn."""
         plain = self.refutation(self.asked_gap, PLAIN)
         self.racers = [plain]
-        self.advance(plain, _PLAIN_WITH_FLOORS if len(self.instance.below) else _PLAIN, self._head_start)
+        self.advance(plain, _PLAIN_WITH_FLOORS if len(self.instance.below) else self._plain_nodes, self._head_start)
         if plain.done:
             self.proved(plain)
             return
@@ -130,6 +130,11 @@ class Attempt:
             if self.ladder.turn(self.racers[-1].manner, last_hope=racer is None):
                 return
             yield
+
+    @property
+    def _plain_nodes(self) -> int:
+        """How many nodes plain branching gets; with many features a clear signal needs no more, and nodes are dear."""
+        return _PLAIN_OF_MANY if self._by_thresholds and self.instance.is_bent else _PLAIN
 
     @property
     def _head_start(self) -> float:
