@@ -10,7 +10,7 @@ import pytest
 import noap
 from generalised_judge import random_pencil, robust_ratio
 from noap.errors import InvalidProblem
-from noap.exact.generalised import violators
+from noap.exact.generalised import robust, violators
 from noap.proofs.metric import MetricProof
 from noap.proofs.metric_supports import BY_CELLS, BY_FORM, BY_OWN, CLOSED, CONE, SupportsProof
 
@@ -26,6 +26,7 @@ def proved(request):
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "a tree":
             patch.setattr(violators, "_FEW", 0)
+            patch.setattr(robust, "_FAR", math.inf)  # no relaxation before the list
         problem = made()
         result = noap.solve(problem)
     assert isinstance(result.proof, SupportsProof)
@@ -42,6 +43,7 @@ def optimum_of(problem):
 @pytest.mark.parametrize(("seed", "d", "k", "rho"), [(0, 6, 3, 3.0), (1, 6, 3, 3.0), (2, 5, 4, 1.5), (1, 5, 4, 3.0)])
 def test_what_is_proved_has_a_certificate(seed, d, k, rho, few, monkeypatch):
     monkeypatch.setattr(violators, "_FEW", few)
+    monkeypatch.setattr(robust, "_FAR", math.inf)
     problem = made(seed, d, k, rho)
     result = noap.solve(problem)
     report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
@@ -234,6 +236,7 @@ def best_in_groups(problem, groups=GROUPS):
 @pytest.mark.parametrize("terms", [{}, {"metric": np.arange(1.0, 8.0)}, {"metric": None}])
 def test_groups(noise, few, terms, monkeypatch):
     monkeypatch.setattr(violators, "_FEW", few)
+    monkeypatch.setattr(robust, "_FAR", math.inf)
     problem = in_groups(noise, **terms)
     result = noap.solve(problem)
     assert result.status is noap.Status.OPTIMAL

@@ -15,6 +15,7 @@ from noap.proofs.known import moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_relaxation import MetricRelaxationProof
 from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.packing import Proof
 from noap.proofs.relaxation import RelaxationProof
@@ -47,7 +48,7 @@ def bound_above(
 
     The workers share the pass over many features. Raises OutOfAllowance if the allowance does not suffice.
     """
-    if problem.metric is not None or isinstance(proof, MetricProof | SupportsProof):
+    if problem.metric is not None or isinstance(proof, MetricProof | MetricRelaxationProof | SupportsProof):
         from noap.checker.generalised.check import bound_in_metric  # only where it is asked for
 
         return bound_in_metric(problem, proof, claimed, relative, absolute, allowance, bound_above)

@@ -24,6 +24,8 @@ __all__ = [
     "Json",
     "Log",
     "Method",
+    "MetricFile",
+    "MetricRidge",
     "NoiseFile",
     "NoiseUnits",
     "Scale",
@@ -42,6 +44,7 @@ def _methods(incomplete: str) -> list[str]:
 
 _FILE = "How FILE is read and prepared"
 _SINGLE = "Single features"
+_METRIC = "A metric"
 KINDS = "CSV, TSV (also .gz), Parquet, Excel, NPY or NPZ"
 DataFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}; samples in rows.")]
 Who = Annotated[
@@ -90,6 +93,25 @@ CostFile = Annotated[
         metavar="TABLE",
         help="What each feature costs, in units of robust variance: a CSV with its name and a column cost.",
         rich_help_panel=_SINGLE,
+    ),
+]
+MetricFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--metric",
+        metavar="TABLE",
+        help="B of v'Bv = 1, which takes the place of unit length, by its shape: one column with a number for each "
+        "feature is the diagonal of B, a symmetric table of features by features is B, and anything else are samples Y "
+        "of the same features, prepared as FILE is: B = Y'Y/m plus a ridge. For --adversary feature and none.",
+        rich_help_panel=_METRIC,
+    ),
+]
+MetricRidge = Annotated[
+    float | None,
+    typer.Option(
+        "--metric-ridge",
+        help="What is added to the diagonal of Y'Y/m, as a share of its mean; 0.001 by default.",
+        rich_help_panel=_METRIC,
     ),
 ]
 NoiseUnits = Annotated[

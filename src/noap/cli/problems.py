@@ -4,6 +4,7 @@ from typing import Any
 
 from noap.cli.budget import AdversaryName
 from noap.cli.data import Table
+from noap.cli.metric import MetricOf
 from noap.cli.single_features import SingleFeatures, strength_as_json
 from noap.problem import Problem
 
@@ -20,11 +21,13 @@ def problem_of(
     *,
     center: bool,
     scale: bool,
+    metric: MetricOf | None = None,
 ) -> Problem:
     """Return the problem of the standardised table; `single` tells what is known of single features."""
     n = int(table.X.shape[0])
     faced = single.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
-    return Problem(table.standardised(center, scale), k=k, adversary=faced, costs=single.costs)
+    form = None if metric is None else metric(center, scale)
+    return Problem(table.standardised(center, scale), k=k, adversary=faced, costs=single.costs, metric=form)
 
 
 def problem_as_json(problem: Problem, names: tuple[str, ...], *, center: bool, scale: bool) -> dict[str, Any]:
@@ -40,4 +43,5 @@ def problem_as_json(problem: Problem, names: tuple[str, ...], *, center: bool, s
         **strength_as_json(problem, names),
         "center": center,
         "scale": scale,
+        **({} if problem.metric is None else {"metric": True}),
     }

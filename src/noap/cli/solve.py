@@ -13,6 +13,7 @@ from noap.cli.budget import AdversaryName
 from noap.cli.components import as_frame, fitted, print_components, require_one_proof
 from noap.cli.components import as_json as components_as_json
 from noap.cli.data import read_table, reading_of
+from noap.cli.metric import read_metric, require_metric_fits
 from noap.cli.options import (
     KINDS,
     Anyone,
@@ -28,6 +29,8 @@ from noap.cli.options import (
     Json,
     Log,
     Method,
+    MetricFile,
+    MetricRidge,
     NoiseFile,
     NoiseUnits,
     Scale,
@@ -84,6 +87,8 @@ def solve(
     noise_file: NoiseFile = None,
     cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
+    metric: MetricFile = None,
+    metric_ridge: MetricRidge = None,
     method: Method = "exact",
     center: Center = True,
     scale: Scale = True,
@@ -162,6 +167,8 @@ def solve(
     noap solve data.csv -k 5 --noise-file precision.csv --noise-units data
 
     noap solve expression.npy -k 10 --jobs 8
+
+    noap solve patients.csv -k 5 --metric controls.csv
     """
     refuse_to_overwrite(out, force)
     log_progress(log)
@@ -177,6 +184,7 @@ def solve(
     if cluster is not None and components != 1:
         raise InvalidProblem("--cluster shares the search for one component, the one of -c 1; leave out -c.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+    require_metric_fits(metric, metric_ridge, streamed=wants_stream(file, stream), components=components)
 
     def single(names: tuple[str, ...]) -> SingleFeatures:
         return read_single_features(noise_file, cost_file, noise_units, adversary, names, reading)
@@ -188,7 +196,8 @@ def solve(
     else:
         table = read_table(file, reading)
         names = table.names
-        problem = problem_of(table, single(names), k, adversary, noise, rho, center=center, scale=scale)
+        form = None if metric is None else read_metric(metric, metric_ridge, table, reading)
+        problem = problem_of(table, single(names), k, adversary, noise, rho, center=center, scale=scale, metric=form)
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,
@@ -215,7 +224,8 @@ def solve(
         with nullcontext() if cluster is None else connected(cluster) as client:
             options |= {} if client is None else {"client": client}
             found = noap.solve(problem, method=method, progress=log or not json, **shared, **options)
-        results = (break_ties(found)[0],)
+        # In a metric two features that tie need not be of the same length.
+        results = (found if metric is not None else break_ties(found)[0],)
         document = as_json(results[0], names, center=center, scale=scale)
     if certificate is not None:
         _write_certificate(results[0] if components == 1 else model.joint_result_, certificate)
@@ -239,6 +249,8 @@ def solve(
                 ("--noise-file", noise_file),
                 ("--cost-file", cost_file),
                 ("--noise-units", noise_units),
+                ("--metric", metric),
+                ("--metric-ridge", metric_ridge),
             )
             if said is not None
             for word in (option, str(said))

@@ -16,7 +16,8 @@ import noap
 from noap.adversaries import BY_NAME, Adversary
 from noap.checker.verify import Verification
 from noap.cli.budget import AdversaryName
-from noap.cli.data import read_table, reading_of
+from noap.cli.data import Table, read_table, reading_of
+from noap.cli.metric import MetricOf, read_metric, require_metric_fits
 from noap.cli.options import (
     KINDS,
     Columns,
@@ -27,6 +28,8 @@ from noap.cli.options import (
     Header,
     Index,
     Json,
+    MetricFile,
+    MetricRidge,
     NoiseFile,
     NoiseUnits,
     Sheet,
@@ -83,6 +86,8 @@ def verify(
     noise_file: NoiseFile = None,
     cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
+    metric: MetricFile = None,
+    metric_ridge: MetricRidge = None,
     delimiter: Delimiter = None,
     decimal: Decimal = None,
     header: Header = None,
@@ -117,13 +122,17 @@ def verify(
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
-    _require_files(claim, certificate, noise_file, cost_file)
+    _require_files(claim, certificate, noise_file, cost_file, metric)
+    require_metric_fits(metric, metric_ridge, streamed=wants_stream(data, False))
 
     def single(names: tuple[str, ...]) -> SingleFeatures:
         kind = AdversaryName(BY_NAME[claim.adversary].key)
         return read_single_features(noise_file, cost_file, noise_units, kind, names, reading)
 
-    found, prepared = _named(claim, data, reading, noise_file is not None, single)
+    def form(table: Table) -> MetricOf | None:
+        return None if metric is None else read_metric(metric, metric_ridge, table, reading)
+
+    found, prepared = _named(claim, data, reading, noise_file is not None, single, form)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
     document = _document(report, proof, found, prepared)
     if json:
@@ -179,6 +188,7 @@ def _document(
         "noise": claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples),
         "own_budgets": claim.budgets is not None,
         "with_costs": claim.costs is not None,
+        "with_metric": claim.metric is not None,
         "k": proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
@@ -226,8 +236,17 @@ def _features_sentence(features: list[str]) -> str:
     return f"Features of its vector, by the names in DATA: {listed(features, None)}."
 
 
-def _require_files(claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None) -> None:
-    """Raise InvalidProblem if the claim is about budgets or costs of features and no file says which."""
+def _require_files(
+    claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None, metric: Path | None
+) -> None:
+    """Raise InvalidProblem if the claim is about budgets or costs of features, or a metric, and no file says which."""
+    if claim.groups is not None:
+        raise InvalidProblem(
+            f"CERT {certificate} is about groups of features, which no file says; check it with noap.verify in Python."
+        )
+    if (claim.metric is None) != (metric is None):
+        wanted = "a metric; pass the --metric it was made with" if metric is None else "no metric; leave out --metric"
+        raise InvalidProblem(f"CERT {certificate} is about {wanted}.")
     if claim.budgets is not None and noise_file is None:
         moved = BY_NAME[claim.adversary].key
         raise InvalidProblem(
@@ -245,15 +264,21 @@ def _strength_sentence(claim: Claim) -> str:
     said = f"noise {noise:.6g} (rho = {claim.rho:.6g})"
     if claim.budgets is not None:
         said = f"{BY_NAME[claim.adversary].key}s with noises of their own, the largest {noise:.6g}"
-    return said if claim.costs is None else f"{said}, with costs"
+    said = said if claim.costs is None else f"{said}, with costs"
+    return said if claim.metric is None else f"{said}, with a metric"
 
 
 def _named(
-    claim: Claim, data: Path, reading: Reading, own: bool, single: Callable[[tuple[str, ...]], SingleFeatures]
+    claim: Claim,
+    data: Path,
+    reading: Reading,
+    own: bool,
+    single: Callable[[tuple[str, ...]], SingleFeatures],
+    form: Callable[[Table], MetricOf | None],
 ) -> tuple[noap.Problem, str | None]:
     """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
     last = None
-    for problem, prepared in _candidates(claim, data, reading, own, single):
+    for problem, prepared in _candidates(claim, data, reading, own, single, form):
         if fingerprint(problem) == claim.sha256:
             return problem, prepared
         last = problem
@@ -263,7 +288,12 @@ def _named(
 
 
 def _candidates(
-    claim: Claim, data: Path, reading: Reading, own: bool, single: Callable[[tuple[str, ...]], SingleFeatures]
+    claim: Claim,
+    data: Path,
+    reading: Reading,
+    own: bool,
+    single: Callable[[tuple[str, ...]], SingleFeatures],
+    form: Callable[[Table], MetricOf | None],
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     kind = AdversaryName(BY_NAME[claim.adversary].key)
@@ -281,7 +311,7 @@ def _candidates(
         yield from streamed()
         return
     table = read_table(data, reading)
-    given = single(table.names)
+    given, metric = single(table.names), form(table)
 
     def adversary(scales: Callable[[], FloatArray]) -> Adversary:
         rho = None if own else claim.rho
@@ -298,6 +328,7 @@ def _candidates(
                     k=claim.k,
                     adversary=adversary(lambda: np.ones(claim.n_features)),
                     costs=given.costs,
+                    metric=None if metric is None else metric(False, False),
                     feature_names=table.names,
                 ),
                 "a covariance",
@@ -311,4 +342,6 @@ def _candidates(
         except InvalidProblem:
             continue  # a constant column cannot be scaled: then it was not
         faced = adversary(partial(table.scales, center, scale))
-        yield noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs), _PREPARED[center, scale]
+        own_form = None if metric is None else metric(center, scale)
+        problem = noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs, metric=own_form)
+        yield problem, _PREPARED[center, scale]

@@ -10,16 +10,19 @@ from noap.proofs.feature_wise import GramProof
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_relaxation import MetricRelaxationProof
 from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["COMPONENTS", "GRAM_TYPES", "SUPPORTS", "Proof", "packed", "unpacked"]
 
-Proof: TypeAlias = GramProof | LevelsProof | ManyProof | MetricProof | RelaxationProof | SampleProof | SupportsProof
-_PROOFS: dict[str, type[GramProof | ManyProof | RelaxationProof | SampleProof]] = {
+Single: TypeAlias = GramProof | ManyProof | MetricRelaxationProof | RelaxationProof | SampleProof
+Proof: TypeAlias = Single | LevelsProof | MetricProof | SupportsProof
+_PROOFS: dict[str, type[Single]] = {
     "gram": GramProof,
     "many": ManyProof,
+    "metric-relaxation": MetricRelaxationProof,
     # Before the one that it is a kind of.
     "relaxation-costs": CostedRelaxationProof,
     "relaxation": RelaxationProof,
@@ -56,6 +59,7 @@ _TYPES = {
 _TYPES["relaxation-costs"] = {
     **_TYPES["relaxation"], "dues": "f8", "pull_counts": "u4", "pull_places": "u4", "pulls": "f4",
 }  # fmt: skip
+_TYPES["metric-relaxation"] = {"entries": "f8"}
 GRAM_TYPES = _TYPES["gram"]
 """The arrays of a tree over pairs, and their types."""
 _TYPES["many"] = {
@@ -95,7 +99,7 @@ def unpacked(header: dict[str, Any], arrays: dict[str, np.ndarray], others: dict
         wanted |= {f"{i}.{name}": code for i, tree in enumerate(trees or []) for name, code in _TYPES[tree].items()}
     elif outer == _BY_SUPPORTS and kind in ("gram", _ALL) and trees is None:
         wanted |= {} if kind == _ALL else _TYPES["gram"]
-    elif outer != _BY_SUPPORTS and isinstance(kind, str) and kind in _PROOFS and trees is None:
+    elif outer != _BY_SUPPORTS and isinstance(kind, str) and kind in _inner_kinds(outer) and trees is None:
         wanted |= _TYPES[kind]
     elif kind == COMPONENTS:
         raise unreadable("it is one of several components together; read it with noap.JointCertificate")
@@ -123,6 +127,10 @@ def unpacked(header: dict[str, Any], arrays: dict[str, np.ndarray], others: dict
         return SupportsProof(T, tau, bound, inner, arrays["attack"], **own)
     made: Proof = inner
     return made
+
+
+def _inner_kinds(outer: Any) -> "set[str]":
+    return set(_PROOFS) if outer is None else set(_PROOFS) - {"metric-relaxation"}
 
 
 def _are_levels(trees: Any) -> bool:

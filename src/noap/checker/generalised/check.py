@@ -10,7 +10,7 @@ Against an adversary A is the matrix of the columns under a feasible attack, whi
 
 *A diagonal B.* The problem without a metric is that of the columns over :math:`\sqrt{B_{jj}}`.
 
-*Support by support* is `supports.py`, and a claim of 0 `nothing.py`.
+*Support by support* is `supports.py`, a claim of 0 `nothing.py`, and all supports at once `relaxed.py`.
 """
 
 import math
@@ -22,6 +22,7 @@ from noap.adversaries import FeatureWise, NoAdversary
 from noap.checker.allowance import Allowance
 from noap.checker.generalised.forms import Forms, least_eigenvalue
 from noap.checker.generalised.nothing import nothing_is_left
+from noap.checker.generalised.relaxed import bound_by_relaxation
 from noap.checker.generalised.supports import SMALLER, bound_by_supports
 from noap.checker.samples import dense, dense_rows
 from noap.data.validation import Samples, Symmetric
@@ -29,6 +30,7 @@ from noap.linalg.outward import UNIT, definite_shift, gamma, up
 from noap.problem import Problem
 from noap.proofs.known import feature_budgets, moves_features
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_relaxation import MetricRelaxationProof
 from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.packing import Proof
 
@@ -50,14 +52,16 @@ def bound_in_metric(
     bound_above: BoundAbove,
 ) -> tuple[float, str | None]:
     """Return a proved bound, at most a little above the claimed one, and None; or inf and the reason why not."""
-    if problem.metric is None or not isinstance(proof, MetricProof | SupportsProof):
+    if problem.metric is None or not isinstance(proof, MetricProof | MetricRelaxationProof | SupportsProof):
         return math.inf, "a proof without a metric says nothing about a problem with one, nor the other way round"
     if not moves_features(problem.adversary):
         return math.inf, "a proof with a metric says nothing about this adversary"
     if claimed == 0.0:
         left = not nothing_is_left(problem, allowance)
         return (math.inf, "the adversary does not cancel every direction") if left else (0.0, None)
-    if isinstance(proof, SupportsProof):
+    if isinstance(proof, MetricRelaxationProof):
+        bound, reason = bound_by_relaxation(problem, proof, allowance)
+    elif isinstance(proof, SupportsProof):
         bound, reason = bound_by_supports(problem, proof, relative, absolute, allowance)
     else:
         # With groups of features the units of a diagonal metric are not changed.

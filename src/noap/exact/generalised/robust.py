@@ -14,11 +14,13 @@ from noap.data.pencil import Pencil, least_eigenvalue
 from noap.exact.generalised.attack import Attacked, respond, shrink
 from noap.exact.generalised.closing import Closing
 from noap.exact.generalised.plain import PlainSearch, Prove
+from noap.exact.generalised.relaxation import relaxed_bound
 from noap.exact.generalised.violators import Violators, few_supports
 from noap.exact.outcome import SearchOutcome, TracePoint
 from noap.heuristics.generalised.supports import best_on
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.metric import MetricProof
+from noap.proofs.metric_relaxation import MetricRelaxationProof
 from noap.proofs.metric_supports import SupportsProof
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limit, Limits
@@ -32,6 +34,8 @@ NEAR_SINGULAR = 1e-6
 _SHARES = (1.0, 0.98, 0.93, 0.85, 0.7, 0.4)
 # Cells for one support: what is not closed by then is not for more of them to close.
 _CELLS = 50_000
+# From which multiple of the value on a bound is far from it.
+_FAR = 1.05
 # What of the asked gap the threshold uses, for the value is known to rounding only; the shares of the time for it, and
 # for each coarser one after a limit, of what is left; and how many of these.
 _OF_GAP, _FIRST, _NEXT, _AFTER_LIMIT = 0.9, 0.7, 0.5, 8
@@ -45,7 +49,7 @@ class RobustSearch:
         self.w, self.worth = w, pencil.worth(w)
         self.bound, self.nodes = math.inf, 0
         self.trace: list[TracePoint] = []
-        self.proof: MetricProof | SupportsProof | None = None
+        self.proof: MetricProof | MetricRelaxationProof | SupportsProof | None = None
 
     def run(self) -> SearchOutcome:
         """Prove the gap of the controls, or as much as the limits allow."""
@@ -53,6 +57,9 @@ class RobustSearch:
         # Near to a singular metric the margins of a proof for all supports at once are a part of the gap.
         if not (few_supports(self.pencil) and least_eigenvalue(self.pencil.B) < NEAR_SINGULAR):
             self._by_one_attack(attacks[0])
+        # What one attack leaves far open has a long list of supports.
+        if self.bound > _FAR * self.worth and not few_supports(self.pencil):
+            self._relaxed()
         limit, tried = None, 0.0
         while self.bound > self._wanted() and limit is None:
             T = self._target()
@@ -74,6 +81,14 @@ class RobustSearch:
     def _target(self) -> float:
         room = 1e-13 * float(self.pencil.A.diagonal().max())
         return (1.0 + _OF_GAP * self.controls.gap) * self.worth + room
+
+    def _relaxed(self) -> None:
+        """Bound all supports at once by matrices near to A, which see what the adversary takes (`relaxation.py`)."""
+        until = self._share(_NEXT)
+        found = relaxed_bound(self.pencil, self._wanted(), lambda: until is not None and self.controls.seconds >= until)
+        if found is not None and found[0] < self.bound:
+            self.bound, self.proof = found[0], found[1] if self.limits.keep_proof else None
+        self._note()
 
     def _coarser(self, attacks: list[Attacked]) -> None:
         """After a limit, or where rounding allows no less: thresholds between value and bound, while there is time."""
