@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 from packings import joint_optimum
+from test_components import triangles
 
 import noap
 from noap.checker.allowance import Allowance
@@ -91,6 +92,19 @@ def test_enumeration_agrees(impatient):
 @pytest.mark.parametrize("part", range(15))
 def test_enumeration_agrees_on_many(part, impatient):
     assert sum(judged(100 + 20 * part + seed) for seed in range(20)) > 0
+
+
+@pytest.mark.parametrize("patience", [0, 1, 2, 4, 8, 30])
+def test_whenever_they_are_looked_at(patience, monkeypatch):
+    """At the root, or in a tree that has begun: what is removed and what was branched on do not meet."""
+    monkeypatch.setattr(search, "_PATIENCE", patience)
+    for problem, r in ((triangles(), 3), (random_problem(np.random.default_rng(7))[0], 2)):
+        joint = noap.solve_components(problem, r, gap=1e-6)
+        best = joint_optimum(problem, (problem.k,) * r)
+        assert abs(joint.value - best) <= 2e-6 * best
+        report = noap.verify(problem, joint.certificate)
+        assert report.ok, report.message
+        assert best * (1 - 1e-12) <= report.bound <= best * (1 + 3e-6)
 
 
 def test_sums_of_largest_eigenvalues_are_from_above():

@@ -225,10 +225,11 @@ class JointSearch:
             above = solution.value - self.target
             slack = max(-0.9 * above, _COARSE * above, _LEFT * self.controls.gap * self.value)
             before = self._reduced(solution, groups)
-            patience = _PATIENCE if self.together is None else None
+            # Below the root the loop over the tree looks at all together: what is removed makes another tree.
+            patience = _PATIENCE if self.together is None and node is self.root else None
             complete = self._prove(node, solution.prices, solution.rents, slack / len(self.ks), patience)
             after = self._reduced(solution, groups)
-            if not complete and self.together is None:
+            if not complete and patience is not None:
                 self._see_together()
                 groups = node.slots.groups()
             elif not (after > before + new).any():

@@ -129,6 +129,14 @@ class TogetherSearch:
         places = np.sort(np.maximum(prices, 0.0))[::-1][: sum(self.ks)].sum()
         return found, float(largest + mu * sum(self.ks) + places)
 
+    @property
+    def prices(self) -> FloatArray:
+        """The prices of features that the multipliers have come to: of all, in the units of the problem."""
+        prices: FloatArray = np.zeros(self.problem.n_features)
+        if self.usable:
+            prices[self.instance.features] = self._state.prices * self.instance.unit
+        return prices
+
     def packing(self) -> list[tuple[IntArray, FloatArray]]:
         """Return supports that W points to, the places and weights of each: of a sum of v v' a row of it is a v."""
         if self.best is None:
