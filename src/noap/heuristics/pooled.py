@@ -8,6 +8,7 @@ from noap.adversaries import FeatureWise
 from noap.heuristics.ascent import Funnel, search
 from noap.heuristics.batch import Batch, truncate
 from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.climb_on_device import outside_on_device
 from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.pool import Pool
 from noap.linalg.types import FloatArray, IntArray
@@ -54,7 +55,7 @@ def pooled_ascent(
                 yield _whole(pool, best)
         assert best is not None
         best = _distinct(best)[:_LOOKING]
-        added = _outside(pool, best)
+        added = _outside(pool, best) if pool.columns.on_device is None else outside_on_device(pool, best.batch, check)
         if len(added) == 0:
             return
         wider = pool.widened(added)

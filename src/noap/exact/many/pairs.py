@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 from noap.exact.many.compatible import Compatible
 from noap.exact.many.kernels.pairs import pairs_above
 from noap.linalg.blocked import ScaledColumns, single_error, single_product
+from noap.linalg.device.sieve import group_size, large_products
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.runtime.workers import HERE, Pass, Tell, Workers, block_pairs, pairs_of_blocks
 
@@ -85,6 +86,8 @@ def scan(
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-squares[features], kind="stable")]
     squares = squares[features]
+    if columns.on_device is not None:
+        return _scan_on_device(columns, features, squares, tests, check, tell, most)
     error, width = single_error(columns.n) + rounding, columns.width
     pairs = block_pairs(-(-len(features) // width))
 
@@ -109,9 +112,47 @@ def scan(
             done += pairs_of_blocks(len(features), width, i, j)
             tell(done, total)
     rows, cols, products = (np.concatenate(parts) for parts in zip(_NOTHING, *found, strict=True))
-    kept = Pairs(features, squares, rows, cols, products, error, tuple(tests))
-    near = np.logical_or.reduce([kept.fitting(test) for test in tests])
-    return Pairs(features, squares, kept.rows[near], kept.columns[near], kept.products[near], error, tuple(tests))
+    return _fitting_ones(Pairs(features, squares, rows, cols, products, error, tuple(tests)))
+
+
+def _scan_on_device(
+    columns: ScaledColumns,
+    features: IntArray,
+    squares: FloatArray,
+    tests: Sequence[Compatible],
+    check: Callable[[], None],
+    tell: Tell,
+    most: int,
+) -> Pairs | None:
+    """Return the same, sieved where the columns lie; products are summed in double precision and kept in single."""
+    device, n = columns.on_device, columns.n
+    assert device is not None
+    # Of two groups of features the first, which are the longest, stand for all: longer columns fit with no fewer.
+    longest = squares[:: group_size(len(features))]
+    first, second = (one.ravel() for one in np.meshgrid(longest, longest, indexing="ij"))
+    least = np.min([test.least_products(first, second) for test in tests], axis=0).reshape(len(longest), -1)
+    total = len(features) * (len(features) - 1) // 2
+
+    def step(done: int) -> None:
+        check()
+        tell(done, total)
+
+    norms = np.sqrt(squares * n) / columns.share * (1 + 1e-14)
+    found = large_products(device, features, norms, least / columns.share**2 * n, most, step)
+    if found is None:
+        return None
+    products = (found.products * (columns.share**2 / n)).astype(np.float32)
+    error = 1.001 * 2.0**-24 + _ROUNDING + _PER_SAMPLE * n
+    pairs = Pairs(
+        features, squares, found.rows.astype(np.int32), found.columns.astype(np.int32), products, error, tuple(tests)
+    )
+    return _fitting_ones(pairs)
+
+
+def _fitting_ones(pairs: Pairs) -> Pairs:
+    """Return the pairs that fit together by one of the tests, with their own norms."""
+    near = np.logical_or.reduce([pairs.fitting(test) for test in pairs.tests])
+    return replace(pairs, rows=pairs.rows[near], columns=pairs.columns[near], products=pairs.products[near])
 
 
 class _Found(NamedTuple):

@@ -24,6 +24,7 @@ from noap.linalg.outward import scaled_up
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
 from noap.problem import Problem
+from noap.proofs.fingerprint import begin_fingerprint
 from noap.result import Limit
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.limits import Limits
@@ -86,6 +87,8 @@ class _ManySearch:
 
     def run(self, rounds: int | None = None) -> SearchOutcome:
         """Prove as much as the limits allow."""
+        if self.limits.keep_proof:
+            begin_fingerprint(self.problem)
         support = np.flatnonzero(self.v)
         self.best[self.k] = self.small.measured(support, self.v[support])
         self._note()
