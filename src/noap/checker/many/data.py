@@ -9,6 +9,8 @@ import numpy as np
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels.worth import Terms
+from noap.checker.many.device import gram_on_device, largest_entry, squares_on_device
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.mapped import by_columns
 from noap.linalg.outward import UNIT, down, exponent_of, gamma, gram_with_error, scaled_up, up
 from noap.linalg.types import FloatArray, IntArray
@@ -55,6 +57,11 @@ class ManyData:
         width = _width(n)
         allowance.need(4.0 * n * min(d, width))
         allowance.keep(2.0 * d)
+        if isinstance(X, DeviceColumns):
+            exponent = exponent_of(largest_entry(X))
+            allowance.spent(20.0 * n * d)
+            squares = squares_on_device(X, math.ldexp(1.0, -exponent)) / n
+            return cls._of(problem, X, squares, exponent, allowance)
         parts = [np.arange(start, min(start + width, d)) for start in range(0, d, width)]
         largest = 0.0
         for part in parts:
@@ -67,6 +74,12 @@ class ManyData:
             allowance.spent(4.0 * n * len(part))
             block = _dense(X, part) * share
             squares[part] = np.einsum("ij,ij->j", block, block) / n
+        return cls._of(problem, X, squares, exponent, allowance)
+
+    @classmethod
+    def _of(cls, problem: Problem, X: Any, squares: FloatArray, exponent: int, allowance: Allowance) -> "ManyData":
+        """Round computed squares outwards, n terms of each summed in whatever order, and the budget."""
+        n = problem.n_samples
         scale = float(squares.max(initial=0.0))
         # What underflows is far below 1e-290. A column of zeros has length 0.
         squares = np.where(squares > 0.0, squares * (1.0 + gamma(n + 8)) + 1e-290, 0.0)
@@ -101,12 +114,24 @@ class ManyData:
         """Note that so many columns are multiplied with so many. Raises OutOfAllowance if that takes too much."""
         self.allowance.spent(_PRICE * self.X.shape[0] * left * right)
 
+    def _gram(self, features: IntArray) -> tuple[FloatArray, float]:
+        """Return the products of a few columns, times n, and how far any of them may be off."""
+        share = math.ldexp(1.0, -self.exponent)
+        if not isinstance(self.X, DeviceColumns):
+            return gram_with_error(_dense(self.X, features) * share)
+        n, rows = self.X.shape[0], 512
+        G = gram_on_device(self.X, features, share, rows)
+        G = np.triu(G) + np.triu(G, 1).T
+        # As in `gram_with_error`: a part of the samples is summed in some order, and the parts one by one.
+        terms = min(n, rows) + -(-n // rows) + 4
+        return G, gamma(terms) * float(G.diagonal().max(initial=0.0)) * 1.001 + n * 1e-300
+
     def block(self, features: IntArray) -> GramData:
         """Return the inner products of a few features, as a Gram proof needs them."""
         n, m = self.X.shape[0], len(features)
         self.allowance.need(4.0 * m * m + 3.0 * n * m)
         self.allowance.spent(_PRICE * n * m * m)
-        G, error = gram_with_error(_dense(self.X, features) * math.ldexp(1.0, -self.exponent))
+        G, error = self._gram(features)
         A: FloatArray = np.ascontiguousarray(G / n)
         largest = float(np.abs(A).max(initial=0.0))
         eps = up(error / n) + UNIT * largest * 1.001 + 1e-290
