@@ -6,19 +6,21 @@ bits: what is found here is measured elsewhere.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from noap.heuristics.batch import Batch
 from noap.heuristics.pool import Pool
 from noap.linalg.blocked import ScaledColumns
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.controls import never
 
 __all__ = ["climb_on_device", "outside_on_device"]
 
-# Steps at most. Most vectors are where they stay after ten.
-_STEPS = 24
+# Steps at most, and between two looks at whether anything changes: most vectors are where they stay after ten.
+_STEPS, _BETWEEN = 24, 4
 # Features from outside that are looked at for each of a support.
 _ADDED = 2
 
@@ -40,22 +42,25 @@ def climb_on_device(
     """
     X, k = columns.on_device, features.shape[1]
     assert X is not None
-    unit = columns.share / np.sqrt(columns.n)
-    for _ in range(steps):
+    library, xp = X.library, X.library.xp
+    unit = float(columns.share / np.sqrt(columns.n))
+    # All that a step needs stays on the device, which is given several steps to do at a time.
+    at, loads = library.put(features.astype(np.int64)), library.put(weights.astype(np.float32))
+    for first in range(0, steps, _BETWEEN):
         check()
-        pulled = X.pulled(_directions(columns, features, weights))
-        places = X.library.top_sizes(pulled, k)
-        found = np.array(X.library.host(places))
-        loads = np.array(X.library.host(X.library.xp.take_along_axis(pulled, places, axis=1)), dtype=np.float64) * unit
-        strengths = np.maximum(np.abs(loads) - rho, 0.0)
-        lengths = np.linalg.norm(strengths, axis=1)
-        alive = lengths > 0
-        new = np.sign(loads) * strengths / np.where(alive, lengths, 1.0)[:, None]
-        same = (np.sort(found, axis=1) == np.sort(features, axis=1)).all()
-        features, weights = np.where(alive[:, None], found, features), np.where(alive[:, None], new, weights)
-        if same:
+        before = at
+        for _ in range(min(_BETWEEN, steps - first)):
+            pulled = X.pulled(_directions(X, at, loads))
+            places = library.top_sizes(pulled, k)
+            found = library.cast(xp.take_along_axis(pulled, places, axis=1), "float32") * unit
+            strengths = xp.clip(xp.abs(found) - rho, min=0.0)
+            lengths = xp.sqrt(xp.sum(strengths * strengths, axis=1))[:, None]
+            alive = lengths > 0
+            loads = xp.where(alive, xp.sign(found) * strengths / xp.where(alive, lengths, xp.ones_like(lengths)), loads)
+            at = xp.where(alive, places, at)
+        if bool(xp.all(xp.sort(at, axis=1) == xp.sort(before, axis=1))):
             break
-    return features, weights
+    return np.array(library.host(at)), np.array(library.host(loads), dtype=np.float64)
 
 
 def outside_on_device(pool: Pool, batch: Batch, check: Callable[[], None] = never) -> IntArray:
@@ -65,8 +70,9 @@ def outside_on_device(pool: Pool, batch: Batch, check: Callable[[], None] = neve
     library, xp = X.library, X.library.xp
     features = pool.features[batch.indices]
     climbed, _ = climb_on_device(pool.columns, pool.rho, features, batch.weights, check=check)
-    pulled = xp.abs(X.pulled(_directions(pool.columns, features, batch.weights)))
-    own = np.array(library.host(xp.take_along_axis(pulled, library.put(features), axis=1)))
+    at, loads = library.put(features.astype(np.int64)), library.put(batch.weights.astype(np.float32))
+    pulled = xp.abs(X.pulled(_directions(X, at, loads)))
+    own = np.array(library.host(xp.take_along_axis(pulled, at, axis=1)))
     outside = np.ones(X.shape[1], dtype=np.float32)
     outside[pool.features] = 0.0
     pulled = pulled * library.cast(library.put(outside), str(pulled.dtype).split(".")[-1])[None, :]
@@ -77,10 +83,9 @@ def outside_on_device(pool: Pool, batch: Batch, check: Callable[[], None] = neve
     return np.setdiff1d(np.concatenate([climbed.ravel(), entering]), pool.features)
 
 
-def _directions(columns: ScaledColumns, features: IntArray, weights: FloatArray) -> "object":
-    X = columns.on_device
-    assert X is not None
+def _directions(X: DeviceColumns, features: Any, weights: Any) -> Any:
     combined = X.combined(features, weights)
-    lengths = X.library.xp.sqrt(X.library.xp.sum(combined * combined, axis=1))
+    xp = X.library.xp
+    lengths = xp.sqrt(xp.sum(combined * combined, axis=1))
     # Where all cancels there is no direction, and 0 pulls at nothing.
-    return combined / X.library.xp.where(lengths > 0, lengths, X.library.xp.ones_like(lengths))[:, None]
+    return combined / xp.where(lengths > 0, lengths, xp.ones_like(lengths))[:, None]

@@ -56,6 +56,10 @@ class Pairs:
         """Whether every pair that fits together by the test is here."""
         return any(one.covers(test) for one in self.tests)
 
+    def of(self, places: IntArray) -> "Pairs":
+        """Return some of the pairs."""
+        return replace(self, rows=self.rows[places], columns=self.columns[places], products=self.products[places])
+
     def fitting(self, test: Compatible) -> BoolArray:
         """Return which of the pairs fit together by the test."""
         keep: BoolArray = np.empty(len(self.rows), dtype=np.bool_)
@@ -82,7 +86,8 @@ def scan(
     """
     rounding = _ROUNDING + _PER_SAMPLE * columns.n
     squares = columns.squares * (1.0 + rounding)
-    long_enough = np.logical_or.reduce([test.long_enough(squares) for test in tests])
+    loosest = _loosest(tests)
+    long_enough = np.logical_or.reduce([test.long_enough(squares) for test in loosest])
     features = np.flatnonzero(long_enough)
     features = features[np.argsort(-squares[features], kind="stable")]
     squares = squares[features]
@@ -93,7 +98,7 @@ def scan(
 
     def least(i: int, j: int) -> "tuple[FloatArray, bool, int]":
         left, longest = squares[i * width : (i + 1) * width], squares[j * width]
-        least = np.min([test.least_products(left, np.full(len(left), longest)) for test in tests], axis=0)
+        least = np.min([test.least_products(left, np.full(len(left), longest)) for test in loosest], axis=0)
         least -= error * np.sqrt(left * longest)
         return (least - 1e-6 * np.abs(least)).astype(np.float32), i == j, most
 
@@ -130,7 +135,8 @@ def _scan_on_device(
     # Of two groups of features the first, which are the longest, stand for all: longer columns fit with no fewer.
     longest = squares[:: group_size(len(features))]
     first, second = (one.ravel() for one in np.meshgrid(longest, longest, indexing="ij"))
-    least = np.min([test.least_products(first, second) for test in tests], axis=0).reshape(len(longest), -1)
+    wanted = [test.least_products(first, second) for test in _loosest(tests)]
+    least = np.min(wanted, axis=0).reshape(len(longest), -1)
     total = len(features) * (len(features) - 1) // 2
 
     def step(done: int) -> None:
@@ -151,8 +157,20 @@ def _scan_on_device(
 
 def _fitting_ones(pairs: Pairs) -> Pairs:
     """Return the pairs that fit together by one of the tests, with their own norms."""
-    near = np.logical_or.reduce([pairs.fitting(test) for test in pairs.tests])
-    return replace(pairs, rows=pairs.rows[near], columns=pairs.columns[near], products=pairs.products[near])
+    near: BoolArray = np.zeros(len(pairs.rows), dtype=np.bool_)
+    for test in _loosest(pairs.tests):
+        open_ones = np.flatnonzero(~near)
+        near[open_ones] = pairs.of(open_ones).fitting(test)
+    return pairs.of(np.flatnonzero(near))
+
+
+def _loosest(tests: Sequence[Compatible]) -> list[Compatible]:
+    """Return those of the tests that no other one covers."""
+    kept: list[Compatible] = []
+    for test in tests:
+        if not any(one.covers(test) for one in kept):
+            kept = [*(one for one in kept if not test.covers(one)), test]
+    return kept
 
 
 class _Found(NamedTuple):

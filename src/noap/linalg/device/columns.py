@@ -75,28 +75,48 @@ class DeviceColumns:
 
     def __getitem__(self, key: Any) -> "DeviceColumns":
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
-        array, mean, scale = self._taken(self.array, rows, 0), self.mean, self.scale
+        array, mean, scale = self._taken(self.array, rows), self.mean, self.scale
         if isinstance(columns, slice) and columns == slice(None):
-            return DeviceColumns(array, mean, scale)
-        array = self._taken(array, columns, 1)
-        return DeviceColumns(
-            array, None if mean is None else mean[columns], None if scale is None else scale[columns]
+            whole = DeviceColumns(array, mean, scale)
+            whole.__dict__.update(_mean=self._mean, _scale=self._scale)
+            return whole
+        if not isinstance(columns, slice):
+            return self.at(self.library.put(np.asarray(columns, dtype=np.int64)), array)
+        part = DeviceColumns(
+            array[:, columns], None if mean is None else mean[columns], None if scale is None else scale[columns]
         )
+        # What lies on the device already is not sent there again.
+        part.__dict__["_mean"] = None if mean is None else self._mean[columns]
+        part.__dict__["_scale"] = None if scale is None else self._scale[columns]
+        return part
 
-    def _taken(self, array: Any, places: Any, axis: int) -> Any:
-        if isinstance(places, slice):
-            if places == slice(None):
-                return array
-            return array[places, :] if axis == 0 else array[:, places]
-        return self.library.take(array, self.library.put(np.asarray(places, dtype=np.int64)), axis)
+    def at(self, places: Any, array: Any = None) -> "DeviceColumns":
+        """Return the columns at these places, an integer array of the device; its moments stay there too."""
+        part = DeviceColumns(self.library.take(self.array if array is None else array, places, 1))
+        for name, row in (("_mean", self._mean), ("_scale", self._scale)):
+            part.__dict__[name] = None if row is None else self.library.take(row, places, 0)
+        return part
+
+    @cached_property
+    def _mean(self) -> Any:
+        return None if self.mean is None else self.library.put(self.mean)
+
+    @cached_property
+    def _scale(self) -> Any:
+        return None if self.scale is None else self.library.put(self.scale)
+
+    def _taken(self, array: Any, rows: Any) -> Any:
+        if isinstance(rows, slice):
+            return array if rows == slice(None) else array[rows, :]
+        return self.library.take(array, self.library.put(np.asarray(rows, dtype=np.int64)), 0)
 
     def entries(self) -> Any:
         """Return the entries as an array of float64 on the device."""
         library = self.library
         entries = library.cast(self.array, "float64")
-        for operation, row in (("subtract", self.mean), ("divide", self.scale)):
+        for operation, row in (("subtract", self._mean), ("divide", self._scale)):
             if row is not None:
-                entries = getattr(library.xp, operation)(entries, library.put(row)[None, :])
+                entries = getattr(library.xp, operation)(entries, row[None, :])
                 if self.is_single:
                     entries = library.cast(library.cast(entries, "float32"), "float64")
         # Not -0.0, so that what is hashed need not be looked at again.
@@ -202,20 +222,28 @@ class DeviceColumns:
         if self.mean is None and self.scale is None:
             return product
         product = library.cast(product, "float32")
-        if self.mean is not None:
+        mean, factors = self._singles
+        if mean is not None:
             sums = library.xp.sum(directions, axis=1)
-            product = product - sums[:, None] * self._single(self.mean)[None, :]
-        return product if self.scale is None else product / self._single(self.scale)[None, :]
+            # In place where there is a name for it: a product of many directions is as large as X.
+            product = product.addr_(sums, mean, alpha=-1) if library.is_torch else product - sums[:, None] * mean[None, :]
+        return product if factors is None else product * factors[None, :]
 
-    def combined(self, features: IntArray, weights: FloatArray) -> Any:
-        """Return the b x n sums of columns, b rows of features with their weights, in float32 on the device."""
+    def combined(self, features: Any, weights: Any) -> Any:
+        """Return the b x n sums of columns in float32, of b rows of features and of float32 weights on the device."""
         library, (b, k) = self.library, features.shape
-        columns = library.cast(self[:, features.ravel()].entries(), "float32")
-        scaled = columns * library.put(weights.astype(np.float32).ravel())[None, :]
+        columns = library.cast(self.at(library.xp.reshape(features, (-1,))).entries(), "float32")
+        scaled = columns * library.xp.reshape(weights, (1, -1))
         return library.xp.sum(library.xp.reshape(scaled, (self.shape[0], b, k)), axis=2).T
 
-    def _single(self, row: FloatArray) -> Any:
-        return self.library.put(np.asarray(row, dtype=np.float32))
+    @cached_property
+    def _singles(self) -> tuple[Any, Any]:
+        """The means, and one over the scales, in float32 on the device."""
+        cast = self.library.cast
+        return (
+            None if self.mean is None else cast(self._mean, "float32"),
+            None if self.scale is None else cast(1.0 / self._scale, "float32"),
+        )
 
     @property
     def T(self) -> "_Transposed":  # noqa: N802 - as NumPy calls it

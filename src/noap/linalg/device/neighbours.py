@@ -39,7 +39,8 @@ def nearest_columns(
     rounded = Rounded(columns, order, longest)
     m = rounded.rows.shape[0]
     entries = _ENTRIES if library.accelerates else _ENTRIES_ON_HOST
-    width = max(1, min(some, entries // m))
+    # Products of half precision are slow where their rows are of odd lengths.
+    width = min(some, max(entries // m // CHUNK, 1) * CHUNK)
     sizes, places = [], []
     chunks_wanted = min(count, m // CHUNK)
     inside = xp.arange(CHUNK, device=library.device)
