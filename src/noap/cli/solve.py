@@ -21,6 +21,7 @@ from noap.cli.options import (
     CostFile,
     Decimal,
     Delimiter,
+    Device,
     Drop,
     Gap,
     Header,
@@ -39,6 +40,7 @@ from noap.cli.problems import problem_of
 from noap.cli.show import as_json, print_result
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.data.device import on_device
 from noap.errors import InvalidProblem
 from noap.runtime.cluster import connected
 from noap.ties import break_ties
@@ -118,6 +120,7 @@ def solve(
     cluster: Annotated[
         str | None, typer.Option(help="The same on the workers of this Dask scheduler, tcp://host:8786.")
     ] = None,
+    device: Device = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
     ] = False,
@@ -162,6 +165,8 @@ def solve(
     noap solve data.csv -k 5 --noise-file precision.csv --noise-units data
 
     noap solve expression.npy -k 10 --jobs 8
+
+    noap solve genotypes.npy -k 10 --device cuda
     """
     refuse_to_overwrite(out, force)
     log_progress(log)
@@ -174,6 +179,10 @@ def solve(
         require_one_proof(components, joint, deflation)
     if joint and components == 1:
         raise InvalidProblem("--joint chooses several components together; say how many with -c.")
+    if device is not None and wants_stream(file, stream):
+        raise InvalidProblem("--device holds all samples, and --stream keeps X'X alone; leave one of them out.")
+    if device is not None and components != 1:
+        raise InvalidProblem("--device takes one component, the one of -c 1; leave out -c.")
     if cluster is not None and components != 1:
         raise InvalidProblem("--cluster shares the search for one component, the one of -c 1; leave out -c.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
@@ -189,6 +198,7 @@ def solve(
         table = read_table(file, reading)
         names = table.names
         problem = problem_of(table, single(names), k, adversary, noise, rho, center=center, scale=scale)
+        problem = on_device(problem, device)
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,

@@ -23,6 +23,7 @@ from noap.cli.options import (
     CostFile,
     Decimal,
     Delimiter,
+    Device,
     Drop,
     Header,
     Index,
@@ -33,6 +34,7 @@ from noap.cli.options import (
 )
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.data.device import on_device
 from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
@@ -80,6 +82,7 @@ def verify(
     jobs: Annotated[
         int | None, typer.Option(help="Many features: threads that share the pass over pairs, -1 for all cores.")
     ] = None,
+    device: Device = None,
     noise_file: NoiseFile = None,
     cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
@@ -124,6 +127,7 @@ def verify(
         return read_single_features(noise_file, cost_file, noise_units, kind, names, reading)
 
     found, prepared = _named(claim, data, reading, noise_file is not None, single)
+    found = on_device(found, device)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
     document = _document(report, proof, found, prepared)
     if json:

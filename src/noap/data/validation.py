@@ -40,6 +40,8 @@ __all__ = [
 _LARGEST, _SMALLEST = 1e150, 1e-150
 # Entries of a file that are converted at a time.
 _PIECE_ENTRIES = 2**22
+# Types of numbers that are numbers of float32 too.
+_SHORT = ("bfloat16", "bool", "int8", "uint8", "int16", "uint16")
 MOST_COST = 1e305
 """The largest cost of a feature: more than any is worth, and few enough of them add up to a float."""
 # A covariance in double precision is positive semidefinite to this share of its largest eigenvalue; one in single
@@ -335,7 +337,7 @@ def _on_device(X: Any) -> DeviceColumns:
         X = X.detach()
     if kind not in ("float16", "float32", "float64"):
         # Numbers of fewer bits than those of float32 stay what they are in it.
-        X = library.cast(X, "float32" if kind in ("bfloat16", "bool", "int8", "uint8", "int16", "uint16") else "float64")
+        X = library.cast(X, "float32" if kind in _SHORT else "float64")
     return DeviceColumns(X)
 
 

@@ -1,8 +1,8 @@
 r"""Ascent over all features of samples on a device, many vectors at a time.
 
-A step is one product: :math:`u = Xv/\|Xv\|` is made of the k columns of v, and then :math:`s = X^\top u` reads X once for
-all vectors together; the k largest :math:`|s_j| - \rho` are the next v. Sums are in single precision, factors in fewer
-bits: what is found here is measured elsewhere.
+A step is one product: :math:`u = Xv/\|Xv\|` is made of the k columns of v, and then :math:`s = X^\top u` reads X once
+for all vectors together; the k largest :math:`|s_j| - \rho` are the next v. Sums are in single precision, factors in
+fewer bits: what is found here is measured elsewhere.
 """
 
 from collections.abc import Callable
@@ -53,7 +53,7 @@ def climb_on_device(
             pulled = X.pulled(_directions(X, at, loads))
             places = library.top_sizes(pulled, k)
             found = library.cast(xp.take_along_axis(pulled, places, axis=1), "float32") * unit
-            strengths = xp.clip(xp.abs(found) - rho, min=0.0)
+            strengths = xp.maximum(xp.abs(found) - rho, xp.zeros_like(found))
             lengths = xp.sqrt(xp.sum(strengths * strengths, axis=1))[:, None]
             alive = lengths > 0
             loads = xp.where(alive, xp.sign(found) * strengths / xp.where(alive, lengths, xp.ones_like(lengths)), loads)

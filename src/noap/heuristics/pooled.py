@@ -7,8 +7,8 @@ import numpy as np
 from noap.adversaries import FeatureWise
 from noap.heuristics.ascent import Funnel, search
 from noap.heuristics.batch import Batch, truncate
-from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.climb_on_device import outside_on_device
+from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.pool import Pool
 from noap.linalg.types import FloatArray, IntArray

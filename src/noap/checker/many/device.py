@@ -1,9 +1,9 @@
-r"""The checker's own pass over samples on a device: a product in few bits, and one in double precision for what is left.
+r"""The checker's own pass over samples on a device: a product in few bits, then one in double precision.
 
-The device multiplies and adds; what its results prove is decided here. Of columns x, y of n entries, scaled so that none
-is longer than 128 and rounded to half or single precision, the computed product differs from :math:`x^\top y` by at most
-`_relative(n)` times the two norms and `_absolute(n)`, in whatever order and groups products are summed, if each of the
-terms costs at most 2^-22 of the sum of their magnitudes (docs/gpu.md has the proof, and this one assumption).
+The device multiplies and adds; what its results prove is decided here. Of columns x, y of n entries, scaled so that
+none is longer than 128 and rounded to half or single precision, the computed product differs from :math:`x^\top y` by
+at most `_relative(n)` times the two norms and `_absolute(n)`, in whatever order and groups products are summed, if each
+of the terms costs at most 2^-22 of the sum of their magnitudes (docs/gpu.md has the proof, and this one assumption).
 """
 
 import math
@@ -105,13 +105,13 @@ def pairs_on_device(
 
 
 def _relative(n: int, r: float, o: float) -> float:
-    """Factors rounded, n terms summed in parts, the result rounded."""
+    """Return the error of factors rounded, n terms summed in parts, and the result rounded."""
     summed = (1.0 + _TERM * min(n, _ROWS)) * (1.0 + _TERM) ** -(-n // _ROWS)
     return ((1.0 + r) ** 2 * summed * (1.0 + o) - 1.0) * 1.001
 
 
 def _absolute(n: int, r: float, o: float, lowest: float) -> float:
-    """What factors and results too small for the arithmetic lose."""
+    """Return what factors and results too small for the arithmetic lose."""
     lost, parts = lowest * math.sqrt(n), -(-n // _ROWS)
     summed = (1.0 + _TERM * min(n, _ROWS)) * (1.0 + _TERM) ** parts
     tail = (2.0 * (1.0 + r) * _LONGEST + lost) * lost * summed

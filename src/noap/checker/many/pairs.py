@@ -123,8 +123,8 @@ def _on_device(data: ManyData, X: DeviceColumns, levels: Sequence[Demands], feat
     sizes += data.product_error * np.sqrt(squares[rows] * squares[columns]) * (1.0 + 16.0 * UNIT) + 1e-280
     # Features without a pair are in no support of two: what is left of a million is a thousandth.
     touched, at = np.unique(np.concatenate([rows, columns]), return_inverse=True)
-    at = at.astype(np.int32)
     sizes *= 1.0 + 4.0 * UNIT
+    at = at.astype(np.int32)
     return FittingPairs(features[touched], squares[touched], at[: len(rows)], at[len(rows) :], sizes)
 
 

@@ -218,7 +218,7 @@ class DeviceColumns:
         library = self.library
         with library.exactly("tf32"):
             kind = self.array.dtype
-            product = library.xp.astype(directions, kind) @ self.array
+            product = library.cast(directions, str(kind).split(".")[-1]) @ self.array
         if self.mean is None and self.scale is None:
             return product
         product = library.cast(product, "float32")
@@ -226,7 +226,10 @@ class DeviceColumns:
         if mean is not None:
             sums = library.xp.sum(directions, axis=1)
             # In place where there is a name for it: a product of many directions is as large as X.
-            product = product.addr_(sums, mean, alpha=-1) if library.is_torch else product - sums[:, None] * mean[None, :]
+            if library.is_torch:
+                product.addr_(sums, mean, alpha=-1)
+            else:
+                product = product - sums[:, None] * mean[None, :]
         return product if factors is None else product * factors[None, :]
 
     def combined(self, features: Any, weights: Any) -> Any:

@@ -71,6 +71,8 @@ class Library:
     @classmethod
     def of(cls, array: Any) -> "Library":
         """Return that of an array; raises NoapError without array-api-compat."""
+        if isinstance(array, np.ndarray):
+            return cls("numpy", np, "cpu")  # as good a library as any: what others are held against
         try:
             compat: Any = importlib.import_module("array_api_compat")
         except ImportError:
@@ -120,6 +122,8 @@ class Library:
         if self.name == "cupy":
             got: npt.NDArray[Any] = array.get()
             return got
+        if self.name == "numpy":
+            return np.asarray(array)
         return np.asarray(array.to_device(type(array.device)("CPU_DEVICE")))
 
     def kind(self, name: str) -> Any:
@@ -128,7 +132,8 @@ class Library:
 
     def cast(self, array: Any, name: str) -> Any:
         """Return an array as numbers of another type."""
-        return self.xp.astype(array, self.kind(name), copy=False)
+        kind = self.kind(name)
+        return array.astype(kind, copy=False) if self.name == "numpy" else self.xp.astype(array, kind, copy=False)
 
     def take(self, array: Any, places: Any, axis: int) -> Any:
         """Return the rows (axis 0) or columns (1) at these places, an integer array of the device."""
@@ -144,26 +149,28 @@ class Library:
         """Return the places of the `count` largest entries of each row, largest first."""
         if self.is_torch:
             return array.topk(count, dim=1).indices
-        return self.xp.argsort(array, axis=1, descending=True, stable=False)[:, :count]
+        return self.xp.argsort(-array, axis=1)[:, :count]
 
     def top_sizes(self, array: Any, count: int) -> Any:
         """Return the places of the `count` entries of largest magnitude of each row, largest first.
 
         The largest entries lie in the chunks whose largest entries are largest: one quick look at all of them, and a
-        slow one at few. Rows must be a multiple of the width of a chunk long, or are looked at as a whole.
+        slow one at few.
         """
-        rows, length = array.shape
-        width = next((w for w in (1024, 1000, 512, 256) if length % w == 0), 0)
-        if width == 0 or length // width <= count:
-            return self.top(self.xp.abs(array), count)
-        chunks = self.top(self.largest_sizes(self.xp.reshape(array, (rows, -1, width)), 2), count)
-        inside = self.xp.arange(width, device=self.device)
-        places = self.xp.reshape(chunks[:, :, None] * width + inside[None, None, :], (rows, -1))
-        first = self.xp.arange(rows, device=self.device)[:, None] * length
-        flat = self.xp.reshape(array, (-1,))
-        entries = self.xp.reshape(self.take(flat, self.xp.reshape(places + first, (-1,)), 0), (rows, -1))
-        best = self.top(self.xp.abs(entries), count)
-        return self.xp.take_along_axis(places, best, axis=1)
+        xp, (rows, length) = self.xp, array.shape
+        width = 256 if rows < 16 else 1024
+        whole = length // width * width
+        if length // width <= 2 * count:
+            return self.top(xp.abs(array), count)
+        inside = xp.arange(width, device=self.device)
+        chunks = self.top(self.largest_sizes(xp.reshape(array[:, :whole], (rows, -1, width)), 2), count)
+        places = xp.reshape(chunks[:, :, None] * width + inside[None, None, :], (rows, -1))
+        if whole < length:
+            # What is left behind the last whole chunk is looked at in any case.
+            rest = xp.arange(whole, length, device=self.device)[None, :]
+            places = xp.concat([places, xp.broadcast_to(rest, (rows, length - whole))], axis=1)
+        best = self.top(xp.abs(xp.take_along_axis(array, places, axis=1)), count)
+        return xp.take_along_axis(places, best, axis=1)
 
     @contextlib.contextmanager
     def exactly(self, arithmetic: str) -> Iterator[None]:

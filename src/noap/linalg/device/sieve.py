@@ -15,7 +15,7 @@ from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Found", "group_size", "large_products"]
 
-# Columns of a tile: so many to the left, and as many to the right as give so many entries; on an accelerator, elsewhere.
+# Columns of a tile: so many to the left, and as many to the right as give so many entries (on an accelerator, or not).
 _LEFT = 4096
 _ENTRIES, _ENTRIES_ON_HOST = 1 << 30, 1 << 22
 # Groups of columns that have one threshold each with each other, at most.
