@@ -34,6 +34,7 @@ __all__ = [
     "as_strength",
     "names_of",
     "require_numbers",
+    "where_needed",
 ]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
@@ -194,6 +195,13 @@ def as_samples(X: Any) -> Samples:
         )
     _check_entries(data, names)
     return Samples(data, names)
+
+
+def where_needed(data: Data, adversary: Any) -> Data:
+    """Return samples where those who work against the adversary need them: on the host if it moves samples."""
+    if isinstance(data, DeviceColumns) and not getattr(adversary, "gram_suffices", True):
+        return data.toarray().astype(data.dtype)
+    return data
 
 
 class Symmetric(NamedTuple):

@@ -135,7 +135,7 @@ def _product(library: Any, left: Any, right: Any) -> Any:
             return left @ right.T
         total = None
         for start in range(0, left.shape[1], _ROWS):
-            part = slice(start, start + _ROWS)
+            part = slice(start, min(start + _ROWS, left.shape[1]))
             product = library.cast(left[:, part] @ right[:, part].T, "float32")
             total = product if total is None else total + product
         return total
@@ -152,7 +152,8 @@ def _reaching(library: Any, G: Any, above: int, left: int, table: Any, group: in
     chunks, at = xp.nonzero(~(tops < wanted))
     inside, found = xp.arange(_CHUNK, device=library.device), []
     for first in range(0, chunks.shape[0], _CHUNKS):
-        chunk, col = chunks[first : first + _CHUNKS], at[first : first + _CHUNKS]
+        part = slice(first, min(first + _CHUNKS, chunks.shape[0]))
+        chunk, col = chunks[part], at[part]
         own = chunk[:, None] * _CHUNK + inside[None, :]
         sizes = library.take(xp.reshape(G, (-1,)), xp.reshape(own * width + col[:, None], (-1,)), 0)
         sizes = library.cast(xp.abs(xp.reshape(sizes, own.shape)), "float32")

@@ -124,8 +124,8 @@ def _on_device(data: ManyData, X: DeviceColumns, levels: Sequence[Demands], feat
     # Features without a pair are in no support of two: what is left of a million is a thousandth.
     touched, at = np.unique(np.concatenate([rows, columns]), return_inverse=True)
     sizes *= 1.0 + 4.0 * UNIT
-    at = at.astype(np.int32)
-    return FittingPairs(features[touched], squares[touched], at[: len(rows)], at[len(rows) :], sizes)
+    first_ends, second_ends = at[: len(rows)].astype(np.int32), at[len(rows) :].astype(np.int32)
+    return FittingPairs(features[touched], squares[touched], first_ends, second_ends, sizes)
 
 
 def _meeting(

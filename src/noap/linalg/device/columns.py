@@ -75,6 +75,8 @@ class DeviceColumns:
 
     def __getitem__(self, key: Any) -> "DeviceColumns":
         rows, columns = key if isinstance(key, tuple) else (key, slice(None))
+        if isinstance(columns, slice):
+            columns = _within(columns, self.shape[1])
         array, mean, scale = self._taken(self.array, rows), self.mean, self.scale
         if isinstance(columns, slice) and columns == slice(None):
             whole = DeviceColumns(array, mean, scale)
@@ -107,6 +109,7 @@ class DeviceColumns:
 
     def _taken(self, array: Any, rows: Any) -> Any:
         if isinstance(rows, slice):
+            rows = _within(rows, int(array.shape[0]))
             return array if rows == slice(None) else array[rows, :]
         return self.library.take(array, self.library.put(np.asarray(rows, dtype=np.int64)), 0)
 
@@ -158,7 +161,7 @@ class DeviceColumns:
                 entries = entries * entries
             sums = library.xp.zeros((rows, entries.shape[1]), dtype=library.kind("float64"), device=library.device)
             for first in range(0, n, rows):
-                block = entries[first : first + rows, :]
+                block = entries[first : min(first + rows, n), :]
                 if block.shape[0] == rows:
                     sums = sums + block
                 else:
@@ -198,7 +201,7 @@ class DeviceColumns:
             n = self.shape[0]
             total, step = None, rows or n
             for first in range(0, n, step):
-                block = part[first : first + step, :]
+                block = part[first : min(first + step, n), :]
                 product = block.T @ block
                 total = product if total is None else total + product
         return np.array(library.host(total))
@@ -271,3 +274,9 @@ class _Transposed:
         other = library.put(np.asarray(right, dtype=np.float64))
         parts = [np.array(library.host(block.entries().T @ other)) for _, block in self.whole.blocks()]
         return np.concatenate(parts)
+
+
+def _within(part: slice, size: int) -> slice:
+    """Return the same part of an axis without reaching beyond it, which the array API does not allow."""
+    start, stop, step = part.indices(size)
+    return slice(None) if (start, stop, step) == (0, size, 1) else slice(start, stop, step)

@@ -116,7 +116,7 @@ class Rounded:
                 return self.rows[left, :] @ self.rows[right, :].T
             total = None
             for start in range(0, self.n, _ROWS):
-                part = slice(start, start + _ROWS)
+                part = slice(start, min(start + _ROWS, self.n))
                 product = self.library.cast(self.rows[left, part] @ self.rows[right, part].T, "float32")
                 total = product if total is None else total + product
             return total

@@ -119,7 +119,8 @@ def _in_tile(rounded: Rounded, rows: slice, cols: slice, table: Any, size: int, 
     flat, inside = xp.reshape(G, (-1,)), xp.arange(CHUNK, device=library.device)
     parts, count = [xp.empty((2, 0), dtype=library.kind("int64"), device=library.device)], 0
     for first in range(0, chunks.shape[0], _CHUNKS):
-        chunk, col = chunks[first : first + _CHUNKS], at[first : first + _CHUNKS]
+        part = slice(first, min(first + _CHUNKS, chunks.shape[0]))
+        chunk, col = chunks[part], at[part]
         own = chunk[:, None] * CHUNK + inside[None, :]
         sizes = xp.abs(library.take(flat, xp.reshape(own * width + col[:, None], (-1,)), 0))
         sizes = library.cast(xp.reshape(sizes, own.shape), "float32")
@@ -139,9 +140,9 @@ def _exactly(columns: DeviceColumns, features: IntArray, places: Any) -> FloatAr
     library = columns.library
     products = [np.empty(0)]
     order = library.put(features.astype(np.int64))
-    for first in range(0, places.shape[1], step := max(1, _PAIRS * 2048 // columns.shape[0])):
-        left, right = (
-            columns[:, library.host(library.take(order, places[a, first : first + step], 0))].entries() for a in (0, 1)
-        )
+    count, step = places.shape[1], max(1, _PAIRS * 2048 // columns.shape[0])
+    for first in range(0, count, step):
+        part = slice(first, min(first + step, count))
+        left, right = (columns.at(library.take(order, places[a, part], 0)).entries() for a in (0, 1))
         products.append(np.array(library.host(library.xp.sum(left * right, axis=0))))
     return np.concatenate(products)
