@@ -257,3 +257,17 @@ def test_settings_of_the_user_come_back(torch):
         assert (matmul.fp32_precision, matmul.allow_fp16_reduced_precision_reduction) == ("tf32", True)
     finally:
         matmul.fp32_precision, matmul.allow_fp16_reduced_precision_reduction = before
+
+
+def test_the_command_line_takes_a_device(torch, tmp_path):
+    from test_cli_files import noap as command_line
+
+    np.save(tmp_path / "X.npy", modules(60, 2100))
+    data, proof = str(tmp_path / "X.npy"), str(tmp_path / "proof.noap")
+    made = command_line("solve", data, "-k", "3", "--device", "cpu", "--certificate", proof)
+    assert made.returncode == 0, made.stderr
+    for device in ([], ["--device", "cpu"]):
+        assert command_line("verify", proof, data, *device).returncode == 0
+    refused = command_line("solve", data, "-k", "3", "-c", "2", "--device", "cpu")
+    assert refused.returncode == 2
+    assert "--device takes one component" in refused.stderr
