@@ -12,3 +12,4 @@ def force_many(monkeypatch, whole=None):
     monkeypatch.setattr(ascent, "MANY_FEATURES", 0)
     if whole is not None:
         monkeypatch.setattr(graph, "_WHOLE", whole)
+        monkeypatch.setattr(graph, "_MOST_WHOLE", whole)

@@ -16,6 +16,7 @@ __all__ = [
     "DataFile",
     "Decimal",
     "Delimiter",
+    "Device",
     "Drop",
     "Force",
     "Gap",
@@ -68,6 +69,10 @@ Anyone = Annotated[
 ]
 Center = Annotated[bool, typer.Option(help="Subtract the column means first.", rich_help_panel=_FILE)]
 Scale = Annotated[bool, typer.Option(help="Divide by the standard deviations first.", rich_help_panel=_FILE)]
+Device = Annotated[
+    str | None,
+    typer.Option(help="Many features: work on this device of PyTorch, such as cuda; needs pip install 'noap[gpu]'."),
+]
 Gap = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem; the best answer so far comes back.")]
 Seed = Annotated[int, typer.Option(help="Seed of the random starts.")]

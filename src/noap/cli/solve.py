@@ -22,6 +22,7 @@ from noap.cli.options import (
     CostFile,
     Decimal,
     Delimiter,
+    Device,
     Drop,
     Gap,
     Header,
@@ -42,6 +43,7 @@ from noap.cli.problems import problem_of
 from noap.cli.show import as_json, print_result
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.data.device import on_device
 from noap.errors import InvalidProblem
 from noap.runtime.cluster import connected
 from noap.ties import break_ties
@@ -123,6 +125,7 @@ def solve(
     cluster: Annotated[
         str | None, typer.Option(help="The same on the workers of this Dask scheduler, tcp://host:8786.")
     ] = None,
+    device: Device = None,
     stream: Annotated[
         bool, typer.Option("--stream", help="Read FILE in batches and keep X'X alone; a pattern or folder always is.")
     ] = False,
@@ -169,6 +172,8 @@ def solve(
     noap solve expression.npy -k 10 --jobs 8
 
     noap solve patients.csv -k 5 --metric controls.csv
+
+    noap solve genotypes.npy -k 10 --device cuda
     """
     refuse_to_overwrite(out, force)
     log_progress(log)
@@ -181,6 +186,10 @@ def solve(
         require_one_proof(components, joint, deflation)
     if joint and components == 1:
         raise InvalidProblem("--joint chooses several components together; say how many with -c.")
+    if device is not None and wants_stream(file, stream):
+        raise InvalidProblem("--device holds all samples, and --stream keeps X'X alone; leave one of them out.")
+    if device is not None and components != 1:
+        raise InvalidProblem("--device takes one component, the one of -c 1; leave out -c.")
     if cluster is not None and components != 1:
         raise InvalidProblem("--cluster shares the search for one component, the one of -c 1; leave out -c.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
@@ -198,6 +207,7 @@ def solve(
         names = table.names
         form = None if metric is None else read_metric(metric, metric_ridge, table, reading)
         problem = problem_of(table, single(names), k, adversary, noise, rho, center=center, scale=scale, metric=form)
+        problem = on_device(problem, device)
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
         "backend": backend,

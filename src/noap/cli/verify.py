@@ -24,6 +24,7 @@ from noap.cli.options import (
     CostFile,
     Decimal,
     Delimiter,
+    Device,
     Drop,
     Header,
     Index,
@@ -36,6 +37,7 @@ from noap.cli.options import (
 )
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.data.device import on_device
 from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
@@ -83,6 +85,7 @@ def verify(
     jobs: Annotated[
         int | None, typer.Option(help="Many features: threads that share the pass over pairs, -1 for all cores.")
     ] = None,
+    device: Device = None,
     noise_file: NoiseFile = None,
     cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
@@ -133,6 +136,7 @@ def verify(
         return None if metric is None else read_metric(metric, metric_ridge, table, reading)
 
     found, prepared = _named(claim, data, reading, noise_file is not None, single, form)
+    found = on_device(found, device)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
     document = _document(report, proof, found, prepared)
     if json:

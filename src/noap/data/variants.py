@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from noap.data.metric import as_metric, block
 from noap.data.requirements import require_covariance_suffices, require_fit
-from noap.data.validation import Samples, Symmetric, as_costs, as_sparsity
+from noap.data.validation import Samples, Symmetric, as_costs, as_sparsity, where_needed
 from noap.errors import InvalidProblem
+from noap.linalg.frozen import frozen
 from noap.linalg.types import IntArray
 
 if TYPE_CHECKING:
@@ -42,6 +43,10 @@ class Variants:
         changed: Problem = self._changed(adversary=adversary)
         for name in ("kept_features", "scale"):  # the properties that depend on the adversary
             changed.__dict__.pop(name, None)
+        moved = where_needed(changed.X, adversary)
+        if moved is not changed.X:
+            changed.__dict__.update(X=frozen(moved))
+            changed.__dict__.pop("_fingerprint", None)  # it was taken where the samples were
         return changed
 
     def with_costs(self: Any, costs: ArrayLike | None) -> "Problem":

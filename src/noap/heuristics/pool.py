@@ -19,6 +19,7 @@ import numpy.typing as npt
 from noap.adversaries import FeatureWise
 from noap.heuristics.scaled_terms import ScaledTerms, scaled_columns, scaled_terms
 from noap.linalg.blocked import ScaledColumns, single_product
+from noap.linalg.device.neighbours import nearest_columns
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never
@@ -29,6 +30,8 @@ __all__ = ["Pool", "pool_of", "pooled_features"]
 # Products of entries that the pass may take: some ten seconds of one core. With more features than that allows, the
 # longest ones are looked at.
 _WORK = 4e11
+# The same on an accelerator: half a second of one.
+_WORK_ON_DEVICE = 2e14
 # Neighbourhoods that are taken for each size of a support, and features in all.
 _NEIGHBOURHOODS, _MOST = 48, 1200
 # Neighbourhoods that are looked at again, for each size of a support, where not all features were looked at.
@@ -100,8 +103,12 @@ def pooled_features(
     features = order[: max(math.isqrt(int(_WORK / columns.n)), k)]
     if len(features) <= _MOST:
         return np.sort(features)
-    sizes, places = _neighbours(columns, features, min(k, len(order)), check, workers, tell)
-    own, (scored, places) = np.arange(len(features)), _scored(columns, features, features, sizes, places, terms)
+    if columns.on_device is not None:
+        features, (sizes, places) = order, _nearest_on_device(columns, order, k, check, tell)
+    else:
+        sizes, places = _neighbours(columns, features, min(k, len(order)), check, workers, tell)
+    own = np.arange(len(sizes))
+    scored, places = _scored(columns, features[own], features, sizes, places, terms)
     if len(features) < len(order):
         # Some were looked at with some. The best of them once more, with all.
         hopeful = [own[row] for q in _wanted(k, scored) for row in _apart(own, scored, places, q, _HOPEFUL)]
@@ -116,6 +123,24 @@ def pooled_features(
             if len(chosen) >= _MOST:
                 break
     return np.sort(features[list(chosen)[:_MOST]])
+
+
+def _nearest_on_device(
+    columns: ScaledColumns, order: IntArray, k: int, check: Callable[[], None], tell: Tell
+) -> "tuple[FloatArray, npt.NDArray[np.int32]]":
+    """Return the largest inner products of the longest features with all of them, and whose they are."""
+    device, d = columns.on_device, len(order)
+    assert device is not None
+    work = _WORK_ON_DEVICE if device.library.accelerates else _WORK
+    some = min(max(int(work / columns.n / d), _MOST), d)
+
+    def step(done: int) -> None:
+        check()
+        tell(done * d, some * d)
+
+    longest = math.sqrt(float(columns.squares.max()) * columns.n) / columns.share
+    sizes, places = nearest_columns(device, order, longest * (1 + 1e-9), some, min(k + 4, d), step)
+    return sizes * (columns.share**2 / columns.n), places.astype(np.int32)
 
 
 def _scored(

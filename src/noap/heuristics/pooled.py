@@ -6,6 +6,7 @@ import numpy as np
 
 from noap.heuristics.ascent import Funnel, search
 from noap.heuristics.batch import Batch, truncate
+from noap.heuristics.climb_on_device import outside_on_device
 from noap.heuristics.gram_climber import GramClimber
 from noap.heuristics.measured import MeasuredVectors
 from noap.heuristics.pool import Pool
@@ -53,7 +54,8 @@ def pooled_ascent(
                 yield _whole(pool, best)
         assert best is not None
         best = _distinct(best)[:_LOOKING]
-        added = _outside(pool, best)
+        on_device = pool.columns.on_device is not None and pool.terms.is_plain
+        added = outside_on_device(pool, best.batch, check) if on_device else _outside(pool, best)
         if len(added) == 0:
             return
         wider = pool.widened(added)

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.mapped import by_columns
 from noap.linalg.products import columns, row_blocks
 from noap.linalg.types import Data, FloatArray, IntArray
@@ -98,6 +99,16 @@ class ScaledColumns:
         self.squares: FloatArray = (norms * self._share) ** 2 / self.n
 
     @property
+    def on_device(self) -> DeviceColumns | None:
+        """The columns where they lie on a device, None where they do not."""
+        return self.X if isinstance(self.X, DeviceColumns) else None
+
+    @property
+    def share(self) -> float:
+        """What entries of X are multiplied by: 2^-e."""
+        return self._share
+
+    @property
     def unit(self) -> float:
         """What squares and products are divided by: 4^e."""
         return math.ldexp(1.0, 2 * self.exponent)
@@ -123,6 +134,8 @@ class ScaledColumns:
 
     def gram(self, features: IntArray) -> FloatArray:
         """Return the m x m inner products of these features in double precision."""
+        if self.on_device is not None:
+            return self.on_device.gram(features, self._share) / self.n
         if self.n <= _DOUBLE_ROWS:
             block = self.taken(features)
             product: FloatArray = block.T @ block
@@ -156,5 +169,7 @@ class ScaledColumns:
 
     def rows(self, chosen: IntArray, features: IntArray) -> FloatArray:
         """Return the products of the chosen columns with those of the features, in single precision."""
+        if self.on_device is not None:
+            return self.on_device.products(chosen, features, self._share / math.sqrt(self.n))
         left, starts = self.single(chosen), range(0, len(features), self.width)
         return np.hstack([single_product(left, self.single(features[i : i + self.width])) for i in starts])

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import norms
 
@@ -79,6 +80,8 @@ def column_norms(X: Data) -> FloatArray:
     >>> column_norms(np.array([[3.0, 0.0], [4.0, 1.0]]))
     array([5., 1.])
     """
+    if isinstance(X, DeviceColumns):
+        return np.sqrt(X.reduced(lambda block: X.library.xp.sum(block * block, axis=0)))
     squares = np.zeros(X.shape[1])
     for block in row_blocks(X):
         squares += np.einsum("ij,ij->j", block, block)

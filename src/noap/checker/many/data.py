@@ -11,7 +11,9 @@ from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData, scaled_terms
 from noap.checker.feature_wise.kernels.worth import Terms
 from noap.checker.many.demands import OwnTerms
+from noap.checker.many.device import gram_on_device, largest_entry, squares_on_device
 from noap.checker.samples import may_be_worth, unit_exponent
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.mapped import by_columns
 from noap.linalg.outward import UNIT, gamma, gram_with_error, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
@@ -61,6 +63,11 @@ class ManyData:
         width = _width(n)
         allowance.need(4.0 * n * min(d, width))
         allowance.keep(8.0 * d)
+        if isinstance(X, DeviceColumns) and problem.is_plain:
+            exponent = unit_exponent(largest_entry(X))
+            allowance.spent(20.0 * n * d)
+            squares = squares_on_device(X, math.ldexp(1.0, -exponent)) / n
+            return cls._of(problem, X, squares, exponent, None, allowance)
         parts = [np.arange(start, min(start + width, d)) for start in range(0, d, width)]
         largest = np.empty(d)
         for part in parts:
@@ -79,6 +86,20 @@ class ManyData:
         for part in parts:
             allowance.spent(4.0 * n * len(part))
             squares[part] = _squares(_scaled(X, part, exponent, counted)) / n
+        return cls._of(problem, X, squares, exponent, counted, allowance)
+
+    @classmethod
+    def _of(
+        cls,
+        problem: Problem,
+        X: Any,
+        squares: FloatArray,
+        exponent: int,
+        counted: "BoolArray | None",
+        allowance: Allowance,
+    ) -> "ManyData":
+        """Round computed squares outwards, n terms of each summed in whatever order, and budgets and costs."""
+        n = problem.n_samples
         scale = float(squares.max(initial=0.0))
         # What underflows is far below 1e-290. A column of zeros has length 0.
         squares = np.where(squares > 0.0, squares * (1.0 + gamma(n + 8)) + 1e-290, 0.0)
@@ -118,6 +139,12 @@ class ManyData:
         return float(self.terms.r_lo[self.worths > 0.0].min(initial=math.inf))
 
     @property
+    def on_device(self) -> DeviceColumns | None:
+        """The columns where they are multiplied on a device: all of them count there, and as they are."""
+        multiplied = isinstance(self.X, DeviceColumns) and self.own is None and self.counted is None
+        return self.X if multiplied else None
+
+    @property
     def product_error(self) -> float:
         """By how much an entry of `products` may be off, in units of the two norms."""
         return gamma(self.X.shape[0] + 8) * 1.001
@@ -135,12 +162,23 @@ class ManyData:
         """Note that so many columns are multiplied with so many. Raises OutOfAllowance if that takes too much."""
         self.allowance.spent(_PRICE * self.X.shape[0] * left * right)
 
+    def _gram(self, features: IntArray) -> tuple[FloatArray, float]:
+        """Return the products of a few columns, times n, and how far any of them may be off."""
+        if self.on_device is None:
+            return gram_with_error(self.columns(features))
+        n, rows = self.X.shape[0], 512
+        G = gram_on_device(self.on_device, features, math.ldexp(1.0, -self.exponent), rows)
+        G = np.triu(G) + np.triu(G, 1).T
+        # As in `gram_with_error`: a part of the samples is summed in some order, and the parts one by one.
+        terms = min(n, rows) + -(-n // rows) + 4
+        return G, gamma(terms) * float(G.diagonal().max(initial=0.0)) * 1.001 + n * 1e-300
+
     def block(self, features: IntArray) -> GramData:
         """Return the inner products of a few features, as a Gram proof needs them."""
         n, m = self.X.shape[0], len(features)
         self.allowance.need(4.0 * m * m + 3.0 * n * m)
         self.allowance.spent(_PRICE * n * m * m)
-        G, error = gram_with_error(self.columns(features))
+        G, error = self._gram(features)
         A: FloatArray = np.ascontiguousarray(G / n)
         largest = float(np.abs(A).max(initial=0.0))
         eps = up(error / n) + UNIT * largest * 1.001 + 1e-290

@@ -1,6 +1,7 @@
 """The checker's own pass over all inner products, in blocks: pairs of features that may lie in one support."""
 
 import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,6 +10,8 @@ import numpy as np
 
 from noap.checker.many.data import ManyData
 from noap.checker.many.demands import Demands, OwnTerms
+from noap.checker.many.device import group_of, pairs_on_device
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.outward import UNIT
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.runtime.workers import HERE, Pass, Workers, block_pairs
@@ -71,6 +74,8 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
     features = features[np.argsort(-(data.squares if data.own is None else data.worths)[features], kind="stable")]
     own = None if data.own is None else data.own.of(features)
     squares, error, width = data.squares[features], data.product_error, data.width
+    if data.on_device is not None:
+        return _on_device(data, data.on_device, levels, features)
     threads = min(workers.threads, 1 + len(features) // width)
     data.allowance.need((2.0 * data.X.shape[0] + 4.0 * width) * min(len(features), width) * threads)
 
@@ -98,6 +103,40 @@ def fitting_pairs(data: ManyData, levels: Sequence[Demands], workers: Workers = 
     data.allowance.keep(2.0 * count)
     parts = [np.concatenate([one[a] for one in found]) if found else np.empty(0) for a in range(3)]
     return FittingPairs(features, squares, parts[0].astype(np.int32), parts[1].astype(np.int32), parts[2], own)
+
+
+def _on_device(data: ManyData, X: DeviceColumns, levels: Sequence[Demands], features: IntArray) -> FittingPairs:
+    """Return the same, sieved where the samples lie."""
+    squares, n, m = data.squares[features], X.shape[0], len(features)
+    if m < 2:
+        nothing = np.empty(0, dtype=np.int32)
+        return FittingPairs(features, squares, nothing, nothing, np.empty(0))
+    # Of two groups the first, the longest, stand for all: a longer column fits with no fewer.
+    longest = squares[:: group_of(m)]
+    first, second = (one.ravel() for one in np.meshgrid(longest, longest, indexing="ij"))
+    least = np.full(len(first), np.inf)
+    for demands in levels:  # one by one: a small file may have very many
+        data.allowance.spent(_PRICE * len(first))
+        np.minimum(least, demands.least_products(first, second), out=least)
+    least = np.where(np.isfinite(least), least * n * (1.0 - 4.0 * UNIT * np.sign(least)), least)
+
+    def spent(left: int, right: int, count: int) -> None:
+        data.take_products(left, right)
+        if count > _MOST:
+            raise TooMany
+        data.allowance.need(4.0 * count)
+
+    norms = np.sqrt(squares * n) * (1.0 + 8.0 * UNIT) + 1e-280
+    share = math.ldexp(1.0, -data.exponent)
+    rows, columns, products = pairs_on_device(X, share, features, norms, least.reshape(len(longest), -1), spent)
+    data.allowance.keep(2.0 * len(rows))
+    sizes = np.abs(products) / n
+    sizes += data.product_error * np.sqrt(squares[rows] * squares[columns]) * (1.0 + 16.0 * UNIT) + 1e-280
+    # Features without a pair are in no support of two: what is left of a million is a thousandth.
+    touched, at = np.unique(np.concatenate([rows, columns]), return_inverse=True)
+    sizes *= 1.0 + 4.0 * UNIT
+    first_ends, second_ends = at[: len(rows)].astype(np.int32), at[len(rows) :].astype(np.int32)
+    return FittingPairs(features[touched], squares[touched], first_ends, second_ends, sizes)
 
 
 class _Given(NamedTuple):

@@ -20,6 +20,8 @@ __all__ = ["Level"]
 
 # Roots' worth of work that a place gets at first, and so many times more whenever it is looked at again.
 _FIRST, _MORE = 64.0, 4.0
+# What a large component gets as a whole, before its features are looked at one by one.
+_AS_A_WHOLE = 16.0
 # A place with more features is none for a small problem: its inner products would take 130 MB.
 _MOST_FEATURES = 4000
 
@@ -86,24 +88,46 @@ class Level:
         tell()
         trees: list[Tree] = []
         for place in places:
-            trees.append(Tree(int(place.features[0]), place.whole, None))
-            if len(place.features) < test.size:
-                continue
-            if len(place.features) > _MOST_FEATURES or self.meter.stopped():
-                return False
-            self.places += 1
-            number = len(trees) - 1
-            tree, trees[number] = self._tried(place, _FIRST)
-            if tree.done:
-                self._close(tree)
-            else:
-                self._open.append(_Open(-tree.bound, number, place, _FIRST, tree.root_price))
-            if place.whole:
-                # The checker knows products better, and may see several components in this one: each has the same tree.
-                trees += [Tree(int(feature), True, None) for feature in place.features[1:]]
+            if place.parts is None:
+                if not self._look(place, test.size, trees, tell):
+                    return False
+            elif not self._closed_at_once(place, trees):
+                for part in place.parts():
+                    if not self._look(part, test.size, trees, tell):
+                        return False
             tell()
         heapq.heapify(self._open)
         self._trees = trees
+        return True
+
+    def _closed_at_once(self, place: Clique, trees: list[Tree]) -> bool:
+        """Close a large component as a whole, if that takes little work."""
+        if self.meter.stopped():
+            return False
+        tree, noted = self._tried(place, _AS_A_WHOLE)
+        if tree.done:
+            self.places += 1
+            self._close(tree)
+            trees += [noted, *_of_the_same_tree(place)]
+        return tree.done
+
+    def _look(self, place: Clique, size: int, trees: list[Tree], tell: Callable[[], None]) -> bool:
+        """Look at a place for the first time; returns whether that was possible."""
+        trees.append(Tree(int(place.features[0]), place.whole, None))
+        if len(place.features) < size:
+            return True
+        if len(place.features) > _MOST_FEATURES or self.meter.stopped():
+            return False
+        self.places += 1
+        number = len(trees) - 1
+        tree, trees[number] = self._tried(place, _FIRST)
+        if tree.done:
+            self._close(tree)
+        else:
+            self._open.append(_Open(-tree.bound, number, place, _FIRST, tree.root_price))
+        if place.whole:
+            trees += _of_the_same_tree(place)
+        tell()
         return True
 
     def go_on(self, allowed: float, tell: Callable[[], None]) -> None:
@@ -152,6 +176,14 @@ class Level:
     def _close(self, tree: Subtree) -> None:
         self.done += 1
         self._proved = max(self._proved, tree.bound)
+
+
+def _of_the_same_tree(place: Clique) -> list[Tree]:
+    """Return the other features of a component.
+
+    The checker knows products better, and may see several components in this one: each has the same tree.
+    """
+    return [Tree(int(feature), True, None) for feature in place.features[1:]]
 
 
 def _start(A: FloatArray, k: int, rooted: bool) -> FloatArray:

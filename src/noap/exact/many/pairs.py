@@ -11,6 +11,7 @@ import numpy.typing as npt
 from noap.exact.many.compatible import Compatible, OwnTerms
 from noap.exact.many.kernels.pairs import pairs_above
 from noap.linalg.blocked import ScaledColumns, single_error, single_product
+from noap.linalg.device.sieve import group_size, large_products
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.runtime.workers import HERE, Pass, Tell, Workers, block_pairs, pairs_of_blocks
 
@@ -58,6 +59,10 @@ class Pairs:
         """Whether every pair that fits together by the test is here."""
         return any(one.covers(test) for one in self.tests)
 
+    def of(self, places: IntArray) -> "Pairs":
+        """Return some of the pairs."""
+        return replace(self, rows=self.rows[places], columns=self.columns[places], products=self.products[places])
+
     def fitting(self, test: Compatible) -> BoolArray:
         """Return which of the pairs fit together by the test."""
         keep: BoolArray = np.empty(len(self.rows), dtype=np.bool_)
@@ -90,11 +95,14 @@ def scan(
     """
     rounding = _ROUNDING + _PER_SAMPLE * columns.n
     squares = columns.squares * (1.0 + rounding)
-    long_enough = np.logical_or.reduce([_may_be_in(test, squares, own) for test in tests])
+    loosest = _loosest(tests)
+    long_enough = np.logical_or.reduce([_may_be_in(test, squares, own) for test in loosest])
     features = np.flatnonzero(long_enough)
     # Those of a block are to have much in common: one that is no worse than any of them stands for all.
     features = features[np.argsort(-(squares if own is None else own.worths)[features], kind="stable")]
     squares, own = squares[features], _of(own, features)
+    if columns.on_device is not None and own is None:
+        return _scan_on_device(columns, features, squares, tests, check, tell, most)
     error, width = single_error(columns.n) + rounding, columns.width
     pairs = block_pairs(-(-len(features) // width))
 
@@ -102,7 +110,7 @@ def scan(
         here, there = slice(i * width, (i + 1) * width), slice(j * width, (j + 1) * width)
         left, longest = squares[here], squares[there].max()
         terms = (None, None) if own is None else (own.of(here), own.of(there).loosest())
-        least = np.min([test.least_products(left, np.full(len(left), longest), *terms) for test in tests], axis=0)
+        least = np.min([test.least_products(left, np.full(len(left), longest), *terms) for test in loosest], axis=0)
         least -= error * np.sqrt(left * longest)
         return (least - 1e-6 * np.abs(least)).astype(np.float32), i == j, most
 
@@ -121,9 +129,60 @@ def scan(
             done += pairs_of_blocks(len(features), width, i, j)
             tell(done, total)
     rows, cols, products = (np.concatenate(parts) for parts in zip(_NOTHING, *found, strict=True))
-    kept = Pairs(features, squares, rows, cols, products, error, tuple(tests), own)
-    near = np.logical_or.reduce([kept.fitting(test) for test in tests])
-    return replace(kept, rows=kept.rows[near], columns=kept.columns[near], products=kept.products[near])
+    return _fitting_ones(Pairs(features, squares, rows, cols, products, error, tuple(tests), own))
+
+
+def _scan_on_device(
+    columns: ScaledColumns,
+    features: IntArray,
+    squares: FloatArray,
+    tests: Sequence[Compatible],
+    check: Callable[[], None],
+    tell: Tell,
+    most: int,
+) -> Pairs | None:
+    """Return the same, sieved where the columns lie; products are summed in double precision and kept in single."""
+    device, n = columns.on_device, columns.n
+    assert device is not None
+    # Of two groups of features the first, which are the longest, stand for all: longer columns fit with no fewer.
+    longest = squares[:: group_size(len(features))]
+    first, second = (one.ravel() for one in np.meshgrid(longest, longest, indexing="ij"))
+    wanted = [test.least_products(first, second) for test in _loosest(tests)]
+    least = np.min(wanted, axis=0).reshape(len(longest), -1)
+    total = len(features) * (len(features) - 1) // 2
+
+    def step(done: int) -> None:
+        check()
+        tell(done, total)
+
+    norms = np.sqrt(squares * n) / columns.share * (1 + 1e-14)
+    found = large_products(device, features, norms, least / columns.share**2 * n, most, step)
+    if found is None:
+        return None
+    products = (found.products * (columns.share**2 / n)).astype(np.float32)
+    error = 1.001 * 2.0**-24 + _ROUNDING + _PER_SAMPLE * n
+    pairs = Pairs(
+        features, squares, found.rows.astype(np.int32), found.columns.astype(np.int32), products, error, tuple(tests)
+    )
+    return _fitting_ones(pairs)
+
+
+def _fitting_ones(pairs: Pairs) -> Pairs:
+    """Return the pairs that fit together by one of the tests, with their own norms."""
+    near: BoolArray = np.zeros(len(pairs.rows), dtype=np.bool_)
+    for test in _loosest(pairs.tests):
+        open_ones = np.flatnonzero(~near)
+        near[open_ones] = pairs.of(open_ones).fitting(test)
+    return pairs.of(np.flatnonzero(near))
+
+
+def _loosest(tests: Sequence[Compatible]) -> list[Compatible]:
+    """Return those of the tests that no other one covers."""
+    kept: list[Compatible] = []
+    for test in tests:
+        if not any(one.covers(test) for one in kept):
+            kept = [*(one for one in kept if not test.covers(one)), test]
+    return kept
 
 
 class _Found(NamedTuple):
