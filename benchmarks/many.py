@@ -12,12 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from benchmarks import RESULTS
 from noap.measuring.environment import heading
 from noap.measuring.processes import in_fresh_process
-from noap.measuring.tables import frame_of, markdown, write_table
+from noap.measuring.tables import frame_of, markdown, read_table, write_table
 
 _LIMIT = 600.0
 _GROWTH = (
@@ -110,7 +108,7 @@ def main() -> None:
         ]
     jobs += [("modules", [n, d], 10, noise) for n, d in _LARGEST for noise in (0.3, 0.0)]
     place = RESULTS / "many.csv"
-    lines: list[dict[str, Any]] = pl.read_csv(place).to_dicts() if place.exists() else []
+    lines: list[dict[str, Any]] = read_table(place).to_dicts() if place.exists() else []
     done = {_key(line["data"], [line["n"], line["d"]], line["k"], line["noise"]) for line in lines}
     for name, what, k, noise in jobs:
         if _key(name, what, k, noise) in done:
