@@ -150,7 +150,7 @@ def measured(tmp_path_factory):
     out = tmp_path_factory.mktemp("boards")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("noap.bench.runner.matrices", lambda folder: (SMALL, ["colon is not there: skipped."]))
-        patch.setattr("noap.bench.boards.exact.list_backends", lambda licences: [])
+        patch.setattr("noap.bench.general.list_backends", lambda licences: [])
         patch.setattr("noap.bench.boards.profiles.strong_weak", lambda n, d, k, seed: RNG.standard_normal((30, 25)))
         patch.setattr("noap.bench.boards.profiles._vanilla", lambda matrix, k: vanilla_of(matrix))
         names = ["heuristics", "exact", "robust", "growth", "certificates", "profiles", "changes"]

@@ -14,7 +14,7 @@ from noap.measuring.environment import described
 
 __all__ = ["beaten", "write_page"]
 
-_LETTERS = "abcdefghi"
+_LETTERS = "abcdefghijklmno"
 T = TypeVar("T")
 
 

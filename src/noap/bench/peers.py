@@ -28,11 +28,14 @@ class Peer:
     name, package : str
     prepare : callable
         Takes S (d x d) and k; returns the job, which returns a vector of length d.
+    features : int
+        It is asked about matrices of at most so many features: beyond, one answer takes minutes.
     """
 
     name: str
     package: str
     prepare: Callable[[FloatArray, int], Job]
+    features: int = 1000
 
     @property
     def installed(self) -> bool:
@@ -101,4 +104,4 @@ def _scikit_learn(S: FloatArray, k: int) -> Job:
     return job
 
 
-PEERS = (Peer("abess", "abess", _abess), Peer("scikit-learn", "sklearn", _scikit_learn))
+PEERS = (Peer("abess", "abess", _abess), Peer("scikit-learn", "sklearn", _scikit_learn, 500))

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,7 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
     for matrix in setting.matrices:
         for k in setting.spec.ks:
             if k < matrix.d:
-                yield from _pair(setting, matrix, k)
+                yield from setting.once((matrix.name, k), partial(_pair, setting, matrix, k))
 
 
 def _pair(setting: Setting, matrix: Matrix, k: int) -> Iterator[BoardRow]:
