@@ -110,7 +110,13 @@ def read(out: Path) -> Results:
     """Return the results that a folder holds."""
     places = {name: out / f"{name}.csv" for name in BOARDS}
     kept = {name: place for name, place in places.items() if place.exists()}
-    return Results({name: read_table(place) for name, place in kept.items()}, _about(out))
+    return Results({name: _typed(read_table(place)) for name, place in kept.items()}, _about(out))
+
+
+def _typed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with numbers in columns without an entry, which a file cannot tell from words."""
+    empty = [name for name, kind in table.schema.items() if kind == pl.String and table[name].is_null().all()]
+    return table.with_columns(pl.col(empty).cast(pl.Float64)) if empty else table
 
 
 def _unfinished(out: Path, name: str) -> Path:

@@ -10,7 +10,7 @@ import noap
 from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.instances import moments, problem_of
 from noap.bench.peers import PEERS
-from noap.bench.proving import OURS, open_sentences, proof_row, summary, warm_up
+from noap.bench.proving import OURS, open_sentences, proof_row, spent, summary, warm_up
 from noap.bench.scoring import TOLERANCE, loss, score
 from noap.linalg.types import FloatArray
 from noap.measuring.tables import markdown, percent, seconds, share
@@ -53,7 +53,7 @@ def _show(frame: pl.DataFrame) -> str:
     ours = frame.filter(pl.col("method") == OURS)
     text = (
         f"Real matrices at rho = 0, d up to {ours['d'].to_numpy().max()} (samples where they are few), to a gap of "
-        f"{TOLERANCE:g}, {seconds(float(ours['limit'][0]))} of the clock each.\n\n"
+        f"{TOLERANCE:g}, {seconds(float(ours['limit'][0]))} of the clock each; CPU seconds.\n\n"
     ) + summary(ours.sort("k", maintain_order=True), ["k"])
     vectors = frame.filter(pl.col("method") != OURS)
     body = []
@@ -67,8 +67,8 @@ def _show(frame: pl.DataFrame) -> str:
         columns = ["method", "best value", "largest loss", "median CPU time"]
         text += "\n### Vectors, re-solved on their supports\n\n" + markdown(columns, body)
     body = [
-        [r["matrix"], r["d"], r["k"], r["nodes"], seconds(r["seconds"]), "-" if r["proved"] else percent(r["gap"])]
-        for r in ours.iter_rows(named=True)
+        [r["matrix"], r["d"], r["k"], r["nodes"], seconds(time), "-" if r["proved"] else percent(r["gap"])]
+        for r, time in zip(ours.iter_rows(named=True), spent(ours), strict=True)
     ]
     return text + "\n### Every pair\n\n" + markdown(["matrix", "d", "k", "nodes", "time", "gap left"], body)
 

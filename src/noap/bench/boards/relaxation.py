@@ -73,8 +73,9 @@ def _show(frame: pl.DataFrame) -> str:
         cells: list[object] = [k, f"{noise:g}", rows["set"].n_unique()]
         for method in (ALONE, ROOT):
             mine = rows.filter(pl.col("method") == method)
-            gaps, times = mine["gap"].to_numpy(), mine["cpu_s"].to_numpy()
-            cells += [percent(float(np.median(gaps))), percent(float(gaps.max())), seconds(float(np.median(times)))]
+            gaps, times = mine["gap"].to_numpy(), mine["cpu_s"].drop_nulls().to_numpy()
+            taken = seconds(float(np.median(times))) if len(times) else "-"
+            cells += [percent(float(np.median(gaps))), percent(float(gaps.max())), taken]
         body.append(cells)
     alone = frame.filter(pl.col("method") == ALONE)
     slowest = alone.sort("cpu_s", descending=True).row(0, named=True)
