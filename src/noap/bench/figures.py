@@ -59,7 +59,7 @@ def _proved(axes: Any, name: str, frame: pl.DataFrame) -> None:
     least, most = 1e-3, max(60.0, float(frame["seconds"].to_numpy().max()))
     lines = [(f"noap, all {ours.height}", ours, "-")]
     if given.height:
-        lines.append((f"noap, the {given.height} of the others", ours.join(given, on=key, how="semi"), "--"))
+        lines.append((f"noap, the {given.height} that all were given", ours.join(given, on=key, how="semi"), "--"))
     lines += [(str(method), rows, "-") for (method,), rows in others.group_by(["method"], maintain_order=True)]
     for label, rows, style in lines:
         total = rows.select(key).n_unique()
@@ -67,7 +67,10 @@ def _proved(axes: Any, name: str, frame: pl.DataFrame) -> None:
         times = np.maximum(np.sort(solved["seconds"].to_numpy()), least)
         reached = 100 * np.arange(len(times) + 1) / total
         colour = _colour("noap exact") if label.startswith("noap") else None
-        axes.step([least, *times, most], [*reached, reached[-1]], where="post", label=label, ls=style, color=colour)
+        given_s = rows["limit"].drop_nulls().to_numpy()
+        end = max(float(given_s.max()) if len(given_s) else most, *times) if len(times) else most
+        label = f"{label}: {reached[-1]:.0f} %"
+        axes.step([least, *times, end], [*reached, reached[-1]], where="post", label=label, ls=style, color=colour)
     titles = {"exact": "Sparse PCA, no adversary", "standardised": "Real data, noise in every feature"}
     axes.set(xscale="log", xlabel="seconds", ylim=(-3, 103), title=titles[name])
     if axes.get_subplotspec().is_first_col():
