@@ -49,11 +49,12 @@ def features() -> tuple[str, str]:
     largest = max(done, key=lambda row: (int(row["d"]), float(row["exact s"])))
     left = [float(row["gap"]) for row in rows if float(row["gap"]) > 1e-4]
     rest = f"; the others are left with up to {percent(max(left))}" if left else ""
+    megabytes = span([f"{float(largest['MB']):.2g}"])
     return (
         f"many features: d = {span(row['d'] for row in rows)}, n = {span(row['n'] for row in rows)}, noise 0 and 0.3: "
         f"{len(rows)} problems",
         f"{'all' if not left else len(done)} certified to 1e-4, every certificate verifies; d = {int(largest['d']):,} "
-        f"in {duration(float(largest['exact s']))} of CPU time and {float(f'{float(largest['MB']):.2g}'):g} MB beside X{rest}",
+        f"in {duration(float(largest['exact s']))} of CPU time and {megabytes} MB beside X{rest}",
     )
 
 
@@ -61,11 +62,12 @@ def joint() -> tuple[str, str]:
     rows = [row for row in board("joint") if row["name"] != "snp500"]
     done = [row for row in rows if row["status"] == "optimal"]
     left = [float(row["gap"]) for row in rows if row["status"] != "optimal"]
+    together = " and ".join(sorted({row["r"] for row in rows}))
     lost = [1 - float(row["one_by_one"]) / float(row["value"]) for row in rows]
     assert all(true(row["verified"]) for row in rows)
     rest = f", the other {len(left)} left with up to {percent(max(left))}" if left else ""
     return (
-        f"{' and '.join(sorted({row['r'] for row in rows}))} components at once, k = {span(row['k'] for row in rows)}, noise 0 and 0.3, "
+        f"{together} components at once, k = {span(row['k'] for row in rows)}, noise 0 and 0.3, "
         f"d = {span(row['d'] for row in rows)}: {len(rows)} problems",
         f"{'all' if not left else len(done)} certified together to 1e-4, median "
         f"{duration(median(float(row['cpu_s']) for row in done))}{rest}; one component after the other loses up to "
