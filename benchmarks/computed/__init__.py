@@ -10,7 +10,8 @@ from pathlib import Path
 
 from benchmarks.computed.expectations import expectations
 from benchmarks.computed.open_ones import open_instances
-from benchmarks.computed.relaxed import relaxed
+from benchmarks.computed.relaxed import closing, relaxed
+from benchmarks.computed.remarks import entries, finishes, paths, public, sample_wise, together, unbranched, wide
 
 __all__ = ["BLOCKS", "PAGES", "rewritten", "sources"]
 
@@ -20,6 +21,15 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "expectations": ("README.md", expectations),
     "open": ("docs/open.md", open_instances),
     "relaxation": ("docs/relaxation.md", relaxed),
+    "closing": ("docs/relaxation.md", closing),
+    "entries": ("docs/adversaries.md", entries),
+    "finishes": ("docs/choosing.md", finishes),
+    "paths": ("docs/k-path.md", paths),
+    "sample_wise": ("docs/exact-sample-wise.md", sample_wise),
+    "wide": ("docs/exact-sample-wise.md", wide),
+    "unbranched": ("docs/path.md", unbranched),
+    "together": ("docs/components.md", together),
+    "public": ("docs/scaling.md", public),
 }
 PAGES = sorted({page for page, _ in BLOCKS.values()})
 _BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n)(?:.*?\n)??(<!-- end of \2 -->)", re.DOTALL)

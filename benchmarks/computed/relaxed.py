@@ -2,9 +2,23 @@
 
 from statistics import median
 
-from benchmarks.computed.reading import board, from_results, paragraph, percent, span
+from benchmarks.computed.reading import board, from_results, paragraph, percent, results, span, times
 
-__all__ = ["relaxed"]
+__all__ = ["closing", "relaxed"]
+
+
+@from_results("frontier-standardised")
+def closing() -> str:
+    """Return what closes of the problems that an earlier version, with trees of pairs alone, left open."""
+    rows = results("frontier-standardised")
+    left = [row for row in rows if row["status before"] != "optimal"]
+    closed = [row for row in left if row["status after"] == "optimal"]
+    gaps = [f"{100 * float(row['gap before']):.2g}" for row in left]
+    return paragraph(
+        f"Measured, standardised real data, to a gap of 1e-4: of {len(rows)} problems an earlier version, with trees "
+        f"of pairs alone, left {len(left)} open after a minute, with {span(gaps)} %; with the relaxation beside them "
+        f"{'all' if len(closed) == len(left) else len(closed)} of these close, {times(closed, 'seconds after')}."
+    )
 
 
 @from_results("boards/relaxation", "boards/standardised")
