@@ -101,7 +101,7 @@ def unbranched() -> Iterator[Case]:
 
 def together() -> Iterator[Case]:
     """Yield three components at once of many features."""
-    for d, limit in ((500, 20), (3000, 20)):
+    for d, limit in ((500, 90), (3000, 90)):
         X = noap.standardise(strong_weak(200, d, 15, 0))
         yield (
             f"d={d}, r=3, k=5, noise=0.3",
