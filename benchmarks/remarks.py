@@ -1,7 +1,7 @@
 """Small measurements behind single sentences and tables of the pages, one row per case.
 
-Run: python -m benchmarks.remarks [NAME ...], names as in REMARKS below. Writes results/remarks.csv, row by row; a row
-that is there already is kept. `python -m benchmarks.computed` then writes them into the pages. Seconds are CPU seconds
+Run: python -m benchmarks.remarks [NAME ...], names as in REMARKS below. Writes results/remarks.csv, row by row, and
+remarks.md beside it; a row that is there already is kept. `python -m benchmarks.computed` then writes them into the pages. Seconds are CPU seconds
 of one thread; a limit is of the clock, so that a busy machine does less within it.
 """
 
@@ -15,8 +15,9 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
 import noap
 from benchmarks import RESULTS
-from noap.bench.sources import strong_weak
-from noap.measuring.tables import append_row, read_table
+from noap.bench.sources import modules, strong_weak
+from noap.measuring.environment import heading
+from noap.measuring.tables import append_row, markdown, read_table
 
 PLACE = RESULTS / "remarks.csv"
 Case = tuple[str, Callable[[], "noap.Result | noap.JointResult | list[noap.Result]"]]
@@ -102,7 +103,7 @@ def unbranched() -> Iterator[Case]:
 def together() -> Iterator[Case]:
     """Yield three components at once of many features."""
     for d, limit in ((500, 90), (3000, 90)):
-        X = noap.standardise(strong_weak(200, d, 15, 0))
+        X = modules(200, d)
         yield (
             f"d={d}, r=3, k=5, noise=0.3",
             lambda X=X, limit=limit: noap.solve_components(noisy(X, 5, 0.3), 3, time_limit=limit),
@@ -140,6 +141,10 @@ def main() -> None:
             }
             append_row(row, PLACE)
             print(*row.values(), flush=True)
+    rows = read_table(PLACE).rows()
+    text = heading("Remarks") + "\nOne row per case behind a sentence or table of the pages; the machine was busy.\n\n"
+    text += markdown(list(read_table(PLACE).columns), rows)
+    PLACE.with_suffix(".md").write_text(text, encoding="utf-8")
 
 
 def checked(result: "noap.Result") -> float:

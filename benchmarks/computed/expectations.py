@@ -5,6 +5,7 @@ import re
 
 from benchmarks.computed.further import FURTHER, FURTHER_SOURCES
 from benchmarks.computed.reading import from_results, results, span, times
+from noap.measuring.tables import markdown
 
 __all__ = ["expectations"]
 
@@ -114,4 +115,4 @@ def sample_wise_larger():
 def expectations() -> str:
     """Return the table: problems, and what became of them."""
     rows = [row() for row in (grid, program, vanilla, large, sample_wise, sample_wise_larger, *FURTHER)]
-    return "\n".join(["| problem | result |", "|---|---|", *(f"| {problem} | {result} |" for problem, result in rows)])
+    return markdown(["problem", "result"], rows)

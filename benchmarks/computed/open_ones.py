@@ -2,6 +2,7 @@
 
 from benchmarks import RESULTS
 from benchmarks.computed.reading import board, from_results, paragraph, results, true
+from noap.measuring.tables import markdown
 
 __all__ = ["open_instances"]
 
@@ -35,13 +36,14 @@ def open_instances() -> str:
         "that other work used as well. Each has a bound that holds, and a certificate of it; what is left open is the "
         "gap:"
     )
-    lines = ["| adversary | instance | gap left | nodes | table |", "|---|---|---|---|---|"]
+    body = []
     for study, instance, _, gap, nodes in left:
         adversary = "sample-wise" if "sample" in study else "feature-wise"
-        lines.append(f"| {adversary} | `{instance}` | {100 * gap:.1f} % | {nodes:,} | `{study}` |")
+        body.append([adversary, f"`{instance}`", f"{100 * gap:.1f} %", f"{nodes:,}", f"`{study}`"])
+    table = markdown(["adversary", "instance", "gap left", "nodes", "table"], body).rstrip()
     counts = []
-    for table in dict.fromkeys(one[0] for one in every):
-        mine = [one[2] for one in every if one[0] == table]
-        counts.append(f"`{table}` {sum(mine)} of {len(mine)}")
+    for name in dict.fromkeys(one[0] for one in every):
+        mine = [one[2] for one in every if one[0] == name]
+        counts.append(f"`{name}` {sum(mine)} of {len(mine)}")
     closed = paragraph(f"Closed, by table: {', '.join(counts)}.")
-    return "\n".join([text, "", *lines, "", closed])
+    return "\n".join([text, "", table, "", closed])

@@ -65,4 +65,8 @@ def times(rows: list[Row], column: str = "seconds") -> str:
 
 def paragraph(text: str, indent: str = "") -> str:
     """Return the text in lines that are short enough."""
-    return textwrap.fill(text, 118, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
+    # A number and its % stay together.
+    lines = textwrap.fill(
+        text.replace(" %", "~%"), 118, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+    return lines.replace("~%", " %")

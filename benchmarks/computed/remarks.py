@@ -142,7 +142,7 @@ def together() -> str:
         done = "is proved to 1e-4 in" if true(row["proved"]) else f"leaves {percent(float(row['gap']))} after"
         said.append(f"with {int(row['d']):,} features it {done} {taken} of CPU time")
     return paragraph(
-        f"The strong/weak model, standardised, three components of five features and noise 0.3: {'; '.join(said)}."
+        f"Simulated modules, 200 samples, three components of five features and noise 0.3: {'; '.join(said)}."
     )
 
 

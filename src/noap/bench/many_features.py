@@ -14,6 +14,7 @@ import time
 import warnings
 import numpy as np
 import noap
+from noap.bench.sources import modules
 from noap.runtime.progress import SearchLine
 
 warnings.simplefilter("ignore")
@@ -27,16 +28,6 @@ def report(self, point, features_left, doing=""):
 
 # What a line of progress would say: how many features the search still has to look at.
 SearchLine.report = report
-
-
-def modules(n, d):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, d))
-    for first in range(0, d // 5 - 19, 20):
-        X[:, first : first + 20] += np.outer(rng.standard_normal(n), rng.uniform(1, 3, 20))
-    X -= X.mean(axis=0)
-    X /= X.std(axis=0)
-    return X[:, rng.permutation(d)]
 
 
 def read(path, scaled):
@@ -53,7 +44,7 @@ def read(path, scaled):
 # Compiled or loaded before anything is timed, as after a first call.
 tiny = noap.Problem(modules(20, 2500), k=3, adversary=noap.FeatureWise(0.5))
 noap.verify(tiny, noap.solve(tiny, time_limit=60).certificate)
-X = modules(*what) if isinstance(what[1], int) and not isinstance(what[0], str) else read(*what)
+X = read(*what) if isinstance(what[0], str) else modules(*what)
 n, d = X.shape
 norms = noap.Problem(X, k=1, adversary=noap.NoAdversary()).column_norms
 rho = noise * float(np.median(norms[norms > 0]))
@@ -86,8 +77,7 @@ def measured(what: tuple[int, int] | tuple[Path, bool], k: int, noise: float, li
     Parameters
     ----------
     what : (n, d) or (Path, bool)
-        Simulated modules: standardised, a fifth of the features in groups of 20 that share a factor. Or a file of
-        samples, and whether to scale them.
+        Sizes of simulated :func:`noap.bench.sources.modules`, or a file of samples, and whether to scale them.
     k : int
     noise : float
         The budget as a share of the typical column.

@@ -12,6 +12,7 @@ from noap.bench.board import Setting
 from noap.bench.boards import BOARDS
 from noap.bench.journal import Journal, sources_digest
 from noap.bench.peers import missing_peers
+from noap.bench.r_peers import r_packages
 from noap.bench.sources import matrices
 from noap.bench.spec import BenchSpec
 from noap.errors import InvalidProblem, NoapWarning, StoreError
@@ -136,7 +137,8 @@ def _load() -> None:
 def _environment() -> dict[str, str]:
     """Return the record of every result, and which programs this machine's Gurobi may solve."""
     licences = {info.name: info.licence for info in list_backends(licences=True) if info.installed}
-    return environment() | {"gurobi licence": licences.get("gurobi", "none")}
+    of_r = {name if name == "R" else f"R {name}": version for name, version in r_packages().items()}
+    return environment() | {"gurobi licence": licences.get("gurobi", "none")} | of_r
 
 
 def _about(out: Path) -> dict[str, object]:
