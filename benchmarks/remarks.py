@@ -1,8 +1,8 @@
 """Small measurements behind single sentences and tables of the pages, one row per case.
 
 Run: python -m benchmarks.remarks [NAME ...], names as in REMARKS below. Writes results/remarks.csv, row by row, and
-remarks.md beside it; a row that is there already is kept. `python -m benchmarks.computed` then writes them into the pages. Seconds are CPU seconds
-of one thread; a limit is of the clock, so that a busy machine does less within it.
+remarks.md beside it; a row that is there already is kept. `python -m benchmarks.computed` then writes them into the
+pages. Seconds are CPU seconds of one thread; a limit is of the clock, so that a busy machine does less within it.
 """
 
 import sys
