@@ -7,47 +7,11 @@ to Numba's passes, which are Python, or to LLVM, with its optimiser on and off.
 """
 
 import tempfile
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-from sklearn.datasets import load_wine
 
 from benchmarks import RESULTS
+from noap.bench.cold import ENTRIES, PRELUDE, in_cache
 from noap.measuring.environment import heading
-from noap.measuring.processes import in_fresh_process
 from noap.measuring.tables import frame_of, markdown, write_table
-
-_WINE = """
-import os, resource, numpy as np
-def cpu():
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-def tell():
-    print(json.dumps(cpu()))
-import noap
-tell()
-X = np.load(os.path.join(os.environ["NUMBA_CACHE_DIR"], "wine.npy"))
-X = (X - X.mean(axis=0)) / X.std(axis=0)
-feature_wise = noap.Problem(X, k=8, adversary=noap.FeatureWise(0.3 * np.sqrt(len(X))))
-vanilla = noap.Problem(X, k=8, adversary=noap.NoAdversary())
-sample_wise = noap.Problem(X, k=3, adversary=noap.SampleWise(0.5))
-"""
-# What is run after the lines above, and the name of its row; the seconds are those that `tell` prints last.
-ENTRIES = {
-    "import noap": "",
-    "first solve, ascent": 'noap.solve(feature_wise, method="ascent"); tell()',
-    "first solve, feature-wise": 'noap.solve(feature_wise); tell()',
-    "first solve, vanilla": 'noap.solve(vanilla); tell()',
-    "first solve, sample-wise": 'noap.solve(sample_wise); tell()',
-    "first solve and verify, feature-wise":
-        'noap.verify(feature_wise, noap.solve(feature_wise).certificate); tell()',
-    "first solve and verify, sample-wise": 'noap.verify(sample_wise, noap.solve(sample_wise).certificate); tell()',
-    "noap.path": 'noap.path(X, k=4); tell()',
-    "both adversaries, solve and verify":
-        'noap.verify(feature_wise, noap.solve(feature_wise).certificate); '
-        'noap.verify(sample_wise, noap.solve(sample_wise).certificate); tell()',
-}  # fmt: skip
 
 # What is asked of these two entries, and where their seconds go is looked at.
 ASKED = {"first solve, feature-wise": 20.0, "both adversaries, solve and verify": 40.0}
@@ -93,17 +57,10 @@ STAGES = {
 }
 
 
-def in_new_cache(code: str, cache: str, **variables: str) -> Any:
-    """Return what an interpreter with one thread and this cache, which is given the data, prints last."""
-    np.save(Path(cache) / "wine.npy", load_wine().data)
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    return in_fresh_process(code, variables=one | {"NUMBA_CACHE_DIR": cache} | variables)
-
-
 def stages_of(name: str, **variables: str) -> dict[str, float]:
     """Return the CPU seconds of each stage of an entry, from an empty cache."""
     with tempfile.TemporaryDirectory() as cache:
-        found = in_new_cache(_STAGES + _WINE + ENTRIES[name] + _TELL_STAGES, cache, **variables)
+        found = in_cache(_STAGES + PRELUDE + ENTRIES[name] + _TELL_STAGES, cache, **variables)
     total = found.pop("all")
     return {"rest": total - sum(found.values()), **found}
 
@@ -146,7 +103,7 @@ def main() -> None:
     rows: list[dict[str, object]] = []
     for name, code in ENTRIES.items():
         with tempfile.TemporaryDirectory() as cache:
-            cold, warm = (float(in_new_cache(_WINE + code, cache)) for _ in range(2))
+            cold, warm = (float(in_cache(PRELUDE + code, cache)) for _ in range(2))
         rows.append({"what": name, "cold_cpu_s": round(cold, 1), "warm_cpu_s": round(warm, 1)})
         print(rows[-1], flush=True)
     columns = ["what", "CPU seconds, empty cache", "CPU seconds, full cache"]

@@ -2,7 +2,8 @@
 
 Run: python -m benchmarks.frontier SECTION [...] --data FOLDER [--against SOURCES] [--limit SECONDS] [--only NAME ...],
 sections as in SECTIONS below. Each section writes results/frontier-<section>.csv with one row per instance, and a
-summary beside it. A row that is there already is kept, so that a run can go on where it was stopped.
+summary beside it. A row that is there already is kept, so that a run can go on where it was stopped. The instances are
+those of the boards `standardised` and `large_k` of `noap bench`, which measures one version and its peers.
 """
 
 import argparse
@@ -20,7 +21,7 @@ import numpy as np
 
 import noap
 from benchmarks import RESULTS
-from noap.bench.sources import matrices_in
+from noap.bench.instances import moments, standardised_sets
 from noap.measuring.environment import heading
 from noap.measuring.tables import append_row, markdown, share
 
@@ -49,40 +50,22 @@ for line in sys.stdin:
 
 def standardised(folder: Path) -> Iterator[Instance]:
     """Yield every real data set, standardised, under feature-wise noise of 0.1 to 0.7, to 1e-4."""
-    seen = set()
-    for name, _, S in matrices_in(folder):
-        if name in seen:
-            continue  # its covariance and its correlations are one standardised matrix
-        seen.add(name)
+    for name, C in standardised_sets(folder):
         for k in (5, 10, 20):
             for noise in (0.1, 0.3, 0.5, 0.7):
-                C = correlations(S)
                 if k <= len(C):
                     yield f"{name} d={len(C)} k={k} noise={noise:g}", C, k, noise, 1e-4
 
 
 def many(folder: Path) -> Iterator[Instance]:
     """Yield every matrix without an adversary at k = 20 to 100, to 1e-6 (samples where they are few)."""
-    matrices = [(f"{name} {key or ''}".strip(), S) for name, key, S in matrices_in(folder)]
-    for name in ("micromass", "leukemia", "prostate"):
-        if (folder / "large" / f"{name}.npz").exists():
-            X = np.load(folder / "large" / f"{name}.npz")["X"].astype(np.float64)
-            X -= X.mean(axis=0)
-            matrices += [(f"{name} cov", X), (f"{name} corr", noap.standardise(X[:, X.std(axis=0) > 0]))]
-    for name, M in matrices:
+    for name, M in moments(folder):
         for k in (20, 30, 50, 100):
             if k < len(M.T):
                 yield f"{name} d={len(M.T)} k={k}", M, k, 0.0, 1e-6
 
 
 SECTIONS = {"standardised": standardised, "many": many}
-
-
-def correlations(S: np.ndarray) -> np.ndarray:
-    """Return the matrix of correlations, without features that never vary."""
-    varies = np.diag(S) > 0
-    spread = np.sqrt(np.diag(S)[varies])
-    return S[np.ix_(varies, varies)] / np.outer(spread, spread)
 
 
 class Version:

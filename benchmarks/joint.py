@@ -10,7 +10,6 @@ Removed are features that no better packing uses.
 """
 
 import argparse
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,19 +18,14 @@ import numpy as np
 
 import noap
 from benchmarks import RESULTS
+from noap.bench.components import GAP, PUBLISHED, measured
+from noap.bench.instances import correlations
 from noap.bench.sources import matrices_in
 from noap.measuring.environment import heading
 from noap.measuring.tables import append_row, markdown, percent, read_table, seconds
 
 Instance = tuple[str, np.ndarray, int, int, float]  # label, covariance, r, k, noise
-_LARGEST, _GAP, _NOISE = 128, 1e-4, 0.3
-# Seconds for a single component at most: its vector is there long before its proof.
-_SINGLE = 10.0
-# Of msPCA and nsprcomp by k, r = 4: shares of the trace, of orthogonal rather than disjoint components.
-_PUBLISHED = {
-    5: (0.0347, 0.0417), 10: (0.0639, 0.0660), 20: (0.0930, 0.0986), 25: (0.0953, 0.1083), 30: (0.1113, 0.1025),
-    35: (0.1142, 0.1051),
-}  # fmt: skip
+_LARGEST, _NOISE = 128, 0.3
 
 
 def vanilla(folder: Path) -> Iterator[Instance]:
@@ -49,9 +43,7 @@ def robust(folder: Path) -> Iterator[Instance]:
     for name, S, r, k, _ in vanilla(folder):
         if (name.split()[0], r, k) not in seen:
             seen.add((name.split()[0], r, k))
-            varies = np.diag(S) > 0
-            S, scale = S[np.ix_(varies, varies)], np.sqrt(np.diag(S)[varies])
-            yield name.split()[0], S / np.outer(scale, scale), r, k, _NOISE
+            yield name.split()[0], correlations(S), r, k, _NOISE
 
 
 def snp500(folder: Path) -> Iterator[Instance]:
@@ -60,40 +52,11 @@ def snp500(folder: Path) -> Iterator[Instance]:
     if not place.exists():
         print(f"skipped: {place} is not there")
         return
-    for k in _PUBLISHED:
+    for k in PUBLISHED:
         yield "snp500", np.load(place)["corr"], 4, k, 0.0
 
 
 SECTIONS = {"vanilla": vanilla, "robust": robust, "snp500": snp500}
-
-
-def one_by_one(problem: noap.Problem, r: int, limit: float) -> float:
-    """Return what components are worth that are taken one after the other, each from the features that are left."""
-    total, left = 0.0, np.arange(problem.n_features)
-    for _ in range(r):
-        if len(left) == 0 or (rest := problem.restricted(left)).optimum_is_zero:
-            break
-        found = noap.solve(rest, gap=_GAP, time_limit=limit)
-        total, left = total + found.value, np.delete(left, found.support)
-    return total
-
-
-def measured(instance: Instance, limit: float) -> dict[str, object]:
-    name, S, r, k, noise = instance
-    adversary = noap.FeatureWise(noise) if noise else noap.NoAdversary()
-    problem = noap.Problem.from_covariance(S, n_samples=1, k=k, adversary=adversary)
-    started = time.process_time()
-    joint = noap.solve_components(problem, r, gap=_GAP, time_limit=limit)
-    taken = time.process_time() - started
-    checked = noap.verify(problem, joint.certificate)
-    return {
-        "name": name, "d": len(S), "r": r, "k": k, "noise": noise, "value": joint.value, "bound": joint.bound,
-        "gap": joint.gap, "status": joint.status.value,
-        "one_by_one": one_by_one(problem, r, min(0.25 * limit, _SINGLE)),
-        "trace": float(np.trace(S)), "cpu_s": taken, "wall_s": joint.seconds, "columns": joint.columns,
-        "pricings": joint.pricings, "nodes": joint.nodes, "branches": joint.branches, "verified": checked.ok,
-        "verify_s": checked.seconds, "removed": len(joint.certificate.removed),
-    }  # fmt: skip
 
 
 def run(section: str, folder: Path, limit: float, only: list[str]) -> None:
@@ -103,7 +66,7 @@ def run(section: str, folder: Path, limit: float, only: list[str]) -> None:
         name, _, r, k, _ = instance
         if (name, r, k) in known or (only and name.split()[0] not in only):
             continue
-        row = measured(instance, limit)
+        row = measured(*instance, limit)
         append_row(row, place)
         print(name, r, k, f"gap {row['gap']:.1e}", f"{row['cpu_s']:.1f} s", flush=True)
 
@@ -127,12 +90,12 @@ def render(section: str) -> None:
         ]  # fmt: skip
         if shares:
             shown += [f"{row[name] / row['trace']:.4f}" for name in ("value", "bound", "one_by_one")]
-            shown += [f"{one:.4f}" for one in _PUBLISHED[row["k"]]]
+            shown += [f"{one:.4f}" for one in PUBLISHED[row["k"]]]
         return shown
 
     text = heading(f"Several components at once: {section}")
     text += (
-        f"\n{proved} of {len(rows)} proved to {_GAP:g} on a machine that was busy with other work (two cores, a load "
+        f"\n{proved} of {len(rows)} proved to {GAP:g} on a machine that was busy with other work (two cores, a load "
         "of 5 to 10). CPU is the time of the process; clock is what the limit counts, and what is not proved ended "
         "there. One by one: each component from the features that those before leave, each solved by the exact method. "
         "Tree: nodes of the tree over owners of features, 1 where the linear relaxation is enough. Removed: features "

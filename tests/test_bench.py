@@ -24,6 +24,7 @@ from noap.cli.app import app
 from noap.errors import InvalidProblem
 from noap.heuristics.batch import Batch
 from noap.measuring.tables import frame_of
+from noap.measuring.timing import Elsewhere, side_by_side
 from noap.measuring.tracing import parts_of
 from noap.mip.backends.scip_direct import solve_directly
 
@@ -88,17 +89,25 @@ def test_a_blind_vector_is_scored_under_the_adversary():
 def test_peers_find_sparse_vectors(peer):
     if not peer.installed:
         pytest.skip(f"{peer.name} is an optional extra")
-    v = peer.prepare(S, 2)()
+    v = side_by_side({"job": peer.prepare(S, 2)}, 1)["job"].answer
     problem = noap.Problem.from_covariance(S, n_samples=20, k=2, adversary=noap.NoAdversary())
     assert v.shape == (6,)
     assert 0.5 * vanilla_optimum(S, 2) <= score(problem, v).resolved <= vanilla_optimum(S, 2) * (1 + 1e-9)
 
 
+def test_seconds_of_another_process_are_its_own():
+    timing = side_by_side({"job": lambda: Elsewhere("answer", 12.5)}, 2)["job"]
+    assert (timing.answer, timing.cpu) == ("answer", [12.5, 12.5])
+
+
 def test_a_peer_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("noap.bench.peers.r_packages", dict)
     said = missing_peers()
-    assert len(said) == len(PEERS)
+    assert len(said) == len(PEERS) + 1
     assert "noap[bench]" in said[0]
+    assert "r-cran-irlba" in said[2]
+    assert "nsprcomp" in said[-1]  # of R, and neither of Debian nor of the Python index
 
 
 def test_the_folder_of_matrices_is_read_and_what_is_missing_is_said(tmp_path):
@@ -150,7 +159,7 @@ def measured(tmp_path_factory):
     out = tmp_path_factory.mktemp("boards")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("noap.bench.runner.matrices", lambda folder: (SMALL, ["colon is not there: skipped."]))
-        patch.setattr("noap.bench.boards.exact.list_backends", lambda licences: [])
+        patch.setattr("noap.bench.general.list_backends", lambda licences: [])
         patch.setattr("noap.bench.boards.profiles.strong_weak", lambda n, d, k, seed: RNG.standard_normal((30, 25)))
         patch.setattr("noap.bench.boards.profiles._vanilla", lambda matrix, k: vanilla_of(matrix))
         names = ["heuristics", "exact", "robust", "growth", "certificates", "profiles", "changes"]

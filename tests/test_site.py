@@ -3,7 +3,6 @@
 `make test-docs` reads the site that `make docs` has made; otherwise it is built here, where Sphinx is installed.
 """
 
-import csv
 import os
 import re
 import shutil
@@ -203,33 +202,6 @@ def test_signs_are_told_from_sums(mathml, text, sign):
 def test_a_half_is_a_half(mathml):
     (found,) = mathml.formula(r"\frac12 x").iter("mfrac")
     assert [part.text for part in found] == ["1", "2"]
-
-
-def open_instances():
-    """The runs of the exact method in benchmarks/results, and those that were not closed, hardest first."""
-    runs, left = 0, []
-    for study in sorted((ROOT / "benchmarks" / "results").glob("*.csv")):
-        if not study.stem.startswith(("exact-", "frontier-")):
-            continue
-        with study.open(encoding="utf-8", newline="") as file:
-            for row in csv.DictReader(file):
-                last = " after" if "gap after" in row else ""
-                runs += 1
-                if row[f"status{last}"] != "optimal":
-                    left.append((study.stem, row["instance"], float(row[f"gap{last}"]), int(row[f"nodes{last}"])))
-    return runs, left
-
-
-def test_the_page_of_what_is_open_names_every_instance():
-    text = (ROOT / "docs" / "open.md").read_text(encoding="utf-8")
-    runs, left = open_instances()
-    assert f"have {runs} runs of the exact method. {len(left)} of them" in " ".join(text.split())
-    expected = {
-        f"| {'sample' if 'sample' in study else 'feature'}-wise "
-        f"| `{instance}` | {100 * gap:.1f} % | {nodes:,} | `{study}` |"
-        for study, instance, gap, nodes in left
-    }
-    assert {line for line in text.splitlines() if line.startswith("|") and "-wise |" in line} == expected
 
 
 CUT_OFF = """

@@ -117,6 +117,35 @@ def test_ratios_are_those_of_the_nearest_row(seed, d, tau, mu):
             assert cost <= price(X[i], other, i, tau, mu) + 1e-3 * (1 + cost)
 
 
+def root_of_row(x, i, tau, mu):
+    """The ratio of the nearest row, by halving: the root of what is too much of it."""
+
+    def excess(g):
+        own = x[i] - mu + tau * (g * g - 2.0 * g)
+        others = np.maximum(np.delete(np.abs(x), i) - mu - 2.0 * tau * g, 0.0).sum()
+        return 1.0 if own < 0 else others - (g - 1.0) * own
+
+    low, high = 1.0, 1e4
+    for _ in range(80):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
+    return low
+
+
+def test_ratios_arrive_and_stay():
+    """From anywhere one call comes close, and from there no call leads away."""
+    rng = np.random.default_rng(0)
+    for d in (5, 20, 60):
+        factors = rng.standard_normal((d, 3))
+        X = factors @ factors.T / np.sum(factors**2)
+        for tau, mu in ((0.01, 0.005), (0.001, 0.0), (0.05, 0.02)):
+            roots = np.array([root_of_row(X[i], i, tau, mu) for i in range(d)])
+            g = np.full(d, 2.0)
+            for _ in range(3):
+                g = ratios(X, np.arange(d), tau, mu, g, np.ones(d))
+                np.testing.assert_allclose(g, roots, rtol=5e-3)
+
+
 def price(x, z, i, tau, mu):
     size = np.abs(z).sum()
     places = 0.0 if size == 0 else (np.inf if z[i] <= 0 else size**2 / z[i])

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from noap.bench.journal import Journal
 from noap.bench.sources import Matrix
 from noap.bench.spec import BenchSpec
 
@@ -31,6 +32,8 @@ class Setting:
         Sources of another version of noap, for before and after.
     skipped : list of str
         What was left out and why, one sentence each; boards add to it.
+    journal : Journal
+        What is measured already.
     """
 
     spec: BenchSpec
@@ -39,6 +42,11 @@ class Setting:
     say: Callable[[str], None]
     against: Path | None = None
     skipped: list[str] = field(default_factory=list)
+    journal: Journal = field(default_factory=lambda: Journal(None, {}))
+
+    def once(self, key: tuple[object, ...], measure: Callable[[], Iterable[BoardRow]]) -> list[BoardRow]:
+        """Return the rows of one instance, measured now or in the run that was stopped before this one."""
+        return self.journal.once(key, measure, self.skipped)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-__all__ = ["PICTURES", "draw"]
+__all__ = ["OVERVIEW", "PICTURES", "draw"]
+
+# The picture at the top of the page, and the boards that it is made of.
+OVERVIEW = "proved"
+_PANELS = {"exact": ["matrix", "k"], "standardised": ["set", "k", "noise"]}
 
 _COLOURS = {
     "noap ascent": "#0b6e4f",
@@ -31,10 +35,47 @@ def draw(tables: dict[str, pl.DataFrame], folder: Path) -> None:
                 figure = Figure(figsize=(8, 3.6), layout="constrained")
                 picture(figure, tables[name])
                 figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        panels = [name for name in _PANELS if name in tables]
+        if panels:
+            figure = Figure(figsize=(8, 3.6), layout="constrained")
+            for axes, name in zip(np.ravel(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
+                _proved(axes, name, tables[name])
+            figure.savefig(folder / f"{OVERVIEW}.svg", metadata={"Date": None})
 
 
 def _colour(method: str) -> str:
     return _COLOURS.get(method, "#777777")
+
+
+def _proved(axes: Any, name: str, frame: pl.DataFrame) -> None:
+    """Draw the share of problems that each method has proved against time: all of ours, then those all were given."""
+    key = _PANELS[name]
+    frame = frame.filter(pl.col("bound").is_not_null())
+    if "cpu_s" in frame.columns:
+        frame = frame.with_columns(pl.coalesce("cpu_s", "seconds").alias("seconds"))
+    ours = frame.filter(pl.col("method") == "noap exact")
+    others = frame.filter(pl.col("method") != "noap exact")
+    given = others.select(key).unique()
+    least, most = 1e-3, max(60.0, float(frame["seconds"].to_numpy().max()))
+    lines = [(f"noap, all {ours.height}", ours, "-")]
+    if given.height:
+        lines.append((f"noap, the {given.height} that all were given", ours.join(given, on=key, how="semi"), "--"))
+    lines += [(str(method), rows, "-") for (method,), rows in others.group_by(["method"], maintain_order=True)]
+    for label, rows, style in lines:
+        total = rows.select(key).n_unique()
+        solved = rows.filter(pl.col("proved")).group_by(key).agg(pl.col("seconds").min())
+        times = np.maximum(np.sort(solved["seconds"].to_numpy()), least)
+        reached = 100 * np.arange(len(times) + 1) / total
+        colour = _colour("noap exact") if label.startswith("noap") else None
+        given_s = rows["limit"].drop_nulls().to_numpy()
+        end = max(float(given_s.max()) if len(given_s) else most, *times) if len(times) else most
+        label = f"{label}: {reached[-1]:.0f} %"
+        axes.step([least, *times, end], [*reached, reached[-1]], where="post", label=label, ls=style, color=colour)
+    titles = {"exact": "Sparse PCA, no adversary", "standardised": "Real data, noise in every feature"}
+    axes.set(xscale="log", xlabel="seconds", ylim=(-3, 103), title=titles[name])
+    if axes.get_subplotspec().is_first_col():
+        axes.set_ylabel("problems proved optimal, %")
+    axes.legend(frameon=False, fontsize=7, loc="center right")
 
 
 def _heuristics(figure: Any, frame: pl.DataFrame) -> None:

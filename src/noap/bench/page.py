@@ -7,14 +7,16 @@ from typing import Any, TypeVar, cast
 import polars as pl
 
 from noap.bench.boards import BOARDS
-from noap.bench.figures import PICTURES, draw
+from noap.bench.figures import OVERVIEW, PICTURES, draw
+from noap.bench.proving import OURS
 from noap.bench.runner import Results
 from noap.errors import InvalidProblem
 from noap.measuring.environment import described
+from noap.measuring.tables import markdown, seconds
 
 __all__ = ["beaten", "write_page"]
 
-_LETTERS = "abcdefghi"
+_LETTERS = "abcdefghijklmno"
 T = TypeVar("T")
 
 
@@ -32,7 +34,11 @@ def write_page(results: Results, page: Path, pictures: Path, *, command: str) ->
         The command that makes the page, named on it.
     """
     inside = pictures.relative_to(page.parent).as_posix()
-    parts = ["# Benchmarks", _intro(command), "## Where a peer beats us, and what is open", _first(results)]
+    parts = ["# Benchmarks"]
+    if _overview(results):
+        parts += [f"![Share of problems that are proved optimal within a time]({inside}/{OVERVIEW}.svg)"]
+        parts += [_overview(results)]
+    parts += [_intro(command), "## Where a peer beats us, and what is open", _first(results)]
     for letter, (name, board) in zip(_LETTERS, BOARDS.items(), strict=True):
         if name not in results.tables:
             continue
@@ -62,6 +68,30 @@ def _said(name: str, say: Callable[[pl.DataFrame], T], results: Results) -> T:
         raise InvalidProblem(
             f"{name}.csv was made by another version of noap; run that board again (--board {name}) or delete the file."
         ) from error
+
+
+def _overview(results: Results) -> str:
+    """Return what the picture at the top shows, in words; nothing without the boards that it is made of."""
+    said = []
+    kinds = {"exact": "sparse PCA without an adversary", "standardised": "real data with noise in every feature"}
+    for name, kind in kinds.items():
+        if name in results.tables:
+            table = results.tables[name].filter(pl.col("bound").is_not_null())
+            ours = table.filter(pl.col("method") == OURS)
+            others = table.filter(pl.col("method") != OURS)
+            key = [column for column in ("matrix", "set", "k", "noise") if column in table.columns]
+            words = f"of {ours.height} problems of {kind} noap proves {int(ours['proved'].sum())}"
+            if others.height:
+                solved = others.filter(pl.col("proved")).select(key).n_unique()
+                words += (
+                    f"; of the {others.select(key).n_unique()} of them that are small enough for general solvers "
+                    f"one of these, at least, proves {solved}"
+                )
+            said.append(words + ".")
+    if not said:
+        return ""
+    lead = "How many problems are proved optimal within a time: the further up and to the left, the better. "
+    return lead + " ".join(words[0].upper() + words[1:] for words in said)
 
 
 def _intro(command: str) -> str:
@@ -95,9 +125,14 @@ def _environment(results: Results) -> str:
     lines = []
     for name, about in _abouts(results).items():
         held = sorted({f"{one['library']} {one['threads']}" for one in about["threads"]})
-        line = f"{described(about['environment'])}; threads {', '.join(held)}; spec {about['spec']['name']}"
-        lines.append((name, line))
+        threads = f"; threads {', '.join(held)}" if held else ""
+        lines.append((name, f"{described(about['environment'])}{threads}; spec {about['spec']['name']}"))
     by_line: dict[str, list[str]] = {}
     for name, line in lines:
         by_line.setdefault(line, []).append(name)
-    return "\n".join(f"- {', '.join(names)}: {line}." for line, names in by_line.items())
+    text = "\n".join(f"- {', '.join(names)}: {line}." for line, names in by_line.items())
+    taken = [(name, about.get("cpu_s"), about.get("wall_s")) for name, about in _abouts(results).items()]
+    body = [[name, seconds(cpu), seconds(wall)] for name, cpu, wall in taken if cpu is not None or wall is not None]
+    if body:
+        text += "\n\nWhat each board took, in all:\n\n" + markdown(["board", "CPU time", "clock"], body).rstrip()
+    return text

@@ -9,14 +9,17 @@ import importlib.util
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from noap.bench.r_peers import ABSENT, prepare_with, r_packages
 from noap.linalg.types import FloatArray
 
 __all__ = ["PEERS", "Peer", "missing_peers"]
 
-Job = Callable[[], FloatArray]
+# Returns a vector, or one that was found in another process with the CPU seconds it took there.
+Job = Callable[[], Any]
 
 
 @dataclass(frozen=True)
@@ -26,27 +29,38 @@ class Peer:
     Attributes
     ----------
     name, package : str
+        A package of Python or, if `language` says so, of R.
     prepare : callable
         Takes S (d x d) and k; returns the job, which returns a vector of length d.
+    features : int
+        It is asked about matrices of at most so many features: beyond, one answer takes minutes.
     """
 
     name: str
     package: str
     prepare: Callable[[FloatArray, int], Job]
+    features: int = 1000
+    language: str = "Python"
 
     @property
     def installed(self) -> bool:
         """Whether the package can be imported."""
+        if self.language == "R":
+            return self.package in r_packages()
         return importlib.util.find_spec(self.package) is not None
 
 
 def missing_peers() -> list[str]:
     """Return a sentence for every peer that is not installed."""
-    return [
-        f"{peer.name} is not installed and takes no part (pip install 'noap[bench]')."
-        for peer in PEERS
-        if not peer.installed
-    ]
+    said = []
+    for peer in PEERS:
+        if not peer.installed:
+            how = (
+                "pip install 'noap[bench]'" if peer.language == "Python" else f"r-cran-{peer.package.lower()} of Debian"
+            )
+            said.append(f"{peer.name} is not installed and takes no part ({how}).")
+    said.append(f"{', '.join(ABSENT)} of R take no part: CRAN has them, Debian and the Python index do not.")
+    return said
 
 
 def _abess(S: FloatArray, k: int) -> Job:
@@ -101,4 +115,9 @@ def _scikit_learn(S: FloatArray, k: int) -> Job:
     return job
 
 
-PEERS = (Peer("abess", "abess", _abess), Peer("scikit-learn", "sklearn", _scikit_learn))
+PEERS = (
+    Peer("abess", "abess", _abess),
+    Peer("scikit-learn", "sklearn", _scikit_learn, 500),
+    Peer("R irlba", "irlba", prepare_with("irlba"), 500, "R"),
+    Peer("R pcaPP", "pcaPP", prepare_with("pcaPP"), 130, "R"),
+)

@@ -10,12 +10,14 @@ import polars as pl
 
 from noap.bench.board import Setting
 from noap.bench.boards import BOARDS
+from noap.bench.journal import Journal, sources_digest
 from noap.bench.peers import missing_peers
+from noap.bench.r_peers import r_packages
 from noap.bench.sources import matrices
 from noap.bench.spec import BenchSpec
 from noap.errors import InvalidProblem, NoapWarning, StoreError
 from noap.measuring.environment import environment
-from noap.measuring.tables import frame_of, read_table, write_table
+from noap.measuring.tables import frame_of, read_table, seconds, write_table
 from noap.measuring.timing import single_thread
 from noap.mip import list_backends
 
@@ -47,7 +49,8 @@ def run(
     ----------
     spec : BenchSpec
     out : Path
-        Folder of the results; a board's file is replaced when the board has finished, the others stay.
+        Folder of the results; a board's file is replaced when the board has finished, the others stay. What is measured
+        of a board that has not finished is in `<board>.unfinished.jsonl`, and the next run goes on from there.
     folder : Path, optional
         Public benchmark matrices; what is not there is skipped and said.
     boards : iterable of str, optional
@@ -80,10 +83,13 @@ def run(
             # The limits reach only what is loaded: the peers and solvers are, before the first is timed.
             _load()
             with single_thread() as held:
-                setting = Setting(spec, found, folder, say, against)
                 say(f"-- {BOARDS[name].title}")
+                stamp = {"spec": spec.as_dict(), "sources": sources_digest(), "matrices": [one.name for one in found]}
+                journal = Journal(_unfinished(out, name), stamp, say)
+                setting = Setting(spec, found, folder, say, against, journal=journal)
                 rows = list(BOARDS[name].run(setting))
             if not rows:
+                journal.close()
                 say("nothing measured: " + " ".join(setting.skipped))
                 continue
             skipped = list(dict.fromkeys([*missing, *missing_peers(), *setting.skipped]))
@@ -92,8 +98,12 @@ def run(
                 "environment": _environment(),
                 "threads": held,
                 "skipped": skipped,
+                "wall_s": journal.wall_s,
+                "cpu_s": journal.cpu_s,
             }
             _keep(out, name, rows, about)
+            journal.close()
+            say(f"{name}: {seconds(journal.cpu_s)} of CPU time, {seconds(journal.wall_s)} on the clock")
     return read(out)
 
 
@@ -101,7 +111,17 @@ def read(out: Path) -> Results:
     """Return the results that a folder holds."""
     places = {name: out / f"{name}.csv" for name in BOARDS}
     kept = {name: place for name, place in places.items() if place.exists()}
-    return Results({name: read_table(place) for name, place in kept.items()}, _about(out))
+    return Results({name: _typed(read_table(place)) for name, place in kept.items()}, _about(out))
+
+
+def _typed(table: pl.DataFrame) -> pl.DataFrame:
+    """Return the table with numbers in columns without an entry, which a file cannot tell from words."""
+    empty = [name for name, kind in table.schema.items() if kind == pl.String and table[name].is_null().all()]
+    return table.with_columns(pl.col(empty).cast(pl.Float64)) if empty else table
+
+
+def _unfinished(out: Path, name: str) -> Path:
+    return out / f"{name}.unfinished.jsonl"
 
 
 def _load() -> None:
@@ -117,7 +137,8 @@ def _load() -> None:
 def _environment() -> dict[str, str]:
     """Return the record of every result, and which programs this machine's Gurobi may solve."""
     licences = {info.name: info.licence for info in list_backends(licences=True) if info.installed}
-    return environment() | {"gurobi licence": licences.get("gurobi", "none")}
+    of_r = {name if name == "R" else f"R {name}": version for name, version in r_packages().items()}
+    return environment() | {"gurobi licence": licences.get("gurobi", "none")} | of_r
 
 
 def _about(out: Path) -> dict[str, object]:

@@ -10,7 +10,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.theory import spiked_wishart
 
-__all__ = ["PUBLISHED", "SETS", "Matrix", "bundled", "from_folder", "matrices", "matrices_in", "strong_weak"]
+__all__ = ["PUBLISHED", "SETS", "Matrix", "bundled", "from_folder", "matrices", "matrices_in", "modules", "strong_weak"]
 
 # Which array of each set, in a folder laid out as <name>/<name>.{csv,npz}; None for the only one.
 SETS: dict[str, tuple[str | None, ...]] = {
@@ -70,6 +70,17 @@ def strong_weak(n: int, d: int, k: int, seed: int, lam: float = 3.0) -> FloatArr
     """Return samples of the paper's strong/weak model: lambda = 3 unless said otherwise, k1 = 2, c = 0.8."""
     X: FloatArray = spiked_wishart(n, d, k, lam, k1=2, c=0.8, random_state=seed).X
     return X
+
+
+def modules(n: int, d: int) -> FloatArray:
+    """Return standardised samples, a fifth of their features in groups of 20 that share a factor, in no order."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    for first in range(0, d // 5 - 19, 20):
+        X[:, first : first + 20] += np.outer(rng.standard_normal(n), rng.uniform(1, 3, 20))
+    X -= X.mean(axis=0)
+    X /= X.std(axis=0)
+    return X[:, rng.permutation(d)]
 
 
 def matrices(folder: Path | None) -> tuple[list[Matrix], list[str]]:

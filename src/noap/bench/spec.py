@@ -42,6 +42,23 @@ class BenchSpec:
     memory_d : tuple of int
     change_seconds : float
         Limit of the exact method where two versions are compared.
+    noises : tuple of float
+        Feature-wise noise on standardised real data, in standard deviations.
+    standardised_features, relaxation_features, large_k_features, joint_features : int
+        The most features of a data set on these boards.
+    standardised_solvers : tuple of (int, float)
+        (k, noise) at which general solvers are tried there, with `standardised_solver_seconds` for each, on sets of at
+        most `standardised_solver_features`.
+    many_shapes, many_noises, many_ks
+        Simulated (n, d) with many features, their noises, and the sparsities on real ones; k = 10 on simulated ones.
+    many_seconds : float
+    large_ks : tuple of int
+    joint_rs, joint_ks, joint_seconds
+        Components at once, and the limit of each.
+    stock_ks, stock_seconds
+        The same on S&P 500, where values are published; four components.
+    cold_entries : tuple of str
+        Entries of a cold start; all if empty.
     """
 
     name: str
@@ -65,6 +82,27 @@ class BenchSpec:
     growth_budgets: tuple[float, ...] = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)
     memory_d: tuple[int, ...] = (200, 1000, 2000)
     change_seconds: float = 5.0
+    noises: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
+    standardised_features: int = 500
+    standardised_solvers: tuple[tuple[int, float], ...] = ((5, 0.3), (10, 0.5))
+    standardised_solver_features: int = 60
+    standardised_solver_seconds: float = 30.0
+    many_shapes: tuple[tuple[int, int], ...] = (
+        (100, 3_000), (100, 10_000), (100, 30_000), (100, 88_000), (1_000, 3_000), (1_000, 10_000),
+    )  # fmt: skip
+    many_noises: tuple[float, ...] = (0.0, 0.3)
+    many_ks: tuple[int, ...] = (5, 10, 20)
+    many_seconds: float = 120.0
+    large_ks: tuple[int, ...] = (20, 30, 50, 100)
+    large_k_features: int = 10_000
+    relaxation_features: int = 500
+    joint_rs: tuple[int, ...] = (2, 3)
+    joint_ks: tuple[int, ...] = (5, 10)
+    joint_features: int = 128
+    joint_seconds: float = 20.0
+    stock_ks: tuple[int, ...] = (5, 10, 20, 25, 30, 35)
+    stock_seconds: float = 120.0
+    cold_entries: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the spec as plain values, for the file that travels with the results."""
@@ -89,4 +127,22 @@ QUICK = replace(
     growth_k=(3, 10),
     growth_budgets=(0.0, 1.0, 2.0),
     memory_d=(200, 1000),
+    noises=(0.3,),
+    standardised_features=64,
+    standardised_solvers=((5, 0.3),),
+    standardised_solver_features=13,
+    standardised_solver_seconds=2.0,
+    many_shapes=((100, 3_000), (100, 10_000)),
+    many_noises=(0.3,),
+    many_ks=(),
+    many_seconds=20.0,
+    large_ks=(20,),
+    large_k_features=64,
+    relaxation_features=34,
+    joint_rs=(2,),
+    joint_ks=(5,),
+    joint_features=34,
+    joint_seconds=5.0,
+    stock_ks=(),
+    cold_entries=("import noap", "first solve, ascent", "first solve, feature-wise"),
 )

@@ -14,7 +14,7 @@ __all__ = ["bench"]
 
 def bench(
     data: Annotated[Path | None, typer.Option(help="Folder of public matrices; what is not there is skipped.")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A subset: minutes instead of half an hour.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A subset: minutes instead of hours.")] = False,
     board: Annotated[
         list[str] | None, typer.Option("--board", help="Only this board; repeat for more. All by default.")
     ] = None,
@@ -30,7 +30,8 @@ def bench(
 ) -> None:
     """Measure noap and its peers side by side, and write tables and a page.
 
-    Peers that are not installed take no part, and the page says so: pip install 'noap[bench]' brings them.
+    Peers that are not installed take no part, and the page says so: pip install 'noap[bench]' brings them. A run that
+    is stopped goes on where it was when the same command is given again.
 
     For example:
 

@@ -48,41 +48,47 @@ def _certificate(problem: Problem) -> noap.Certificate:
 
 
 def _run(setting: Setting) -> Iterator[BoardRow]:
-    spec = setting.spec
     for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):  # compiles the searches and the checkers
         tiny = Problem(np.random.default_rng(0).standard_normal((12, 5)), k=3, adversary=adversary)
         noap.verify(tiny, _certificate(tiny))
     for kind, name, d, k, problem, gap in _instances(setting):
-        solve = partial(noap.solve, problem, gap=gap, time_limit=min(_SECONDS, spec.exact_seconds))
-        certificate = solve().certificate
-        if certificate is None:
-            setting.skipped.append(f"{name}: the solve left no certificate.")
-            continue
-        data = certificate.to_bytes()
-        jobs: dict[str, Callable[[], Any]] = {
-            "solve": solve,
-            "without": partial(solve, certificate=False),
-            "verify": partial(_verify, problem, data),
-        }
-        found = side_by_side(jobs, spec.repeats, spec.patience)
-        report = found["verify"].answer
-        setting.say(f"{kind} {name}: {'accepted' if report.ok else 'REJECTED'}, {len(data)} bytes")
-        yield {
-            "kind": kind,
-            "instance": name,
-            "d": d,
-            "k": k,
-            "accepted": bool(report.ok),
-            "nodes": certificate.nodes,
-            "bytes": len(data),
-            "claimed_bound": found["solve"].answer.bound,
-            "proved_bound": report.bound,
-            "solve_s": _median(found["solve"]),
-            "without_s": _median(found["without"]),
-            "verify_s": _median(found["verify"]),
-            "verify_ratio": ratio(found["verify"], found["solve"]),
-            "recording_ratio": ratio(found["solve"], found["without"]),
-        }
+        yield from setting.once((kind, name), partial(_instance, setting, kind, name, d, k, problem, gap))
+
+
+def _instance(
+    setting: Setting, kind: str, name: str, d: int, k: int, problem: Problem, gap: float
+) -> Iterator[BoardRow]:
+    spec = setting.spec
+    solve = partial(noap.solve, problem, gap=gap, time_limit=min(_SECONDS, spec.exact_seconds))
+    certificate = solve().certificate
+    if certificate is None:
+        setting.skipped.append(f"{name}: the solve left no certificate.")
+        return
+    data = certificate.to_bytes()
+    jobs: dict[str, Callable[[], Any]] = {
+        "solve": solve,
+        "without": partial(solve, certificate=False),
+        "verify": partial(_verify, problem, data),
+    }
+    found = side_by_side(jobs, spec.repeats, spec.patience)
+    report = found["verify"].answer
+    setting.say(f"{kind} {name}: {'accepted' if report.ok else 'REJECTED'}, {len(data)} bytes")
+    yield {
+        "kind": kind,
+        "instance": name,
+        "d": d,
+        "k": k,
+        "accepted": bool(report.ok),
+        "nodes": certificate.nodes,
+        "bytes": len(data),
+        "claimed_bound": found["solve"].answer.bound,
+        "proved_bound": report.bound,
+        "solve_s": _median(found["solve"]),
+        "without_s": _median(found["without"]),
+        "verify_s": _median(found["verify"]),
+        "verify_ratio": ratio(found["verify"], found["solve"]),
+        "recording_ratio": ratio(found["solve"], found["without"]),
+    }
 
 
 def _verify(problem: Problem, data: bytes) -> object:

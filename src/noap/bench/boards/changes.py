@@ -3,6 +3,7 @@
 import json
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,10 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
     if setting.against is None:
         setting.skipped.append("Before and after needs the sources of another version (--against FOLDER).")
         return
+    yield from setting.once(("all",), partial(_compared, setting, setting.against))
+
+
+def _compared(setting: Setting, against: Path) -> Iterator[BoardRow]:
     cases: list[tuple[str, str, str, float, int, int]] = []
     arrays: dict[str, Any] = {}
     for number, matrix in enumerate(setting.matrices):
@@ -86,7 +91,7 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
         turns: dict[str, list[list[dict[str, list[float]]]]] = {"before": [], "after": []}
         for turn in range(setting.spec.repeats):
             for version in list(turns)[:: -1 if turn % 2 else 1]:
-                source = setting.against if version == "before" else _HERE
+                source = against if version == "before" else _HERE
                 limit = str(setting.spec.change_seconds)
                 turns[version].append(in_fresh_process(_PROGRAM, asked, str(place), limit, sources=source))
                 setting.say(f"{version}, round {turn + 1}")

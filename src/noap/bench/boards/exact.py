@@ -10,65 +10,49 @@ import polars as pl
 import noap
 from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.boards.heuristics import vanilla
+from noap.bench.general import general_solvers
 from noap.bench.published import SOURCE, published_runs
-from noap.bench.scoring import TOLERANCE, score
+from noap.bench.scoring import TOLERANCE
 from noap.bench.sources import Matrix
-from noap.experiments.methods import find
-from noap.experiments.spec import Method
 from noap.measuring.tables import markdown, percent, seconds, share
-from noap.measuring.timing import timed
 from noap.metrics import gap as relative_gap
-from noap.mip import list_backends
-from noap.mip.backends.scip_direct import solve_directly
 from noap.problem import Problem
 from noap.result import Result
 
 __all__ = ["EXACT"]
 
 OURS = "noap exact"
-DIRECT = "SCIP, nonconvex model"
 _GAP = 1e-4  # what the general solvers are asked for: noap's default, and coarser than ours here
 _MARKS = (1.0, 10.0, 60.0)
 
 
 def _run(setting: Setting) -> Iterator[BoardRow]:
     noap.solve(vanilla(setting.matrices[0], 2))  # compiles
-    solvers = [info.name for info in list_backends(licences=True) if info.installed and info.licence != "none"]
     for matrix in setting.matrices:
         for k in setting.spec.ks:
-            if k >= matrix.d:
-                continue
-            problem = vanilla(matrix, k)
-            result = noap.solve(problem, gap=TOLERANCE, time_limit=setting.spec.exact_seconds)
-            setting.say(f"{matrix.name} k={k}: {result.status.value} in {seconds(result.seconds)}")
-            yield _row(matrix, k, OURS, result.value, result.bound, result.seconds, result.nodes, result)
-            if matrix.d <= setting.spec.solver_features and k in setting.spec.solver_ks:
-                yield from _solvers(setting, matrix, problem, solvers)
+            if k < matrix.d:
+                yield from setting.once((matrix.name, k), partial(_pair, setting, matrix, k))
     yield from _published(setting)
 
 
-def _solvers(setting: Setting, matrix: Matrix, problem: Problem, solvers: list[str]) -> Iterator[BoardRow]:
+def _pair(setting: Setting, matrix: Matrix, k: int) -> Iterator[BoardRow]:
+    problem = vanilla(matrix, k)
+    result = noap.solve(problem, gap=TOLERANCE, time_limit=setting.spec.exact_seconds)
+    setting.say(f"{matrix.name} k={k}: {result.status.value} in {seconds(result.seconds)}")
+    yield _row(matrix, k, OURS, result.value, result.bound, result.seconds, result.nodes, result)
+    if matrix.d <= setting.spec.solver_features and k in setting.spec.solver_ks:
+        yield from _solvers(setting, matrix, problem)
+
+
+def _solvers(setting: Setting, matrix: Matrix, problem: Problem) -> Iterator[BoardRow]:
     limits = setting.spec.solver_seconds
     if any(run.matrix == matrix.name for run in published_runs(setting.folder)):
         limits = (*limits, setting.spec.solver_long_seconds)  # here, at least, as long as ours may take
     for limit in limits:
-        direct = solve_directly(matrix.S, problem.k, 0.0, seconds=limit, gap=_GAP)
-        value = 0.0 if direct.v is None or not direct.v.any() else score(problem, direct.v).resolved
-        yield _row(matrix, problem.k, DIRECT, value, direct.bound, direct.seconds, direct.nodes, None, limit)
-        for solver in solvers:
-            method = Method("", "mip", {"backend": solver, "as_printed": True, "pieces": 3}, gap=_GAP, time_limit=limit)
-            try:
-                spent, finding = timed(partial(find, problem, method, 0))
-            except noap.errors.BackendNotAvailable:
-                setting.skipped.append(f"{solver}: its licence does not allow the program of {matrix.name}.")
-                continue
-            value = score(problem, finding.v).resolved if finding.v.any() else 0.0
-            name = f"{_NAMES.get(solver, solver)}, paper's MIP"
-            yield _row(matrix, problem.k, name, value, finding.bound, spent, finding.nodes, None, limit)
-            setting.say(f"  {name}, {limit:g} s: gap {percent(relative_gap(value, finding.bound) if value else None)}")
-
-
-_NAMES = {"scip": "SCIP", "highs": "HiGHS", "gurobi": "Gurobi"}
+        for row in general_solvers(problem, limit, _GAP, setting.skipped):
+            setting.say(f"  {row['method']}, {limit:g} s: gap {percent(row['gap'])}")
+            found = (row["method"], row["value"], row["bound"], row["seconds"], row["nodes"])
+            yield _row(matrix, problem.k, *found, None, limit)
 
 
 def _row(

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import polars as pl
 
@@ -18,8 +19,6 @@ __all__ = ["GROWTH"]
 
 OURS = "noap ascent"
 _N, _D, _K, _BUDGET = 500, 200, 5, 1.0
-# scikit-learn needs minutes for one search beyond this.
-_SCIKIT_FEATURES = 500
 
 
 def _run(setting: Setting) -> Iterator[BoardRow]:
@@ -29,21 +28,25 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
     cases += [("k", _N, _D, k, _BUDGET) for k in spec.growth_k]
     cases += [("rho-bar", _N, _D, _K, budget) for budget in spec.growth_budgets]
     for varied, n, d, k, budget in cases:
-        X = strong_weak(n, d, k, 0)
-        jobs = _jobs(X, k, budget)
-        found = side_by_side(jobs, spec.repeats, spec.patience)
-        setting.say(f"{varied}: n={n} d={d} k={k} rho-bar={budget:g}")
-        for name, timing in found.items():
-            yield {
-                "varied": varied,
-                "n": n,
-                "d": d,
-                "k": k,
-                "budget": budget,
-                "method": name,
-                "time_ratio": ratio(timing, found[OURS]),
-                **timing.row,
-            }
+        yield from setting.once((varied, n, d, k, budget), partial(_size, setting, varied, n, d, k, budget))
+
+
+def _size(setting: Setting, varied: str, n: int, d: int, k: int, budget: float) -> Iterator[BoardRow]:
+    X = strong_weak(n, d, k, 0)
+    jobs = _jobs(X, k, budget)
+    found = side_by_side(jobs, setting.spec.repeats, setting.spec.patience)
+    setting.say(f"{varied}: n={n} d={d} k={k} rho-bar={budget:g}")
+    for name, timing in found.items():
+        yield {
+            "varied": varied,
+            "n": n,
+            "d": d,
+            "k": k,
+            "budget": budget,
+            "method": name,
+            "time_ratio": ratio(timing, found[OURS]),
+            **timing.row,
+        }
 
 
 def _jobs(X: FloatArray, k: int, budget: float) -> dict[str, Callable[[], object]]:
@@ -59,7 +62,7 @@ def _jobs(X: FloatArray, k: int, budget: float) -> dict[str, Callable[[], object
         "PPM": lambda: ours("ppm"),
     }
     for peer in PEERS:
-        if peer.installed and (peer.package != "sklearn" or d <= _SCIKIT_FEATURES):
+        if peer.installed and d <= peer.features:
             job = peer.prepare(X.T @ X / n, k)
             jobs[peer.name] = _with_product(X, job)
     return jobs

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -31,7 +32,7 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
     for matrix in setting.matrices:
         for k in setting.spec.ks:
             if k < matrix.d:
-                yield from _pair(setting, matrix, k)
+                yield from setting.once((matrix.name, k), partial(_pair, setting, matrix, k))
 
 
 def _pair(setting: Setting, matrix: Matrix, k: int) -> Iterator[BoardRow]:
@@ -42,7 +43,7 @@ def _pair(setting: Setting, matrix: Matrix, k: int) -> Iterator[BoardRow]:
         return noap.solve(vanilla(matrix, k), method=method).v
 
     jobs = {OURS: lambda: ours("ascent"), "PPM": lambda: ours("ppm")}
-    jobs |= {peer.name: peer.prepare(matrix.S, k) for peer in PEERS if peer.installed}
+    jobs |= {peer.name: peer.prepare(matrix.S, k) for peer in PEERS if peer.installed and matrix.d <= peer.features}
     found = side_by_side(jobs, spec.repeats, spec.patience)
     problem = vanilla(matrix, k)
     # Board (b) gives the proof more time; here it says which best values are optima.
@@ -93,7 +94,7 @@ def _show(frame: pl.DataFrame) -> str:
         f"{pairs} pairs of matrix and k; on {proved} of them the best value is proved optimal to {TOLERANCE:g} by the "
         f"exact method. A value counts as best within {TOLERANCE:g} of it. Time ratio: CPU time in units of {OURS}, "
         "median over pairs (5th to 95th percentile); every time includes checking the matrix, and for scikit-learn the "
-        "search for the penalty that gives k features.\n\n"
+        f"search for the penalty that gives k features.{_of_r(frame)}\n\n"
     ) + markdown(
         ["method", "best as returned", "best re-solved", "largest loss, as returned", "largest loss, re-solved",
          "median CPU time", "time ratio"], summary
@@ -114,10 +115,19 @@ def _show(frame: pl.DataFrame) -> str:
         cells: list[object] = [first["matrix"], first["d"], first["k"], f"{first['best']:.6g}", first["proved"]]
         by_name = {row["method"]: row for row in rows.iter_rows(named=True)}
         for method in methods:
-            row = by_name[method]
-            cells.append(f"{percent(row['loss_resolved'])}, {seconds(row['cpu_s'])}")
+            row = by_name.get(method)
+            cells.append("" if row is None else f"{percent(row['loss_resolved'])}, {seconds(row['cpu_s'])}")
         body.append(cells)
     return text + "Loss after re-solving, and CPU time.\n\n" + markdown([*columns, *methods], body)
+
+
+def _of_r(frame: pl.DataFrame) -> str:
+    if not frame["method"].str.starts_with("R ").any():
+        return ""
+    return (
+        " irlba's ssvd, which takes k, and pcaPP's sPCAgrid, whose penalty is searched for, run in R, which times "
+        "them; they are asked up to 500 and 130 features."
+    )
 
 
 def _sizes(frame: pl.DataFrame) -> str:
@@ -128,7 +138,8 @@ def _sizes(frame: pl.DataFrame) -> str:
         if part.height:
             times = [part.filter(pl.col("method") == method)["cpu_s"].to_numpy() for method in methods]
             label = f"{part['d'].to_numpy().min()} to {part['d'].to_numpy().max()}"
-            body.append([label, _pairs(part), *(seconds(float(np.median(one))) for one in times)])
+            medians = [seconds(float(np.median(one))) if len(one) else "-" for one in times]
+            body.append([label, _pairs(part), *medians])
     return markdown(["d", "pairs", *methods], body)
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 from collections.abc import Iterator
+from functools import partial
 
 import polars as pl
 
@@ -51,23 +52,27 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
             # One search of scikit-learn takes minutes beyond 1000 features.
             if name in absent or (name == "scikit-learn" and d > 200):
                 continue
-            program = _FRAME.format(name=name, call=call, n=_N, d=d, k=_K)
-            try:
-                found = in_fresh_process(program)
-            except subprocess.CalledProcessError:
-                setting.skipped.append(f"Memory of {name} at d = {d}: the process failed.")
-                continue
-            setting.say(f"{name} d={d}: {found['peak']:.0f} MB")
-            yield {
-                "method": name,
-                "n": _N,
-                "d": d,
-                "k": _K,
-                "base_mb": found["base"],
-                "with_data_mb": found["data"],
-                "peak_mb": found["peak"],
-                "matrix_mb": 8 * d * d / 2**20,
-            }
+            yield from setting.once((name, d), partial(_process, setting, name, call, d))
+
+
+def _process(setting: Setting, name: str, call: str, d: int) -> Iterator[BoardRow]:
+    program = _FRAME.format(name=name, call=call, n=_N, d=d, k=_K)
+    try:
+        found = in_fresh_process(program)
+    except subprocess.CalledProcessError:
+        setting.skipped.append(f"Memory of {name} at d = {d}: the process failed.")
+        return
+    setting.say(f"{name} d={d}: {found['peak']:.0f} MB")
+    yield {
+        "method": name,
+        "n": _N,
+        "d": d,
+        "k": _K,
+        "base_mb": found["base"],
+        "with_data_mb": found["data"],
+        "peak_mb": found["peak"],
+        "matrix_mb": 8 * d * d / 2**20,
+    }
 
 
 def _show(frame: pl.DataFrame) -> str:

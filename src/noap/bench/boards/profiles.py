@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
@@ -68,31 +69,39 @@ def _fresh(problem: Problem) -> Problem:
 def _run(setting: Setting) -> Iterator[BoardRow]:
     flops, bandwidth = _machine()
     for name, n, problem in _instances(setting.matrices):
-        for method, parts, sticky in (("ascent", _PARTS, None), ("exact", _EXACT_PARTS, "ascent")):
+        for method in ("ascent", "exact"):
+            profile = partial(_profile, setting, method, name, n, problem, flops, bandwidth)
+            yield from setting.once((method, name), profile)
 
-            def job(problem: Problem = problem, method: str = method) -> noap.Result:
-                return noap.solve(_fresh(problem), method=method, time_limit=setting.spec.exact_seconds)
 
-            timing = side_by_side({"job": job}, setting.spec.repeats, setting.spec.patience)["job"]
-            runs = [parts_of(job, parts, sticky) for _ in range(_TRACES)]
-            shares = {part: float(np.mean([run.get(part, 0.0) for run in runs])) for part in set().union(*runs)}
-            needed_flops, needed_bytes = _needed(method, n, problem.n_features, problem.k, timing.answer.nodes)
-            setting.say(f"{method} {name}: {seconds(timing.row['cpu_s'])}")
-            for part in sorted(shares, key=lambda part: -shares[part]):
-                yield {
-                    "method": method,
-                    "instance": name,
-                    "d": problem.n_features,
-                    "k": problem.k,
-                    "nodes": timing.answer.nodes,
-                    "part": part,
-                    "share": shares[part],
-                    "cpu_s": timing.row["cpu_s"],
-                    "needed_flops": needed_flops,
-                    "needed_bytes": needed_bytes,
-                    "machine_flops": flops,
-                    "machine_bytes": bandwidth,
-                }
+def _profile(
+    setting: Setting, method: str, name: str, n: int, problem: Problem, flops: float, bandwidth: float
+) -> Iterator[BoardRow]:
+    parts, sticky = (_PARTS, None) if method == "ascent" else (_EXACT_PARTS, "ascent")
+
+    def job() -> noap.Result:
+        return noap.solve(_fresh(problem), method=method, time_limit=setting.spec.exact_seconds)
+
+    timing = side_by_side({"job": job}, setting.spec.repeats, setting.spec.patience)["job"]
+    runs = [parts_of(job, parts, sticky) for _ in range(_TRACES)]
+    shares = {part: float(np.mean([run.get(part, 0.0) for run in runs])) for part in set().union(*runs)}
+    needed_flops, needed_bytes = _needed(method, n, problem.n_features, problem.k, timing.answer.nodes)
+    setting.say(f"{method} {name}: {seconds(timing.row['cpu_s'])}")
+    for part in sorted(shares, key=lambda part: -shares[part]):
+        yield {
+            "method": method,
+            "instance": name,
+            "d": problem.n_features,
+            "k": problem.k,
+            "nodes": timing.answer.nodes,
+            "part": part,
+            "share": shares[part],
+            "cpu_s": timing.row["cpu_s"],
+            "needed_flops": needed_flops,
+            "needed_bytes": needed_bytes,
+            "machine_flops": flops,
+            "machine_bytes": bandwidth,
+        }
 
 
 def _machine() -> tuple[float, float]:

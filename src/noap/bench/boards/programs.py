@@ -3,6 +3,7 @@
 import math
 import warnings
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ import noap
 from noap.bench.board import Board, BoardRow, Setting
 from noap.bench.sources import strong_weak
 from noap.errors import BackendNotAvailable, NoapWarning
-from noap.linalg.types import IntArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.measuring.tables import markdown, percent, seconds
 from noap.mip import Cuts, list_backends
 
@@ -31,26 +32,30 @@ def _run(setting: Setting) -> Iterator[BoardRow]:
     X = strong_weak(_N, _D, _K, 0)
     backends = [info.name for info in list_backends(licences=True) if info.installed and info.licence != "none"]
     for budget in setting.spec.program_budgets:
-        whole = noap.Problem(X, k=_K, adversary=noap.FeatureWise(budget * math.sqrt(_N / _K)))
-        chosen: IntArray = noap.screen_submatrix(whole.covariance, _K, _REDUCED)
-        problem = whole.restricted(chosen)
-        noap.solve(problem)  # compiles
-        exact = noap.solve(problem, gap=1e-6, time_limit=setting.spec.exact_seconds)
-        yield _row("-", EXACT, EXACT, budget, exact, exact.value)
-        for method in ("mip", "mip-r"):
-            for form, options in _FORMS.items():
-                for backend in backends:
-                    with warnings.catch_warnings():
-                        warnings.simplefilter("ignore", NoapWarning)  # v = 0 of the printed reduced program
-                        try:
-                            result = noap.solve(
-                                problem, method, time_limit=setting.spec.program_seconds, backend=backend, **options
-                            )
-                        except BackendNotAvailable as error:
-                            setting.skipped.append(str(error))
-                            continue
-                    setting.say(f"{method} {form} {backend} rho-bar {budget:g}: {seconds(result.seconds)}")
-                    yield _row(method, form, backend, budget, result, exact.value)
+        yield from setting.once((budget,), partial(_budget, setting, X, backends, budget))
+
+
+def _budget(setting: Setting, X: FloatArray, backends: list[str], budget: float) -> Iterator[BoardRow]:
+    whole = noap.Problem(X, k=_K, adversary=noap.FeatureWise(budget * math.sqrt(_N / _K)))
+    chosen: IntArray = noap.screen_submatrix(whole.covariance, _K, _REDUCED)
+    problem = whole.restricted(chosen)
+    noap.solve(problem)  # compiles
+    exact = noap.solve(problem, gap=1e-6, time_limit=setting.spec.exact_seconds)
+    yield _row("-", EXACT, EXACT, budget, exact, exact.value)
+    for method in ("mip", "mip-r"):
+        for form, options in _FORMS.items():
+            for backend in backends:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore", NoapWarning)  # v = 0 of the printed reduced program
+                    try:
+                        result = noap.solve(
+                            problem, method, time_limit=setting.spec.program_seconds, backend=backend, **options
+                        )
+                    except BackendNotAvailable as error:
+                        setting.skipped.append(str(error))
+                        continue
+                setting.say(f"{method} {form} {backend} rho-bar {budget:g}: {seconds(result.seconds)}")
+                yield _row(method, form, backend, budget, result, exact.value)
 
 
 def _row(method: str, form: str, backend: str, budget: float, result: noap.Result, optimum: float) -> BoardRow:

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 import polars as pl
 
 import noap
 from noap.bench.board import Board, BoardRow, Setting
+from noap.bench.general import DIRECT
 from noap.bench.peers import PEERS
 from noap.bench.scoring import TOLERANCE, loss, score
 from noap.bench.sources import strong_weak
@@ -20,28 +22,31 @@ from noap.problem import Problem
 __all__ = ["ROBUST"]
 
 OURS = "noap ascent"
-DIRECT = "SCIP, nonconvex model"
 _D, _K = 100, 5
 # Relative gap to which the optima are certified; a vector within it of the optimum counts as optimal.
 _GAP = 1e-5
 
 
 def _run(setting: Setting) -> Iterator[BoardRow]:
+    for n in setting.spec.samples:
+        for seed in range(setting.spec.seeds):
+            yield from setting.once((n, seed), partial(_draw, setting, n, seed))
+
+
+def _draw(setting: Setting, n: int, seed: int) -> Iterator[BoardRow]:
     spec = setting.spec
-    for n in spec.samples:
-        for seed in range(spec.seeds):
-            X = strong_weak(n, _D, _K, seed)
-            # Peers do not know the adversary: one vector each, scored at every budget.
-            blind = side_by_side({p.name: p.prepare(X.T @ X / n, _K) for p in PEERS if p.installed}, 1, 0.0)
-            vectors = {name: timing.answer for name, timing in blind.items()}
-            costs = {name: timing.row["cpu_s"] for name, timing in blind.items()}
-            for budget in spec.budgets:
-                problem = Problem(X, k=_K, adversary=noap.FeatureWise(budget * math.sqrt(n / _K)))
-                yield from _instance(setting, problem, "feature", n, seed, budget, vectors, costs)
-            if n == min(spec.samples):
-                for budget in spec.sample_budgets:
-                    problem = Problem(X, k=_K, adversary=noap.SampleWise(budget))
-                    yield from _instance(setting, problem, "sample", n, seed, budget, vectors, costs)
+    X = strong_weak(n, _D, _K, seed)
+    # Peers do not know the adversary: one vector each, scored at every budget.
+    blind = side_by_side({p.name: p.prepare(X.T @ X / n, _K) for p in PEERS if p.installed}, 1, 0.0)
+    vectors = {name: timing.answer for name, timing in blind.items()}
+    costs = {name: timing.row["cpu_s"] for name, timing in blind.items()}
+    for budget in spec.budgets:
+        problem = Problem(X, k=_K, adversary=noap.FeatureWise(budget * math.sqrt(n / _K)))
+        yield from _instance(setting, problem, "feature", n, seed, budget, vectors, costs)
+    if n == min(spec.samples):
+        for budget in spec.sample_budgets:
+            problem = Problem(X, k=_K, adversary=noap.SampleWise(budget))
+            yield from _instance(setting, problem, "sample", n, seed, budget, vectors, costs)
 
 
 def _instance(

@@ -1,12 +1,15 @@
 """A node of the search over directions and supports, and its children."""
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Node"]
+
+Numbers = TypeVar("Numbers", FloatArray, IntArray)
 
 
 @dataclass(slots=True)
@@ -51,20 +54,19 @@ class Node:
         A feature below its entry adds nothing, so S may be taken without it: the interval starts there, or at a
         threshold above it. u and -u are worth the same, so the first feature gets the sign +.
         """
-        rest = np.arange(len(self.free)) != f if others else np.zeros(len(self.free), dtype=bool)
         return Node(
-            np.append(self.inc, self.free[f]),
-            np.append(self.sign, 0 if len(self.inc) else 1),
-            np.append(self.lo, lo),
-            np.append(self.hi, self.ceil[f]),
-            self.free[rest],
-            self.ceil[rest],
+            _longer(self.inc, self.free[f]),
+            _longer(self.sign, 0 if len(self.inc) else 1),
+            _longer(self.lo, lo),
+            _longer(self.hi, self.ceil[f]),
+            _without(self.free, f) if others else self.free[:0].copy(),
+            _without(self.ceil, f) if others else self.ceil[:0].copy(),
         )
 
     def exclude(self, f: int) -> "Node":
         """Return the child in which free feature number f does not lie in S."""
-        rest = np.arange(len(self.free)) != f
-        return Node(self.inc.copy(), self.sign.copy(), self.lo.copy(), self.hi.copy(), self.free[rest], self.ceil[rest])
+        free, ceil = _without(self.free, f), _without(self.ceil, f)
+        return Node(self.inc.copy(), self.sign.copy(), self.lo.copy(), self.hi.copy(), free, ceil)
 
     def lowered(self, f: int, ceil: float) -> "Node":
         """Return the child in which free feature number f, if it lies in S, has s_j at most ceil."""
@@ -89,3 +91,18 @@ class Node:
         return Node(
             self.inc.copy(), self.sign.copy(), self.lo.copy(), self.hi.copy(), self.free.copy(), self.ceil.copy()
         )
+
+
+# Children are made by the ten thousand: np.append and masks would take longer than a small node's tests.
+def _longer(values: Numbers, last: float) -> Numbers:
+    longer = np.empty(len(values) + 1, dtype=values.dtype)
+    longer[:-1] = values
+    longer[-1] = last
+    return longer
+
+
+def _without(values: Numbers, f: int) -> Numbers:
+    shorter = np.empty(len(values) - 1, dtype=values.dtype)
+    shorter[:f] = values[:f]
+    shorter[f:] = values[f + 1 :]
+    return shorter

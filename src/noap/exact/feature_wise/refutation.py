@@ -110,14 +110,14 @@ class Refutation:
         node = self.stack.pop()
         self.work += self.manner.price(len(node.free), self.instance.k - len(node.inc))
         work, instance = self.workspace, self.instance
-        before = (self.incumbent.value, self.incumbent.v)
+        before, target = (self.incumbent.value, self.incumbent.v), self.target
         if self.record is not None:
-            self.record.visit(node.place, self.target)
+            self.record.visit(node.place, target)
         if self.manner.cut == 0 and instance.largest_budget > 0:
             work.scalings.fill(1.0)
         strong = self.manner.strong and instance.largest_budget == 0
         action, argument, n_free, distance, nodes, test, nu, n_leaves = kernels.examine(
-            work.data, self.target, self.incumbent.g, self.incumbent.spread,
+            work.data, target, self.incumbent.g, self.incumbent.spread,
             kernels.Pairs(node.inc, node.sign, node.lo, node.hi, node.free, node.ceil),
             work.arrays(len(node.free)), work.leaves, strong,
         )  # fmt: skip
@@ -162,7 +162,8 @@ class Refutation:
             chords = (chord(*ends) for ends in zip(node.lo, node.hi, rho, costs, strict=True))
             own = node.inc, np.array([math.sqrt(slope) for slope, _ in chords])
         else:
-            own = np.flatnonzero(self.workspace.v), self.workspace.v[np.flatnonzero(self.workspace.v)]
+            support = self.workspace.v.nonzero()[0]
+            own = support, self.workspace.v[support]
         self.record.test_at(node.place, test, nu, incumbent, own)
 
     def _note_children(
@@ -221,7 +222,7 @@ class Refutation:
             features = node.free[: node.ways] if node.ways > 1 and p >= 3 else node.free[argument : argument + 1]
             rest, children = node, []
             for feature in features:
-                f = int(np.flatnonzero(rest.free == feature)[0])
+                f = int((rest.free == feature).argmax())
                 cut = self._threshold(rest, f)
                 children.append(rest.include(f, cut))
                 rest = rest.lowered(f, cut) if cut > entry[feature] else rest.exclude(f)

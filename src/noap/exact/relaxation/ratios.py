@@ -30,21 +30,26 @@ def ratios(X: FloatArray, rows: IntArray, tau: float, mu: float, start: FloatArr
     """
     sizes, own, w = np.abs(X[rows]), X[rows, rows], weights[rows]
     sizes[np.arange(len(rows)), rows] = 0.0
-    # What is cut off must not be negative.
-    low: FloatArray = w * max(1.0, -0.5 * mu / tau)
+    # What is cut off must not be negative, and below the second number nothing is left of the diagonal: the root is not
+    # there. Where the whole row goes, that number is the root itself.
+    left = np.sqrt(np.maximum(w * w - (own - mu * w * w) / tau, 0.0))
+    low: FloatArray = np.maximum(w * max(1.0, -0.5 * mu / tau), w + left)
     high = low + 1.0 + np.sqrt((np.abs(own) + sizes.sum(axis=1) + abs(mu)) / tau)
     g = np.clip(start, low, high)
+    # The same arrays in every step: most of its time is in going over them.
+    over, inside, squares = np.empty_like(sizes), np.empty(sizes.shape, dtype=bool), weights * weights
     for _ in range(_STEPS):
-        over = sizes - (mu * w + 2.0 * tau * g)[:, None] * weights
-        inside = over > 0
-        others = np.where(inside, over * weights, 0.0).sum(axis=1)
-        diagonal = own - mu * w * w + tau * (g * g - 2.0 * g * w)
-        # As long as nothing is left of the diagonal, the ratio is too small.
-        excess = np.where(diagonal < 0, 1.0, others - (g - w) * diagonal)
+        np.multiply((mu * w + 2.0 * tau * g)[:, None], weights, out=over)
+        np.subtract(sizes, over, out=over)
+        np.greater(over, 0.0, out=inside)
+        np.maximum(over, 0.0, out=over)
+        diagonal = np.maximum(own - mu * w * w + tau * (g * g - 2.0 * g * w), 0.0)
+        excess = over @ weights - (g - w) * diagonal
         low, high = np.where(excess > 0, g, low), np.where(excess > 0, high, g)
-        fall = 2.0 * tau * np.where(inside, weights * weights, 0.0).sum(axis=1) + diagonal + 2.0 * tau * (g - w) ** 2
+        fall = 2.0 * tau * (inside @ squares) + diagonal + 2.0 * tau * (g - w) ** 2
         newton = g + excess / np.where(fall > 0, fall, 1.0)
-        usable = (diagonal >= 0) & (fall > 0) & (newton > low) & (newton < high)
+        # An end of the interval counts as inside: whoever has arrived stays.
+        usable = (fall > 0) & (newton >= low) & (newton <= high)
         moved = np.where(usable, newton, 0.5 * (low + high))
         near = bool(np.max(np.abs(moved - g) / g, initial=0.0) < _NEAR)
         g = moved

@@ -68,7 +68,8 @@ def nearest_rows(
         falls = (2.0 * tau * inside + whole) / free
         fall = falls + 2.0 * tau * (g - w) + a * (2.0 * squares * falls / whole - 4.0 * tau * total) / whole**2
         newton = g + excess / np.where(fall > 0, fall, 1.0)
-        usable = alive & (fall > 0) & (newton > low) & (newton < high)
+        # An end of the interval counts as inside: whoever has arrived stays.
+        usable = alive & (fall > 0) & (newton >= low) & (newton <= high)
         moved = np.where(usable, newton, 0.5 * (low + high))
         near = bool(np.max(np.abs(moved - g) / g, initial=0.0) < _NEAR)
         g = moved
