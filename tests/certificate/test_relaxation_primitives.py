@@ -16,7 +16,7 @@ from tampering import claiming
 import noap
 from judge import root_below
 from noap.checker.allowance import Allowance
-from noap.checker.relaxation import check
+from noap.checker.relaxation import check, eigenvalues
 from noap.linalg.outward import is_definite
 from noap.proofs.relaxation import GIVEN, LEAF, RelaxationProof
 
@@ -94,7 +94,7 @@ def test_places_are_paid_in_full(m, data):
     if not math.isfinite(mu):
         return
     with np.errstate(all="ignore"):
-        line = check._line(check._Proved(1.0, mu, prices), included, free & (places > 0), places)
+        line = check._line(check.Proved(1.0, mu, prices), included, free & (places > 0), places)
     paid = sorted(prices[free])[::-1][:places] + list(prices[included])
     if line is None:
         return
@@ -137,7 +137,7 @@ def test_a_largest_eigenvalue_is_proved(m, exponent, data):
         entries = np.outer(entries[:m], entries[:m])[np.triu_indices(m)]
     B = np.ldexp(matrix(entries, m), exponent)
     with np.errstate(all="ignore"):
-        c = check._largest_eigenvalue(B, Allowance())
+        c = eigenvalues.largest_eigenvalue(B, Allowance())
     if c is not None:
         assert c >= 0
         rest = [[-x for x in row] for row in exact(B)]
@@ -152,7 +152,7 @@ def test_no_factorisation_takes_nan_or_infinity_for_positive():
     assert not is_definite(S, math.inf)
     # Its largest eigenvalue is beyond all floats.
     with np.errstate(all="ignore"):
-        assert check._largest_eigenvalue(np.full((4, 4), 1.7e308), Allowance()) is None
+        assert eigenvalues.largest_eigenvalue(np.full((4, 4), 1.7e308), Allowance()) is None
 
 
 def numbers(values):
@@ -188,7 +188,7 @@ def test_every_support_is_in_a_leaf_that_pays_for_it(seed, m, k):
     branches, leaves = tree_of(rng, m, k)
     L = len(leaves)
     r = float(rng.uniform(0, 0.5))
-    ones = [check._Proved(float(rng.exponential()), float(rng.normal()), rng.exponential(size=m)) for _ in range(L)]
+    ones = [check.Proved(float(rng.exponential()), float(rng.normal()), rng.exponential(size=m)) for _ in range(L)]
     empty: np.ndarray = np.empty(0)
     proof = RelaxationProof(
         numbers(range(m)),
