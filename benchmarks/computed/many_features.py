@@ -93,11 +93,12 @@ def against() -> str:
         assert true(after["verified"])
         left = "" if float(before["gap"]) <= 1e-4 else f" ({percent(float(before['gap']))} left)"
         cells = [
-            f"{_digits(float(before[column]))} and {_digits(float(after[column]))} s"
+            f"{_digits(float(before[column]))}{' s' + left if left and column == 'exact s' else ''} and "
+            f"{_digits(float(after[column]))} s"
             for column in ("ascent s", "exact s", "verify s")
         ]
         memory = f"{_digits(float(before['MB']))} and {_digits(float(after['MB']))} MB"
-        body.append([f"{int(before['d']):,}", before["noise"], cells[0], cells[1] + left, cells[2], memory])
+        body.append([f"{int(before['d']):,}", before["noise"], *cells, memory])
     table = markdown(["d", "noise", "ascent", "exact", "verify", "memory"], body)
     return (
         paragraph(
