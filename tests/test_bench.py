@@ -14,7 +14,7 @@ import noap
 from judge import vanilla_optimum
 from noap.bench import FULL, QUICK, run, write_page
 from noap.bench.board import Setting
-from noap.bench.boards import BOARDS, profiles
+from noap.bench.boards import BOARDS, growth, profiles
 from noap.bench.page import beaten
 from noap.bench.peers import PEERS, missing_peers
 from noap.bench.runner import read
@@ -98,6 +98,8 @@ def test_peers_find_sparse_vectors(peer):
 def test_seconds_of_another_process_are_its_own():
     timing = side_by_side({"job": lambda: Elsewhere("answer", 12.5)}, 2)["job"]
     assert (timing.answer, timing.cpu) == ("answer", [12.5, 12.5])
+    with_product = growth._with_product(X, lambda: Elsewhere("answer", 12.5))
+    assert side_by_side({"job": with_product}, 1)["job"].cpu[0] >= 12.5
 
 
 def test_a_peer_that_is_not_there_is_named(monkeypatch):

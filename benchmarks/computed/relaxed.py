@@ -41,7 +41,7 @@ def relaxed() -> str:
         "the median, by k and noise"
     )
     solvers = [row for row in board("standardised") if "MIP" in row["method"] and row["bound"]]
-    if solvers:
-        gaps = [max(float(row["gap"]), 0.0) for row in solvers if "valid row" in row["method"] and row["gap"] != "inf"]
+    gaps = [max(float(row["gap"]), 0.0) for row in solvers if "valid row" in row["method"] and row["gap"] != "inf"]
+    if gaps:
         text += f"; the strengthened mixed-integer program leaves {percent(median(gaps))} in the median of those it had"
     return paragraph(f"{text} (board (n) of [the benchmarks](benchmarks.md)).")

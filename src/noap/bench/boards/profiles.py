@@ -1,4 +1,4 @@
-"""Where the time goes, for ascent and exact on three instances, beside what the hardware would need for the work."""
+"""Where the time goes, for ascent and exact on four instances, beside what the hardware would need for the work."""
 
 import math
 from collections.abc import Iterator
@@ -9,6 +9,7 @@ import polars as pl
 
 import noap
 from noap.bench.board import Board, BoardRow, Setting
+from noap.bench.instances import correlations, problem_of
 from noap.bench.sources import Matrix, strong_weak
 from noap.measuring.tables import markdown, seconds
 from noap.measuring.timing import side_by_side
@@ -35,6 +36,13 @@ _EXACT_PARTS = {
     "noap.exact.feature_wise.refutation:Refutation._children": "branching",
     "noap.exact.feature_wise.refutation:Refutation._note_children": "branching",
     "noap.exact.feature_wise.record": "recording",
+    "noap.exact.relaxation.aim": "relaxation",
+    "noap.exact.relaxation.bound": "relaxation",
+    "noap.exact.relaxation.inequality": "relaxation",
+    "noap.exact.relaxation.multiplier": "relaxation",
+    "noap.exact.relaxation.node": "relaxation",
+    "noap.exact.relaxation.ratios": "ratios of the relaxation",
+    "noap.exact.relaxation.relaxation": "relaxation",
     "noap.result": "result",
 }
 _TRACES = 9  # traced runs per job; their shares are averaged, so that they add up
@@ -50,11 +58,17 @@ def _instances(matrices: list[Matrix]) -> list[tuple[str, int, Problem]]:
         (f"{small.name} k=5", 0, _vanilla(small, 5)),
         (f"{real.name} k=20", 0, _vanilla(real, 20)),
         ("strong/weak n=500 d=1000 k=10 rho-bar=1", 500, Problem(X, k=10, adversary=noap.FeatureWise(math.sqrt(50)))),
+        (f"{real.name}, standardised k={min(20, real.d)} noise=0.5", 0, _noisy(real)),
     ]
 
 
 def _vanilla(matrix: Matrix, k: int) -> Problem:
     return Problem.from_covariance(matrix.S, n_samples=1, k=k, adversary=noap.NoAdversary())
+
+
+def _noisy(matrix: Matrix) -> Problem:
+    C = correlations(matrix.S)
+    return problem_of(C, min(20, len(C)), 0.5)
 
 
 def _fresh(problem: Problem) -> Problem:

@@ -119,10 +119,10 @@ class CostedMultiplier(Multiplier):
         rows = np.flatnonzero(prices > _FREE * self.top)
         a, tau, w, mu = self.mix * prices[rows], (1.0 - self.mix) * prices[rows] / self.t, self.weights, self.mu
         size = len(self.A)
-        far = change = 0.0
         pulls: FloatArray = np.zeros((len(rows), size))
+        pull, before = self.A / self.penalty, self.Z
         for _ in range(steps):
-            target = self.Z - self.U + self.A / self.penalty
+            target = self.Z - self.U + pull
             self.W = self._projected((target + target.T) / 2)
             reached = FURTHER * self.W + (1.0 - FURTHER) * self.Z + self.U
             cut = mu / self.penalty * w
@@ -136,9 +136,9 @@ class CostedMultiplier(Multiplier):
                 Z[rows] = found.s[:, None] * pulls
                 Z[rows, rows] = found.s
             self.U = reached - Z
-            far = float(np.linalg.norm(self.W - Z))
-            change = float(np.linalg.norm(Z - self.Z)) / max(float(np.linalg.norm(self.U)), 1e-300)
-            self.Z = Z
+            before, self.Z = self.Z, Z
+        far = float(np.linalg.norm(self.W - self.Z))
+        change = float(np.linalg.norm(self.Z - before)) / max(float(np.linalg.norm(self.U)), 1e-300)
         B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
         loads, lifts, dues = np.zeros(size), np.zeros(size), np.zeros(size)
         loads[rows], lifts[rows], dues[rows] = 2.0 * tau * self.ratios[rows], tau * self.ratios[rows] ** 2, a

@@ -127,11 +127,11 @@ class Multiplier:
             # a load of -mu at their own ratio. It costs -mu/(2 ratio), which the slope has to cover as well.
             mu = mu / (1.0 - float((0.5 * w[taken] ** 2 / own).sum()))
         size = len(self.A)
-        far = change = 0.0
         g: FloatArray = np.zeros(size)
         loads, lifts = g.copy(), g.copy()
+        pull, before = self.A / self.penalty, self.Z
         for _ in range(steps):
-            target = self.Z - self.U + self.A / self.penalty
+            target = self.Z - self.U + pull
             self.W = on_spectahedron((target + target.T) / 2)
             reached = FURTHER * self.W + (1.0 - FURTHER) * self.Z + self.U
             if tau > 0:
@@ -145,9 +145,9 @@ class Multiplier:
             Z = np.sign(reached) * np.maximum(np.abs(reached) - cut[:, None] * w, 0.0)
             Z.flat[:: size + 1] = np.maximum(reached.diagonal() + lifts / self.penalty - cut * w, 0.0)
             self.U = reached - Z
-            far = float(np.linalg.norm(self.W - Z))
-            change = float(np.linalg.norm(Z - self.Z)) / max(float(np.linalg.norm(self.U)), 1e-300)
-            self.Z = Z
+            before, self.Z = self.Z, Z
+        far = float(np.linalg.norm(self.W - self.Z))
+        change = float(np.linalg.norm(self.Z - before)) / max(float(np.linalg.norm(self.U)), 1e-300)
         B: FloatArray = self.A - self.penalty * (self.U + self.U.T) / 2
         if counted:
             self._move_share(self.excess(free, places))
