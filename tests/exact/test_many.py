@@ -213,6 +213,7 @@ def test_too_many_pairs_leave_a_bound(forced, monkeypatch):
     result = noap.solve(noise_problem())
     assert result.limit is None
     assert result.status is Status.FEASIBLE
+    assert "pairs of features" in result.messages[0]
     assert noap.verify(result.problem, result.certificate).ok
 
 

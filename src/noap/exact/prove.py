@@ -39,6 +39,11 @@ SERVES: tuple[type[Adversary], ...] = (*GRAM_SERVES, *SAMPLES_SERVES, *REDUCED_S
 _ALL_THAT_DOUBLES_PROVE = (
     "Rounding in double precision leaves no smaller gap here; ask for a larger gap, or a budget further from rho_max."
 )
+_TOO_MANY_PAIRS = (
+    "Too many pairs of features may lie in one support for the search to go on; ask for a larger gap or a smaller k."
+)
+# Gaps above this are not those of rounding.
+_OF_ROUNDING = 1e-6
 
 
 class LevelPath(Protocol):
@@ -139,7 +144,8 @@ def proved_result(
         proof=outcome.proof,
     )
     if result.status is Status.FEASIBLE and result.limit is None:
-        return replace(result, messages=(_ALL_THAT_DOUBLES_PROVE,))
+        ended = has_many_features(problem) and result.gap > _OF_ROUNDING
+        return replace(result, messages=(_TOO_MANY_PAIRS if ended else _ALL_THAT_DOUBLES_PROVE,))
     return result
 
 
