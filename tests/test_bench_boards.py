@@ -240,7 +240,7 @@ def test_real_sets_without_a_folder_are_those_of_scikit_learn():
 
 @pytest.mark.slow
 def test_many_features_and_a_cold_start_for_real(tmp_path):
-    spec = dataclasses.replace(TINY, many_shapes=((50, 3000),), many_noises=(0.3,), cold_entries=())
+    spec = dataclasses.replace(TINY, many_shapes=((50, 3000),), many_noises=(0.3,), cold_entries=("import noap",))
     found = run(spec, tmp_path, boards=["features", "cold_start"]).tables
     line = found["features"].row(0, named=True)
     assert line["verified"]
