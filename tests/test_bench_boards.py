@@ -183,6 +183,18 @@ def test_a_run_that_was_stopped_goes_on(monkeypatch, tmp_path):
     assert taken["wall_s"] > 0
 
 
+def test_two_runs_share_a_folder(monkeypatch, tmp_path):
+    monkeypatch.setattr("noap.bench.instances.real_sets", lambda folder: [("one", None, S)])
+
+    def meanwhile(problem, gap, limit):
+        (tmp_path / "run.json").write_text('{"cold_start": {"spec": {}}}', encoding="utf-8")
+        return PROOF
+
+    monkeypatch.setattr("noap.bench.boards.large_k.proof_row", meanwhile)
+    run(TINY, tmp_path, boards=["large_k"])
+    assert set(json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))) == {"cold_start", "large_k"}
+
+
 PROOF = {
     "value": 1.0, "bound": 1.0, "gap": 0.0, "proved": True, "seconds": 0.1, "cpu_s": 0.1, "nodes": 1, "verified": True,
     "verify_s": 0.1, "limit": 1.0,
@@ -228,7 +240,7 @@ def test_real_sets_without_a_folder_are_those_of_scikit_learn():
 
 @pytest.mark.slow
 def test_many_features_and_a_cold_start_for_real(tmp_path):
-    spec = dataclasses.replace(TINY, many_shapes=((50, 3000),), many_noises=(0.3,), cold_entries=())
+    spec = dataclasses.replace(TINY, many_shapes=((50, 3000),), many_noises=(0.3,), cold_entries=("import noap",))
     found = run(spec, tmp_path, boards=["features", "cold_start"]).tables
     line = found["features"].row(0, named=True)
     assert line["verified"]

@@ -76,7 +76,7 @@ def run(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidProblem(f"--out {out} cannot be made ({error.strerror}); choose another folder.") from None
-    about = _about(out)
+    _about(out)  # a file that cannot be read is named before anything is measured
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoapWarning)  # optima of 0 and the like are rows of the tables
         for name in chosen:
@@ -93,7 +93,7 @@ def run(
                 say("nothing measured: " + " ".join(setting.skipped))
                 continue
             skipped = list(dict.fromkeys([*missing, *missing_peers(), *setting.skipped]))
-            about[name] = {
+            about = {
                 "spec": spec.as_dict(),
                 "environment": _environment(),
                 "threads": held,
@@ -155,6 +155,7 @@ def _about(out: Path) -> dict[str, object]:
 def _keep(out: Path, name: str, rows: list[dict[str, object]], about: dict[str, object]) -> None:
     try:
         write_table(frame_of(rows), out / f"{name}.csv")
-        (out / _ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        # Read again: another run may have finished a board of its own in the meantime.
+        (out / _ABOUT).write_text(json.dumps(_about(out) | {name: about}, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(f"--out {out} cannot be written ({error.strerror or error}); choose another folder.") from None
