@@ -23,6 +23,8 @@ __all__ = ["Cells", "OpenCell"]
 _DEEPEST = 4
 # Elementary operations that a cell takes beside the cubes of its size.
 _PRICE = 3e4
+# A budget below this counts as none: products of two of them would leave the range of doubles.
+_LEAST = 1e-140
 
 
 class OpenCell(Exception):
@@ -62,6 +64,7 @@ class Cells:
         m, largest = len(A), float(np.abs(A).max())
         # A smaller budget only raises the optimum; no column is longer than the largest.
         rho = np.minimum(rho, 2.0 * math.sqrt(largest))
+        rho = np.where(rho >= _LEAST, rho, 0.0)
         form = _Form(A, error, B, down(math.sqrt(T)), largest, float(np.abs(B).max()))
         if len(self.proof.cells) - self.place < 2 ** (m - 1):
             raise OpenCell("cells are missing")

@@ -40,6 +40,7 @@ BoundAbove = Callable[[Problem, Proof, float, float, float, Allowance], tuple[fl
 
 # How far above the claim the bound may lie that the margins of the checker leave, relatively.
 _MOST_ABOVE = 1e-6
+_BEYOND = "the columns over the roots of the metric leave the range of doubles"
 
 
 def bound_in_metric(
@@ -138,12 +139,14 @@ def _by_units(
         allowance.need(problem.n_samples * d)
         X = np.concatenate([dense(problem.X, rows) for rows in dense_rows(problem.X)]) * factors
         if not 1e-150 < float(np.abs(X).max()) < 1e150:
-            return math.inf, "the columns over the roots of the metric leave the range of doubles"
+            return math.inf, _BEYOND
         X.flags.writeable = False
         plain = Problem(Samples(X, None), k, adversary)
     else:
         S = problem.covariance * np.outer(factors, factors)
         S = (S + S.T) / 2.0
+        if not 1e-290 < float(np.abs(S).max()) < 1e300:
+            return math.inf, _BEYOND
         S.flags.writeable = False
         known = Symmetric(S, None, definite_shift(S), problem.lift > 0)
         plain = Problem._of_symmetric(known, n, k, adversary, None)

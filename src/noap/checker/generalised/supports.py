@@ -42,7 +42,8 @@ def bound_by_supports(
     if reason is not None:
         return math.inf, reason
     largest = max(float(np.abs(M).max()) for M, _ in found) + T * float(np.abs(forms.B).max()) + proof.shift
-    if not 1e-250 < largest < 1e200 or not T > 0.0:
+    # The shift has no part in what closes a support: only a T of this size keeps rounding above what may underflow.
+    if not largest < 1e200 or not T > 1e-250:
         return math.inf, "its numbers for the metric are beyond what these data could be worth"
     sizes = None if problem.groups is None else Sizes(problem.groups.of, problem.groups.sizes)
     reason = _closed(forms, found, supports, proof, allowance)
