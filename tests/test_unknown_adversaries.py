@@ -11,6 +11,7 @@ import noap
 from judge import feature_wise_optimum, sample_wise_optimum
 from noap.checker.allowance import Allowance
 from noap.checker.bounds import bound_above
+from noap.checker.margins import Margins
 from noap.checker.witness import value_below
 from noap.errors import InvalidProblem
 from noap.heuristics import oracle, screened
@@ -117,7 +118,7 @@ def test_checker_refuses_strangers(stranger):
     with pytest.raises(InvalidProblem, match=name):
         value_below(problem, certificate.places, certificate.weights)
     for part in (problem, noap.Problem(X, k=3, adversary=stranger.rescaled(0.0))):
-        bound, reason = bound_above(part, certificate.proof, certificate.bound, 1e-9, 1e-12, Allowance())
+        bound, reason = bound_above(part, certificate.proof, certificate.bound, Margins(1e-9, 1e-12), Allowance())
         assert bound == np.inf
         assert "says nothing about" in reason
 

@@ -15,6 +15,7 @@ from noap.checker.allowance import Allowance
 from noap.checker.bounds import bound_above
 from noap.checker.many.demands import Demands
 from noap.checker.many.demands import OwnTerms as CheckedTerms
+from noap.checker.margins import Margins
 from noap.exact.many.compatible import Compatible, OwnTerms
 from noap.linalg import frozen
 from noap.proofs.many import ManyProof
@@ -177,7 +178,7 @@ def test_a_proof_with_other_budgets_is_none(monkeypatch):
     ]
     for other in weaker:
         assert not noap.verify(other, certificate).ok
-        bound, reason = bound_above(other, certificate.proof, certificate.bound, 1e-9, 1e-15, Allowance())
+        bound, reason = bound_above(other, certificate.proof, certificate.bound, Margins(1e-9, 1e-15), Allowance())
         assert reason is not None
         assert bound == np.inf
 

@@ -8,6 +8,7 @@ from noap.adversaries import NoAdversary
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.levels import NO_LEVELS, check_level, check_levels
+from noap.checker.margins import Margins
 from noap.linalg.outward import scaled_up, up
 from noap.problem import Problem
 from noap.proofs.feature_wise import GramProof
@@ -22,13 +23,10 @@ from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.workers import HERE, Workers
 
-__all__ = ["WIDER", "bound_above", "gram_lift"]
+__all__ = ["bound_above", "gram_lift"]
 
 # A covariance that has to be raised by more than this, relative to the claim, cannot be checked to useful accuracy.
 _MOST_RAISED = 1e-6
-WIDER = (1.0, 10.0, 100.0)
-"""Nearly dependent columns make a proof sensitive to rounding: a leaf that stays open is tried again with margins so
-many times wider."""
 # No direction is worth more than the number of features times the largest variance of one. A claim beyond some multiple
 # of that is refused, so that no number in the checker overflows.
 _MOST_CLAIMED = 1e6
@@ -39,8 +37,7 @@ def bound_above(
     problem: Problem,
     proof: Proof,
     claimed: float,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
     workers: Workers = HERE,
 ) -> tuple[float, str | None]:
@@ -51,22 +48,21 @@ def bound_above(
     if problem.metric is not None or isinstance(proof, MetricProof | MetricRelaxationProof | SupportsProof):
         from noap.checker.generalised.check import bound_in_metric  # only where it is asked for
 
-        return bound_in_metric(problem, proof, claimed, relative, absolute, allowance, bound_above)
+        return bound_in_metric(problem, proof, claimed, margins, allowance, bound_above)
     if moves_table(problem.adversary):
-        return _from_plain(problem, proof, claimed, relative, absolute, allowance, workers)
+        return _from_plain(problem, proof, claimed, margins, allowance, workers)
     if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, relative, absolute, allowance)
+        return _from_samples(problem, proof, claimed, margins, allowance)
     if isinstance(proof, ManyProof):
-        return _from_many(problem, proof, claimed, relative, absolute, allowance, workers)
-    return _from_gram(problem, proof, claimed, relative, absolute, allowance)
+        return _from_many(problem, proof, claimed, margins, allowance, workers)
+    return _from_gram(problem, proof, claimed, margins, allowance)
 
 
 def _from_plain(
     problem: Problem,
     proof: Proof,
     claimed: float,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
     workers: Workers,
 ) -> tuple[float, str | None]:
@@ -79,7 +75,7 @@ def _from_plain(
         return math.inf, _BEYOND
     root = up(up(math.sqrt(up(n * claimed))) + rho)
     plain, reason = bound_above(
-        problem.with_adversary(NoAdversary()), proof, up(root * root / n), relative, absolute, allowance, workers
+        problem.with_adversary(NoAdversary()), proof, up(root * root / n), margins, allowance, workers
     )
     if reason:
         return math.inf, reason
@@ -91,19 +87,18 @@ def _from_gram(
     problem: Problem,
     proof: GramProof | LevelsProof | RelaxationProof,
     claimed: float,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
     exactly = problem.adversary.is_idle
     if not (moves_features(problem.adversary) or (exactly and moves_samples(problem.adversary))):
         return math.inf, "a Gram proof says nothing about an adversary that moves samples one by one"
     data = GramData.of(problem, allowance)
-    lift, reason = gram_lift(problem, data, claimed, absolute)
+    lift, reason = gram_lift(problem, data, claimed, margins)
     if reason is not None:
         return math.inf, reason
     # The claim, and every level of the proof below it, raised by a margin; and by wider ones.
-    raised = 1.0 + relative * np.array(WIDER)
+    raised = margins.raised
     if isinstance(proof, LevelsProof):
         T, reason = check_levels(data, problem.k, proof, claimed, raised, lift, allowance)
     else:
@@ -113,7 +108,7 @@ def _from_gram(
     return scaled_up(max(up(T - data.raised), 0.0) if exactly else up(T), 2 * data.exponent), None
 
 
-def gram_lift(problem: Problem, data: GramData, claimed: float, absolute: float) -> tuple[float, str | None]:
+def gram_lift(problem: Problem, data: GramData, claimed: float, margins: Margins) -> tuple[float, str | None]:
     """Return what is added to every threshold of a Gram proof, in the units of `data`, or why none can be checked."""
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
@@ -125,15 +120,14 @@ def gram_lift(problem: Problem, data: GramData, claimed: float, absolute: float)
         if data.raised > _MOST_RAISED * max(math.ldexp(claimed, -2 * data.exponent), 1e-3 * widest):
             return math.inf, "the covariance is too far from positive semidefinite to be checked"
     # Without a budget the optimum is raised by just what was added to the diagonal. With one nobody knows by how much.
-    return absolute * data.scale + (data.raised if exactly else 2.002 * data.raised), None
+    return margins.absolute * data.scale + (data.raised if exactly else 2.002 * data.raised), None
 
 
 def _from_many(
     problem: Problem,
     proof: ManyProof,
     claimed: float,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
     workers: Workers,
 ) -> tuple[float, str | None]:
@@ -148,13 +142,14 @@ def _from_many(
     data = ManyData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * scaled_up(data.scale, 2 * data.exponent):
         return math.inf, _BEYOND
-    raised = 1.0 + relative * np.array(WIDER)
-    T, reason = check_many(data, problem.k, proof, claimed, raised, absolute * data.scale, allowance, workers)
+    T, reason = check_many(
+        data, problem.k, proof, claimed, margins.raised, margins.absolute * data.scale, allowance, workers
+    )
     return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
 
 
 def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, relative: float, absolute: float, allowance: Allowance
+    problem: Problem, proof: SampleProof, claimed: float, margins: Margins, allowance: Allowance
 ) -> tuple[float, str | None]:
     if problem.X is None or not moves_samples(problem.adversary):
         return math.inf, "a proof by moves of single samples says nothing about this adversary"
@@ -165,6 +160,6 @@ def _from_samples(
     data = SampleData.of(problem, allowance)
     if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * data.value(data.scale):
         return math.inf, _BEYOND
-    T = data.total(claimed) * (1.0 + relative) + absolute * data.scale
+    T = data.total(claimed) * (1.0 + margins.relative) + margins.absolute * data.scale
     reason = check_samples(data, problem.k, proof, T, allowance)
     return (math.inf, reason) if reason else (data.value(up(T)), None)

@@ -18,6 +18,7 @@ import numpy as np
 
 from noap.checker.about import other_problem
 from noap.checker.allowance import Allowance, OutOfAllowance
+from noap.checker.margins import Margins
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
 from noap.linalg.types import FloatArray, IntArray
@@ -37,7 +38,7 @@ _WIDEST = 200.0
 
 
 def check_joint(
-    problem: Problem, certificate: JointCertificate, relative: float, absolute: float, allowance: Allowance
+    problem: Problem, certificate: JointCertificate, margins: Margins, allowance: Allowance
 ) -> tuple[float, float, str | None]:
     """Return the proved value and bound of the sum, and the reason for a rejection."""
     value = 0.0
@@ -58,19 +59,19 @@ def check_joint(
         value, reason = _value(problem, certificate)
         if reason is not None:
             return value, math.inf, reason
-        room = len(certificate.ks) * absolute * largest_variance(problem)
-        if value < certificate.value - relative * certificate.value - room:
+        room = len(certificate.ks) * margins.absolute * largest_variance(problem)
+        if value < certificate.value - margins.relative * certificate.value - room:
             return value, math.inf, f"its components are worth {value:.12g}, less than claimed"
         every, removed, reason = _together(problem, certificate, allowance)
         if reason is None:
-            bound, reason = _Checker(problem, certificate, relative, absolute, allowance).bound()
+            bound, reason = _Checker(problem, certificate, margins, allowance).bound()
         if reason is not None:
             return value, math.inf, reason
         bound = min(every, max(bound, removed))
         allowance.check()
     except OutOfAllowance as stopped:
         return value, math.inf, str(stopped)
-    if not bound <= certificate.bound * (1.0 + _WIDEST * relative) + 1e3 * room:
+    if not bound <= certificate.bound * (1.0 + _WIDEST * margins.relative) + 1e3 * room:
         return value, math.inf, f"its charges prove a bound of {bound:.12g}, more than claimed"
     if value > bound:
         return value, math.inf, "its bound lies below what its own components are worth"
@@ -121,11 +122,8 @@ def _together(problem: Problem, certificate: JointCertificate, allowance: Allowa
 class _Checker:
     """Goes through the tree; every pricing problem is proved once, when a leaf first needs it."""
 
-    def __init__(
-        self, problem: Problem, certificate: JointCertificate, relative: float, absolute: float, allowance: Allowance
-    ) -> None:
-        self.problem, self.certificate, self.allowance = problem, certificate, allowance
-        self.margins = relative, absolute
+    def __init__(self, problem: Problem, certificate: JointCertificate, margins: Margins, allowance: Allowance) -> None:
+        self.problem, self.certificate, self.margins, self.allowance = problem, certificate, margins, allowance
         self.ks: list[int] = certificate.ks.tolist()
         d = problem.n_features
         self.costs: FloatArray = np.zeros(d) if problem.costs is None else problem.costs
@@ -215,7 +213,7 @@ class _Checker:
         if reason is not None:
             return math.inf, reason
         with self.allowance.passing(), timed(self.allowance.compiled):
-            bound, reason = bound_above(problem, certificate.proof, certificate.bound, *self.margins, self.allowance)
+            bound, reason = bound_above(problem, certificate.proof, certificate.bound, self.margins, self.allowance)
         if reason is None:
             self.proved[pricing] = max(bound, 0.0)
         return bound, reason

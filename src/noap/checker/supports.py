@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from noap.checker.about import other_problem
 from noap.checker.allowance import Allowance, OutOfAllowance
-from noap.checker.bounds import WIDER, gram_lift
+from noap.checker.bounds import gram_lift
 from noap.checker.feature_wise.check import Walk
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.node import GramNode
 from noap.checker.levels import NO_LEVELS
+from noap.checker.margins import WIDER, Margins
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
 from noap.linalg.outward import scaled_up, up
@@ -52,9 +53,7 @@ class ListReport:
     reason: str | None = None
 
 
-def check_list(
-    problem: Problem, certificate: ListCertificate, relative: float, absolute: float, allowance: Allowance
-) -> ListReport:
+def check_list(problem: Problem, certificate: ListCertificate, margins: Margins, allowance: Allowance) -> ListReport:
     """Return what a certificate proves of its list."""
     value = 0.0
     try:
@@ -69,11 +68,11 @@ def check_list(
             return ListReport(0.0, reason=reason)
         allowance.keep(certificate.nbytes / 8)
         allowance.spent(20.0 * problem.n_samples * problem.n_features + 2.0 * certificate.nbytes)
-        supports, worths, reason = _listed(problem, certificate, relative, absolute, allowance)
+        supports, worths, reason = _listed(problem, certificate, margins, allowance)
         value = float(worths.max(initial=0.0))
         if reason is not None:
             return ListReport(value, reason=reason)
-        report = _proved(problem, certificate, supports, worths, relative, absolute, allowance)
+        report = _proved(problem, certificate, supports, worths, margins, allowance)
         allowance.check()
     except OutOfAllowance as stopped:
         return ListReport(value, reason=str(stopped))
@@ -83,13 +82,13 @@ def check_list(
 
 
 def _listed(
-    problem: Problem, certificate: ListCertificate, relative: float, absolute: float, allowance: Allowance
+    problem: Problem, certificate: ListCertificate, margins: Margins, allowance: Allowance
 ) -> tuple[list[frozenset[int]], FloatArray, str | None]:
     """Return the supports, what each is certainly worth, and what is wrong with them."""
     supports: list[frozenset[int]] = []
     allowance.keep(_SET * len(certificate) + _MEMBER * len(certificate.places))
     worths: FloatArray = np.zeros(len(certificate))
-    room = absolute * largest_variance(problem)
+    room = margins.absolute * largest_variance(problem)
     for i, claimed in enumerate(certificate.values.tolist()):
         part = slice(int(certificate.starts[i]), int(certificate.starts[i + 1]))
         places, weights = certificate.places[part].astype(np.int64), certificate.weights[part]
@@ -98,10 +97,10 @@ def _listed(
             return supports, worths, f"vector {i} names a feature twice"
         allowance.spent(20.0 * problem.n_samples * len(places))
         worths[i] = value_below(problem, places, weights)
-        margin = relative * claimed + room
+        margin = margins.relative * claimed + room
         if not abs(worths[i] - claimed) <= margin:
             return supports, worths, f"support {i} is worth {worths[i]:.12g}, not the claimed {claimed:.12g}"
-        if not worths[i] >= certificate.threshold * (1.0 - relative * WIDER[-1]) - margin:
+        if not worths[i] >= certificate.threshold * (1.0 - margins.relative * WIDER[-1]) - margin:
             return supports, worths, f"support {i} is worth {worths[i]:.12g}, less than the threshold"
     if len(set(supports)) < len(supports):
         return supports, worths, "it lists a support twice"
@@ -115,8 +114,7 @@ def _proved(
     certificate: ListCertificate,
     supports: list[frozenset[int]],
     worths: FloatArray,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
 ) -> ListReport:
     """Follow the tree; the list itself is as it should be."""
@@ -124,11 +122,11 @@ def _proved(
     if certificate.threshold > certificate.bound:
         return ListReport(value, reason="its threshold lies above its bound")
     data = GramData.of(problem, allowance)
-    lift, reason = gram_lift(problem, data, certificate.bound, absolute)
+    lift, reason = gram_lift(problem, data, certificate.bound, margins)
     if reason is not None:
         return ListReport(value, reason=reason)
     allowance.keep(len(supports) * (len(data.norms) / _WORD + len(WIDER) + 2))
-    raised = 1.0 + relative * np.array(WIDER)
+    raised = margins.raised
     with timed(allowance.compiled):
         walk = _ListWalk(data, problem, certificate, supports, worths, raised, lift, allowance)
         reason = walk.refused()
@@ -144,7 +142,7 @@ def _proved(
         given(walk.bounds[walk.widest]),
         given(walk.claims[walk.widest]),
         walk.count(certificate.values),
-        relative * WIDER[walk.widest],
+        margins.relative * WIDER[walk.widest],
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from noap.checker.about import other_problem
 from noap.checker.allowance import Allowance, OutOfAllowance
+from noap.checker.margins import Margins
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
 from noap.data.validation import as_megabytes, as_seconds
@@ -29,7 +30,7 @@ __all__ = ["Verification", "verify"]
 
 # The checker proves the claimed bound raised by these, relative to it and to the largest variance of a feature, and a
 # value lowered by them: room for its own rounding. It reports what it proved.
-_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+_MARGINS = Margins(relative=1e-9, absolute=1e-12)
 # The same of a value where there is a metric: v'Bv loses as many digits as B is ill-conditioned.
 _IN_METRIC = 1e-6
 
@@ -172,7 +173,7 @@ def _of_list(problem: Problem, certificate: ListCertificate, allowance: Allowanc
     from noap.checker.supports import check_list  # only here are the kernels loaded
 
     started = time.perf_counter()
-    found = check_list(problem, certificate, _RELATIVE, _ABSOLUTE, allowance)
+    found = check_list(problem, certificate, _MARGINS, allowance)
     if found.reason is None:
         listed = "1 support" if found.supports == 1 else f"{found.supports} supports"
         message = (
@@ -196,7 +197,7 @@ def _check(
     if isinstance(certificate, JointCertificate):
         from noap.checker.joint import check_joint
 
-        return check_joint(problem, certificate, _RELATIVE, _ABSOLUTE, allowance)
+        return check_joint(problem, certificate, _MARGINS, allowance)
     value = 0.0
     try:
         reason = other_problem(problem, certificate.claim) or certificate.malformed()
@@ -217,18 +218,16 @@ def _check(
             return 0.0, math.inf, "its vector is zero"
         # Where features cost something, using none of them is worth 0.
         value = value_below(problem, places, weights) if weights.any() else 0.0
-        relative = _RELATIVE if problem.metric is None else _IN_METRIC
+        relative = _MARGINS.relative if problem.metric is None else _IN_METRIC
         short, margin = certificate.value - value, relative * certificate.value
-        if not (short <= margin or short <= margin + _ABSOLUTE * largest_variance(problem)):
+        if not (short <= margin or short <= margin + _MARGINS.absolute * largest_variance(problem)):
             return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
         # Only here are the kernels loaded.
         from noap.checker.bounds import bound_above
         from noap.runtime.kernels import timed
 
         with timed(allowance.compiled):
-            bound, reason = bound_above(
-                problem, certificate.proof, certificate.bound, _RELATIVE, _ABSOLUTE, allowance, workers
-            )
+            bound, reason = bound_above(problem, certificate.proof, certificate.bound, _MARGINS, allowance, workers)
         if reason is None:
             allowance.check()  # the last node may have passed it
     except OutOfAllowance as stopped:

@@ -24,6 +24,7 @@ from noap.checker.generalised.forms import Forms, least_eigenvalue
 from noap.checker.generalised.nothing import nothing_is_left
 from noap.checker.generalised.relaxed import bound_by_relaxation
 from noap.checker.generalised.supports import SMALLER, bound_by_supports
+from noap.checker.margins import Margins
 from noap.checker.samples import dense, dense_rows
 from noap.data.validation import Samples, Symmetric
 from noap.linalg.outward import UNIT, definite_shift, gamma, up
@@ -36,7 +37,7 @@ from noap.proofs.packing import Proof
 
 __all__ = ["bound_in_metric"]
 
-BoundAbove = Callable[[Problem, Proof, float, float, float, Allowance], tuple[float, str | None]]
+BoundAbove = Callable[[Problem, Proof, float, Margins, Allowance], tuple[float, str | None]]
 
 # How far above the claim the bound may lie that the margins of the checker leave, relatively.
 _MOST_ABOVE = 1e-6
@@ -47,8 +48,7 @@ def bound_in_metric(
     problem: Problem,
     proof: Proof,
     claimed: float,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
     bound_above: BoundAbove,
 ) -> tuple[float, str | None]:
@@ -63,11 +63,11 @@ def bound_in_metric(
     if isinstance(proof, MetricRelaxationProof):
         bound, reason = bound_by_relaxation(problem, proof, allowance)
     elif isinstance(proof, SupportsProof):
-        bound, reason = bound_by_supports(problem, proof, relative, absolute, allowance)
+        bound, reason = bound_by_supports(problem, proof, margins, allowance)
     else:
         # With groups of features the units of a diagonal metric are not changed.
         by = _by_units if problem.metric.ndim == 1 and problem.groups is None else _by_threshold
-        bound, reason = by(problem, proof, relative, absolute, allowance, bound_above)
+        bound, reason = by(problem, proof, margins, allowance, bound_above)
     if reason is None and not bound <= claimed * (1.0 + _MOST_ABOVE):
         return math.inf, f"it proves a bound of {bound:.12g}, more than the claimed {claimed:.12g}"
     return bound, reason
@@ -76,8 +76,7 @@ def bound_in_metric(
 def _by_threshold(
     problem: Problem,
     proof: MetricProof,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
     bound_above: BoundAbove,
 ) -> tuple[float, str | None]:
@@ -104,7 +103,7 @@ def _by_threshold(
     plain = Problem.from_covariance(S, n_samples=1, k=k, adversary=NoAdversary())
     # A margin counts as many times as B is far from a multiple of I: the smallest that rounding needs.
     for share in SMALLER:
-        bound, reason = bound_above(plain, proof.inner, proof.bound, share * relative, share * absolute, allowance)
+        bound, reason = bound_above(plain, proof.inner, proof.bound, margins.times(share), allowance)
         if reason is None:
             break
     if reason is not None:
@@ -121,8 +120,7 @@ def _by_threshold(
 def _by_units(
     problem: Problem,
     proof: MetricProof,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
     bound_above: BoundAbove,
 ) -> tuple[float, str | None]:
@@ -150,7 +148,7 @@ def _by_units(
         S.flags.writeable = False
         known = Symmetric(S, None, definite_shift(S), problem.lift > 0)
         plain = Problem._of_symmetric(known, n, k, adversary, None)
-    bound, reason = bound_above(plain, proof.inner, proof.bound, relative, absolute, allowance)
+    bound, reason = bound_above(plain, proof.inner, proof.bound, margins, allowance)
     if reason is not None:
         return math.inf, reason
     if problem.X is not None:

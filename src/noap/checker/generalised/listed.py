@@ -7,12 +7,13 @@ import numpy as np
 
 from noap.adversaries import NoAdversary
 from noap.checker.allowance import Allowance
-from noap.checker.bounds import WIDER, gram_lift
+from noap.checker.bounds import gram_lift
 from noap.checker.feature_wise.check import Walk
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.node import GramNode
 from noap.checker.feature_wise.prover import GramProver
 from noap.checker.levels import NO_LEVELS
+from noap.checker.margins import Margins
 from noap.linalg.outward import scaled_up, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
@@ -41,8 +42,7 @@ def unlisted_bound(
     claimed: float,
     supports: IntArray,
     sizes: Sizes | None,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
     """Return what no direction on a support that is part of none on the list is worth more than in plain sparse PCA.
@@ -58,10 +58,10 @@ def unlisted_bound(
     """
     plain = Problem.from_covariance(S, n_samples=1, k=k, adversary=NoAdversary())
     data = GramData.of(plain, allowance)
-    lift, reason = gram_lift(plain, data, claimed, absolute)
+    lift, reason = gram_lift(plain, data, claimed, margins)
     if reason is not None:
         return math.inf, reason
-    raised = 1.0 + relative * np.array(WIDER)
+    raised = margins.raised
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
     walk = _ListedWalk(data, k, tree, supports, sizes, raised, lift, claims, allowance)
     if len(walk.free) < len(S):

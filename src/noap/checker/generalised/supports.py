@@ -11,6 +11,7 @@ from noap.checker.generalised.cells import Cells, OpenCell
 from noap.checker.generalised.definite import are_definite
 from noap.checker.generalised.forms import Forms, attacks_on_supports, least_eigenvalue
 from noap.checker.generalised.listed import Sizes, unlisted_bound
+from noap.checker.margins import Margins
 from noap.linalg.outward import UNIT, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.problem import Problem
@@ -29,7 +30,7 @@ SMALLER = (1e-4, 1e-2, 1.0)
 
 
 def bound_by_supports(
-    problem: Problem, proof: SupportsProof, relative: float, absolute: float, allowance: Allowance
+    problem: Problem, proof: SupportsProof, margins: Margins, allowance: Allowance
 ) -> tuple[float, str | None]:
     """Return a proved bound and None, or inf and the reason why there is none."""
     k, T = problem.k, proof.threshold
@@ -51,7 +52,7 @@ def bound_by_supports(
         return math.inf, reason
     if proof.tree is None:
         return (T, None) if _no_others(forms, found, T, supports, k, sizes, allowance) else (math.inf, _OTHERS)
-    return _beside(problem, forms, found[0], supports, sizes, proof, largest, relative, absolute, allowance)
+    return _beside(problem, forms, found[0], supports, sizes, proof, largest, margins, allowance)
 
 
 _NONE: IntArray = np.empty((0, 0), dtype=np.int64)
@@ -85,8 +86,7 @@ def _beside(
     sizes: Sizes | None,
     proof: SupportsProof,
     largest: float,
-    relative: float,
-    absolute: float,
+    margins: Margins,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
     """Return what the tree shows of supports that are not listed; those that are have T."""
@@ -100,7 +100,7 @@ def _beside(
     for share in SMALLER:
         with allowance.passing():
             bound, reason = unlisted_bound(
-                S, problem.k, proof.tree, proof.bound, supports, sizes, share * relative, share * absolute, allowance
+                S, problem.k, proof.tree, proof.bound, supports, sizes, margins.times(share), allowance
             )
         if reason is None:
             break
