@@ -28,8 +28,6 @@ def problem(rho=0.5, costs=None):
         ("near_optimal", lambda: noap.near_optimal(problem(), within=0.1)),
         ("Method 'mip'", lambda: noap.solve(problem(), method="mip")),
         ("Method 'mip-r'", lambda: noap.solve(problem(), method="mip-r")),
-        ("Method 'exact' with budgets", lambda: noap.solve(problem(np.linspace(0.1, 1.0, 6)))),
-        ("Method 'exact' with budgets or costs", lambda: noap.solve(problem(costs=np.full(6, 0.01)))),
         ("Problem.covariance", lambda: problem().covariance),
         ("Problem.covariance", lambda: noap.solve(problem(), method="spca")),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import noap
 from judge import feature_wise_best
 from noap.checker.allowance import Allowance
-from noap.checker.relaxation import check as checker
+from noap.checker.relaxation import eigenvalues as checker
 from noap.exact.feature_wise import attempt
 from noap.exact.relaxation import blocks, relaxation
 from noap.exact.relaxation.thresholds import Threshold
@@ -40,7 +40,7 @@ def test_a_threshold_is_the_matrix_that_it_stands_for(seed, mu, lanczos):
     assert proved == pytest.approx(top, abs=1e-6)
     assert np.abs(B - A).max() <= threshold.far <= mu * (1 + 1e-12) + 1e-12
     # The checker's own way comes to the same.
-    c = checker._largest_eigenvalue(B, Allowance())
+    c = checker.largest_eigenvalue(B, Allowance())
     assert top <= c * (1 + 1e-15) + 1e-15
     assert c == pytest.approx(top, abs=1e-6)
 
@@ -62,13 +62,13 @@ def test_a_wrong_guess_costs_factorisations_but_no_proof(monkeypatch):
 def test_the_checker_takes_nobodys_word_for_the_blocks(monkeypatch):
     B = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
     monkeypatch.setattr(checker, "connected_components", lambda *_, **__: (3, np.arange(3)))
-    assert checker._largest_eigenvalue(B, Allowance()) >= 1.9
+    assert checker.largest_eigenvalue(B, Allowance()) >= 1.9
 
 
 def test_a_hint_from_below_is_raised_until_a_factorisation_holds(monkeypatch):
     B = np.array([[2.0, 1.0], [1.0, 2.0]])
     monkeypatch.setattr(checker, "_hint", lambda *_: 2.9)
-    assert 3.0 <= checker._largest_eigenvalue(B, Allowance()) < 4.5
+    assert 3.0 <= checker.largest_eigenvalue(B, Allowance()) < 4.5
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.3])
