@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.computed.components import packed, removal, stocks
 from benchmarks.computed.expectations import expectations
 from benchmarks.computed.many_features import against, growth, public, terms
 from benchmarks.computed.open_ones import open_instances
@@ -30,6 +31,9 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "wide": ("docs/exact-sample-wise.md", wide),
     "unbranched": ("docs/path.md", unbranched),
     "together": ("docs/components.md", together),
+    "packed": ("docs/components.md", packed),
+    "stocks": ("docs/components.md", stocks),
+    "removal": ("docs/components.md", removal),
     "growth": ("docs/scaling.md", growth),
     "public": ("docs/scaling.md", public),
     "against": ("docs/scaling.md", against),
