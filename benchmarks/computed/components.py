@@ -30,7 +30,7 @@ def packed() -> str:
         quick = sum(float(row["cpu_s"]) < 0.5 for row in proved)
         left = sorted(float(row["gap"]) for row in rows if row not in proved)
         said = f"- k = {k}: {len(proved)} of {len(rows)} proved to 1e-4, {quick} of them in less than half a second of "
-        said += f"CPU time; the others are left with {percent(left[0])} to {percent(left[-1])}." if left else "CPU time."
+        said += f"CPU time{f'; the others are left with {percent(left[0])} to {percent(left[-1])}' if left else ''}."
         lines.append(paragraph(said, "  "))
         lost[k] = [max(1.0 - float(row["one_by_one"]) / float(row["value"]), 0.0) for row in rows]
     all_proved, losses = _proved(every), [loss for some in lost.values() for loss in some]
