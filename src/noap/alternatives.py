@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, require_served
-from noap.data.validation import as_count
+from noap.data.arguments import as_count
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray, IntArray
 from noap.methods import METHODS

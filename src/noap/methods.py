@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
-from noap.data.validation import as_count
+from noap.data.arguments import as_count
 from noap.errors import InvalidProblem
 from noap.heuristics.ascent import Funnel, ascent, compile_ascent, is_pooled
 from noap.heuristics.oracle import oracle_of

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
-from noap.data.validation import as_count, as_samples, as_share
+from noap.data.arguments import as_count, as_share
+from noap.data.validation import as_samples
 from noap.errors import InvalidProblem
 from noap.linalg.products import column_norms
 from noap.linalg.types import FloatArray

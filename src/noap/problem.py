@@ -10,22 +10,14 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import inner_products, screening
+from noap.data.arguments import as_costs, as_sparsity
 from noap.data.centring import warn_if_uncentred
 from noap.data.groups import Groups, as_groups
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
 from noap.data.requirements import require_covariance_suffices, require_fit
-from noap.data.validation import (
-    Samples,
-    Symmetric,
-    as_costs,
-    as_covariance,
-    as_names,
-    as_samples,
-    as_sparsity,
-    where_needed,
-)
+from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
 from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products

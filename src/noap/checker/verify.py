@@ -17,7 +17,7 @@ from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.margins import Margins
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
-from noap.data.validation import as_megabytes, as_seconds
+from noap.data.arguments import as_megabytes, as_seconds
 from noap.errors import CertificateRejected, InvalidProblem
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate

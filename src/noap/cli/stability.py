@@ -38,7 +38,7 @@ from noap.cli.options import (
 from noap.cli.output import check_suffix, log_progress, refuse_to_overwrite, write_file, write_table
 from noap.cli.problems import problem_as_json, problem_of
 from noap.cli.single_features import read_single_features
-from noap.data.validation import as_share
+from noap.data.arguments import as_share
 from noap.runtime.names import counted, listed
 
 __all__ = ["stability"]

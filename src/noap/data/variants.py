@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noap.data.arguments import as_costs, as_sparsity
 from noap.data.metric import as_metric, block
 from noap.data.requirements import require_covariance_suffices, require_fit
-from noap.data.validation import Samples, Symmetric, as_costs, as_sparsity, where_needed
+from noap.data.validation import Samples, Symmetric, where_needed
 from noap.errors import InvalidProblem
 from noap.linalg.frozen import frozen
 from noap.linalg.types import IntArray

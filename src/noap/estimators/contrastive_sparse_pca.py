@@ -9,8 +9,9 @@ from sklearn.utils.validation import validate_data
 
 from noap.adversaries import NoAdversary
 from noap.adversaries.base import Adversary
+from noap.data.arguments import as_strength
 from noap.data.standardising import centre_and_scale
-from noap.data.validation import Samples, as_strength
+from noap.data.validation import Samples
 from noap.errors import InvalidProblem
 from noap.estimators.directions import Directions, Found, deflated, one_by_one, solved, sparsity
 from noap.estimators.inputs import names_in

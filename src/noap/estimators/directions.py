@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from noap.data.arguments import as_seconds, as_sparsity
 from noap.data.standardising import centre_and_scale
-from noap.data.validation import as_seconds, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.inputs import names_in
 from noap.linalg.types import FloatArray

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from noap.adversaries.base import Adversary
+from noap.data.arguments import as_jobs, as_seconds, as_share, as_sparsity
 from noap.data.deflation import DEFLATIONS
-from noap.data.validation import as_jobs, as_seconds, as_share, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.fitting import Recipe, how_many
 from noap.estimators.together import chosen_together

@@ -8,10 +8,11 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from noap.adversaries import FeatureWise, NoAdversary
+from noap.data.arguments import as_strength
 from noap.data.groups import Groups
 from noap.data.metric import length
 from noap.data.standardising import centre_and_scale
-from noap.data.validation import Symmetric, as_strength
+from noap.data.validation import Symmetric
 from noap.errors import InvalidProblem
 from noap.estimators.directions import Directions, Found, deflated, one_by_one, sparsity, within_ridge
 from noap.exact.generalised.pencils import best_in_groups

@@ -13,9 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 from noap.adversaries import FeatureWise, NoAdversary
 from noap.adversaries.base import Adversary
 from noap.adversaries.budgets import scaled
+from noap.data.arguments import as_count, as_jobs, as_share, as_sparsity, as_strength
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
-from noap.data.validation import as_count, as_jobs, as_samples, as_share, as_sparsity, as_strength
+from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.estimators.held_out import choose_by_held_out

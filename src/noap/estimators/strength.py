@@ -6,8 +6,8 @@ import numpy as np
 
 from noap.adversaries import ADVERSARIES, BY_KEY, FeatureWise, NoAdversary, SampleWise, serves
 from noap.adversaries.base import Adversary
+from noap.data.arguments import as_strength
 from noap.data.per_feature import has_one_for_each, per_feature
-from noap.data.validation import as_strength
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from noap.data.validation import as_count
+from noap.data.arguments import as_count
 from noap.figures.style import ROBUST, axes_of, tidy
 
 if TYPE_CHECKING:

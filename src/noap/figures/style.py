@@ -8,7 +8,7 @@ import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 
-from noap.data.validation import as_count
+from noap.data.arguments import as_count
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 

@@ -4,7 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.adversaries.base import vector_of
-from noap.data.validation import as_covariance, as_sparsity
+from noap.data.arguments import as_sparsity
+from noap.data.validation import as_covariance
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import keep_top_k, top_k_indices, unit

@@ -8,7 +8,7 @@ import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, SampleWise, require_served
 from noap.adversaries.base import Adversary
-from noap.data.validation import as_count, as_sparsity
+from noap.data.arguments import as_count, as_sparsity
 from noap.errors import InvalidProblem, NoapWarning
 from noap.joint.proof import certificate_of, nothing_worth
 from noap.joint.result import JointResult

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from noap.data.validation import as_count
+from noap.data.arguments import as_count
 from noap.errors import InvalidProblem
 from noap.mip.backends.base import Backend
 from noap.mip.backends.registry import backend_named

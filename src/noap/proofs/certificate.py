@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.data.validation import as_megabytes
+from noap.data.arguments import as_megabytes
 from noap.linalg.types import FloatArray
 from noap.proofs import container
 from noap.proofs.claim import claim_entry, claim_from

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from noap.data.validation import MOST_COST, as_megabytes
+from noap.data.arguments import MOST_COST, as_megabytes
 from noap.linalg.types import FloatArray
 from noap.proofs import container
 from noap.proofs.certificate import Certificate

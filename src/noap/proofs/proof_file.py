@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
-from noap.data.validation import as_megabytes
+from noap.data.arguments import as_megabytes
 from noap.proofs import container
 from noap.proofs.claim import Claim
 from noap.proofs.container import unreadable

@@ -3,7 +3,7 @@
 import os
 from typing import TypeAlias
 
-from noap.data.validation import as_megabytes
+from noap.data.arguments import as_megabytes
 from noap.proofs import container
 from noap.proofs.certificate import Certificate
 from noap.proofs.joint import JointCertificate

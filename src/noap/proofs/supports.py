@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from noap.data.validation import as_megabytes
+from noap.data.arguments import as_megabytes
 from noap.linalg.types import FloatArray
 from noap.proofs import container
 from noap.proofs.claim import claim_entry, claim_from

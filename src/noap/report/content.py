@@ -11,10 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 import noap
 from noap.adversaries import serves
 from noap.alternatives import LISTING_SERVES
+from noap.data.arguments import as_sparsity
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
-from noap.data.validation import Samples, as_samples, as_sparsity
+from noap.data.validation import Samples, as_samples
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.report.components import Component, components_of

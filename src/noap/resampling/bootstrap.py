@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from noap.data.validation import as_count, as_jobs, as_samples
+from noap.data.arguments import as_count, as_jobs
+from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.products import column_norms
 from noap.linalg.types import Data, FloatArray

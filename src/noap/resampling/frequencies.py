@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from noap.data.validation import as_share
+from noap.data.arguments import as_share
 from noap.linalg.types import FloatArray, IntArray
 from noap.result import Result
 from noap.runtime.names import counted

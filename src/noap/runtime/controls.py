@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from noap.data.validation import as_seconds
+from noap.data.arguments import as_seconds
 from noap.errors import InvalidProblem
 from noap.runtime.limits import Limit
 

@@ -5,7 +5,7 @@ import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
-from noap.data.validation import as_megabytes
+from noap.data.arguments import as_megabytes
 from noap.errors import InvalidProblem
 from noap.runtime.workers import HERE, Workers
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from noap.data.validation import as_jobs
+from noap.data.arguments import as_jobs
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.runtime.threads import blas_threads, one_thread

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.adversaries.base import Adversary
-from noap.data.validation import as_jobs, as_strength
+from noap.data.arguments import as_jobs, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 from noap.solving import check_call

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from noap.data.validation import as_share
+from noap.data.arguments import as_share
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
