@@ -135,7 +135,8 @@ def verify(
     def form(table: Table) -> MetricOf | None:
         return None if metric is None else read_metric(metric, metric_ridge, table, reading)
 
-    found, prepared = _named(claim, data, reading, noise_file is not None, single, form)
+    candidates = _candidates(claim, data, reading, noise_file is not None, single, form)
+    found, prepared = _named(claim, data, candidates)
     found = on_device(found, device)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
     document = _document(report, proof, found, prepared)
@@ -272,17 +273,10 @@ def _strength_sentence(claim: Claim) -> str:
     return said if claim.metric is None else f"{said}, with a metric"
 
 
-def _named(
-    claim: Claim,
-    data: Path,
-    reading: Reading,
-    own: bool,
-    single: Callable[[tuple[str, ...]], SingleFeatures],
-    form: Callable[[Table], MetricOf | None],
-) -> tuple[noap.Problem, str | None]:
+def _named(claim: Claim, data: Path, candidates: Iterator[tuple[noap.Problem, str]]) -> tuple[noap.Problem, str | None]:
     """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
     last = None
-    for problem, prepared in _candidates(claim, data, reading, own, single, form):
+    for problem, prepared in candidates:
         if fingerprint(problem) == claim.sha256:
             return problem, prepared
         last = problem
