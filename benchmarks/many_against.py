@@ -8,10 +8,14 @@ data. Writes results/many_against.csv and results/many_against.md.
 
 import json
 import sys
+import tempfile
 from pathlib import Path
+
+import numpy as np
 
 import noap
 from benchmarks import RESULTS
+from noap.bench.sources import modules
 from noap.measuring.environment import heading
 from noap.measuring.processes import in_fresh_process
 from noap.measuring.tables import frame_of, markdown, write_table
@@ -19,35 +23,22 @@ from noap.measuring.tables import frame_of, markdown, write_table
 _LIMIT = 120.0
 _SIZES = (200, 500, 1_000, 1_500, 2_000, 5_000, 10_000)
 
-# Any version of noap runs this.
+# Any version of noap runs this; it finds X and a small one in files.
 _CHILD = """
+import statistics
 import time
 import warnings
 import numpy as np
 import noap
 
 warnings.simplefilter("ignore")
-
-
-def modules(n, d):
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((n, d))
-    for first in range(0, d // 5 - 19, 20):
-        X[:, first : first + 20] += np.outer(rng.standard_normal(n), rng.uniform(1, 3, 20))
-    X -= X.mean(axis=0)
-    X /= X.std(axis=0)
-    return X[:, rng.permutation(d)]
-
-
-import statistics
-
-d, noise, limit = json.loads(sys.argv[1])
-X = modules(100, d)
+folder, noise, limit = json.loads(sys.argv[1])
+X = np.load(folder + "/X.npy")
 rho = noise * 10.0  # every column has length 10
 adversary = noap.FeatureWise(rho) if noise else noap.NoAdversary()
 # Compiled or loaded before anything is timed, for either route.
-for size in (30, 2500):
-    tiny = noap.Problem(modules(20, size), k=3, adversary=adversary)
+for small in (np.load(folder + "/small.npy"), np.load(folder + "/small.npy")[:, :30]):
+    tiny = noap.Problem(small, k=3, adversary=adversary)
     noap.verify(tiny, noap.solve(tiny, time_limit=20).certificate)
 before = peak_memory()
 times, begun = {"ascent": [], "exact": [], "verify": []}, time.perf_counter()
@@ -74,13 +65,16 @@ def main() -> None:
     versions = {"before": Path(sys.argv[1]), "after": Path(noap.__file__).parent.parent}
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
     lines = []
-    for d in _SIZES:
-        for noise in (0.0, 0.3):
-            for name, sources in versions.items():
-                job = json.dumps([d, noise, _LIMIT])
-                found = in_fresh_process(_CHILD, job, sources=sources, variables=one)
-                lines.append({"d": d, "noise": noise, "version": name, **found})
-                print(lines[-1], flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(f"{folder}/small.npy", modules(20, 2500))
+        for d in _SIZES:
+            np.save(f"{folder}/X.npy", modules(100, d))
+            for noise in (0.0, 0.3):
+                for name, sources in versions.items():
+                    job = json.dumps([folder, noise, _LIMIT])
+                    found = in_fresh_process(_CHILD, job, sources=sources, variables=one)
+                    lines.append({"d": d, "noise": noise, "version": name, **found})
+                    print(lines[-1], flush=True)
     write_table(frame_of(lines), RESULTS / "many_against.csv")
     text = "\n".join(
         [

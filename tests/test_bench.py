@@ -10,7 +10,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+import bench_cases
 import noap
+from bench_cases import RNG, S, X
 from judge import vanilla_optimum
 from noap.bench import FULL, QUICK, run, write_page
 from noap.bench.board import Setting
@@ -30,17 +32,9 @@ from noap.mip.backends.scip_direct import solve_directly
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "boards"
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((20, 6)) @ np.diag([3.0, 2.5, 2.0, 1.0, 1.0, 0.5]) + RNG.standard_normal((20, 1))
-S = X.T @ X / 20
 SMALL = [Matrix("small", S, {2: 0.1})]
 TINY = dataclasses.replace(
-    QUICK,
-    name="tiny",
-    ks=(2,),
-    repeats=1,
-    patience=0.0,
-    exact_seconds=2.0,
+    bench_cases.TINY,
     solver_seconds=(1.0,),
     solver_ks=(2,),
     samples=(30,),

@@ -9,7 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+import bench_cases
 import noap
+from bench_cases import S
 from noap.bench import FULL, QUICK, run
 from noap.bench.board import Setting
 from noap.bench.boards import BOARDS
@@ -20,16 +22,8 @@ from noap.bench.page import beaten, write_page
 from noap.bench.runner import read
 from noap.measuring.tables import frame_of
 
-RNG = np.random.default_rng(0)
-X = RNG.standard_normal((20, 6)) @ np.diag([3.0, 2.5, 2.0, 1.0, 1.0, 0.5]) + RNG.standard_normal((20, 1))
-S = X.T @ X / 20
 TINY = dataclasses.replace(
-    QUICK,
-    name="tiny",
-    ks=(2,),
-    repeats=1,
-    patience=0.0,
-    exact_seconds=2.0,
+    bench_cases.TINY,
     noises=(0.3,),
     standardised_solvers=((2, 0.3),),
     standardised_solver_seconds=0.5,

@@ -5,19 +5,10 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_wine
-from typer.testing import CliRunner
 
 import noap
-from noap.cli.app import app
+from commands import run
 from noap.errors import InvalidProblem
-
-
-def run(*words):
-    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=True)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    assert result.exit_code == 0, result.output
-    return result.stdout
 
 
 @pytest.fixture(scope="module")
