@@ -14,9 +14,10 @@ from judge import exact_worth, feature_wise_best
 from noap import Status
 from noap.exact.relaxation import relaxation as relaxation_module
 from noap.exact.relaxation.inequality import Inequality
-from noap.exact.relaxation.multiplier import Multiplier, Nearby, on_spectahedron
+from noap.exact.relaxation.multiplier import Multiplier, Nearby
 from noap.exact.relaxation.ratios import ratios
 from noap.exact.relaxation.relaxation import Relaxation
+from noap.exact.relaxation.spectrum import largest_eigenvalue, on_spectahedron
 from noap.proofs.relaxation import LEAF, RelaxationProof
 from relaxation_only import force_relaxation
 
@@ -317,5 +318,21 @@ def test_what_trees_leave_open_is_closed(k, noise_level):
 
 @pytest.mark.parametrize("largest", [1.0, 1e9, 1e20])
 def test_the_nearest_matrix_of_trace_one_is_found_however_large_the_numbers(largest):
-    W = on_spectahedron(np.diag([largest, 0.0, -largest]))
+    W, rank = on_spectahedron(np.diag([largest, 0.0, -largest]))
     np.testing.assert_allclose(W, np.diag([1.0, 0.0, 0.0]), atol=1e-6)
+    assert rank == 1
+
+
+@pytest.mark.parametrize("expected", [0, 1, 2, 4, 9, 30, 100])
+@pytest.mark.parametrize("rank", [1, 3, 12])
+def test_the_nearest_matrix_of_trace_one_does_not_depend_on_the_rank_that_was_expected(rank, expected):
+    rng = np.random.default_rng(rank)
+    Q = np.linalg.qr(rng.standard_normal((100, 100)))[0]
+    values = np.concatenate([np.linspace(2.0, 1.9, rank), np.linspace(0.5, -2.0, 100 - rank)])
+    M = (Q * values) @ Q.T
+    W, found = on_spectahedron((M + M.T) / 2, expected)
+    # By hand: the mean of the leading values goes to 1/rank.
+    leading = values[:rank] - values[:rank].mean() + 1.0 / rank
+    assert found == rank
+    np.testing.assert_allclose(W, (Q[:, :rank] * leading) @ Q[:, :rank].T, atol=1e-5)
+    assert largest_eigenvalue(M) == pytest.approx(2.0, rel=1e-12)

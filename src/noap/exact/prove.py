@@ -42,6 +42,8 @@ _ALL_THAT_DOUBLES_PROVE = (
 _TOO_MANY_PAIRS = (
     "Too many pairs of features may lie in one support for the search to go on; ask for a larger gap or a smaller k."
 )
+# With so many features nodes on X'X are dear enough for a try without it.
+_HUNDREDS = 400
 # Gaps above this are not those of rounding.
 _OF_ROUNDING = 1e-6
 
@@ -89,6 +91,12 @@ def has_many_features(problem: Problem) -> bool:
     """Whether the search for many features comes first."""
     large = problem.X is not None and problem.metric is None and problem.n_features > MANY_FEATURES
     return large and (problem.is_plain or serves(GRAM_SERVES, problem.adversary))
+
+
+def _has_hundreds(problem: Problem) -> bool:
+    """Whether the search for many features is worth a try: without a budget that on X'X is as good."""
+    hundreds = problem.X is not None and problem.metric is None and problem.n_features > _HUNDREDS
+    return hundreds and type(problem.adversary) is FeatureWise
 
 
 def prove(
@@ -156,14 +164,15 @@ def _search_for(problem: Problem) -> _SearchEntry:
         from noap.exact.feature_wise.kernels.node import examine
         from noap.exact.feature_wise.search import solve_gram
 
-        if has_many_features(problem):
+        if has_many_features(problem) or _has_hundreds(problem):
             from noap.exact.many.kernels.graph import elimination, neighbourhood
             from noap.exact.many.kernels.pairs import pairs_above
+            from noap.exact.many.middle import solve_middle
             from noap.exact.many.wide import solve_wide
             from noap.heuristics.kernels.neighbours import keep_largest, merge_largest
 
             kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest, merge_largest)
-            return _SearchEntry(solve_wide, kernels, FeatureWise(0.5))
+            return _SearchEntry(solve_wide if has_many_features(problem) else solve_middle, kernels, FeatureWise(0.5))
         return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports

@@ -85,6 +85,8 @@ class Attempt:
         self.root_price = PLAIN.price(len(instance.norms), instance.k)
         self.bound = instance.largest_worths()
         self.work, self.nodes = 0.0, 0
+        self.first_look = 0
+        """Nodes after which it pauses for the first time, in the middle of the first turn."""
         self.racers: list[Refutation] = []  # for the asked gap
         self.relaxation: Relaxation | None = None
         self.ladder = Ladder(self)
@@ -104,6 +106,10 @@ class Attempt:
         """Prove as much as the limits allow; pauses after every turn."""
         plain = self.refutation(self.asked_gap, PLAIN)
         self.racers = [plain]
+        if self.first_look > 0:
+            self.advance(plain, self.first_look, self._head_start)
+            if not plain.done:
+                yield
         self.advance(plain, _PLAIN_WITH_FLOORS if len(self.instance.below) else self._plain_nodes, self._head_start)
         if plain.done:
             self.proved(plain)

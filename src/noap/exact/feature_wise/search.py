@@ -21,7 +21,7 @@ from noap.result import Limit
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
 
-__all__ = ["solve_gram"]
+__all__ = ["GramSearch", "solve_gram"]
 
 # With fewer features there is no level between the first, which needs no search, and the last.
 _FEWEST = 3
@@ -72,32 +72,53 @@ class GramSearch:
         self.incumbent = Incumbent(self.instance, self.instance.inside(v))
         self.direct = Attempt(self.instance, self.incumbent, controls.gap, self.meter)
         self.levels: Levels | None = None  # begun only where the head start of the direct attack is not enough
-        self.trace: list[TracePoint] = []
+        self.trace: list[TracePoint] = [self._point()]
+        self._straight: Iterator[None] | None = None
 
     def run(self) -> SearchOutcome:
         """Prove as much as the limits allow."""
         try:
-            self._note()
             self._prove()
         except KeyboardInterrupt:
             self.controls.limit = Limit.INTERRUPTED
         return self.outcome()
 
+    def head_start(self, nodes: int = 0) -> bool:
+        """Take the first turn straight at k features, or so many nodes of it; whether the search ends there.
+
+        It does where the signal is clear.
+        """
+        try:
+            if self._straight is None:
+                self.direct.first_look, self._straight = nodes, self.direct.turns()
+                next(self._straight, None)
+            if self.direct.first_look > 0 and nodes == 0 and not self.direct.done:
+                self.direct.first_look = 0  # what is left of the turn
+                next(self._straight, None)
+        except KeyboardInterrupt:
+            self.controls.limit = Limit.INTERRUPTED
+        return self.direct.done or self.meter.stopped()
+
     def outcome(self) -> SearchOutcome:
         """Return what is found and proved so far."""
         if self.levels is not None:
             self.levels.settle()
-        v = np.zeros(self.problem.n_features)
-        v[self.instance.features] = self.incumbent.v
         self._note()
         return SearchOutcome(
-            v / np.linalg.norm(v),
+            self.vector,
             self.reported_bound,
             self.meter.nodes,
             self.controls.limit,
             tuple(self.trace),
             self._proof() if self.limits.keep_proof else None,
         )
+
+    @property
+    def vector(self) -> FloatArray:
+        """The best unit vector so far."""
+        v = np.zeros(self.problem.n_features)
+        v[self.instance.features] = self.incumbent.v
+        return np.asarray(v / np.linalg.norm(v))
 
     def renew(self, controls: Controls, limits: Limits, v: FloatArray) -> None:
         """Go on under other limits, and perhaps with a better vector."""
@@ -107,10 +128,10 @@ class GramSearch:
 
     def _prove(self) -> None:
         """Give the way with less work behind it a turn, until one of them proves the asked gap or none goes on."""
-        ways: dict[Attempt | Levels, Iterator[None]] = {self.direct: self.direct.turns()}
-        next(ways[self.direct], None)  # a head start: problems with a clear signal end there
-        if self.direct.done:
+        if self.head_start():
             return
+        assert self._straight is not None  # the head start has begun it
+        ways: dict[Attempt | Levels, Iterator[None]] = {self.direct: self._straight}
         if self.instance.k >= _FEWEST:
             levels = self.begin_levels()
             ways[levels] = levels.turns()

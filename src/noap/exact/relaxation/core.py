@@ -17,6 +17,7 @@ from noap.exact.relaxation.aim import Aim
 from noap.exact.relaxation.multiplier import Multiplier, Nearby
 from noap.exact.relaxation.node import Node
 from noap.exact.relaxation.outer import Candidate, Outer, Pairs, assembled, pairs_beyond
+from noap.exact.relaxation.spectrum import largest_eigenvalue
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Core"]
@@ -109,7 +110,7 @@ class Core:
             slope = aim.slope
             nearby = state.advance(slope, free, self.k, _STEPS)
             self.work += _STEPS * m * m * (_PRICE + _PRICE_EACH * m)
-            c = max(float(np.linalg.eigvalsh(nearby.B)[-1]), 0.0)
+            c = max(largest_eigenvalue(nearby.B), 0.0)
             yield c, slope, nearby
             if c + slope * aim.t <= aim.height:
                 return

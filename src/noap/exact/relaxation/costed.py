@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from noap.exact.relaxation.multiplier import FURTHER, Multiplier, Nearby, on_spectahedron
+from noap.exact.relaxation.multiplier import FURTHER, Multiplier, Nearby
 from noap.exact.relaxation.rows import nearest_rows
+from noap.exact.relaxation.spectrum import on_spectahedron
 from noap.linalg.types import BoolArray, FloatArray
 
 __all__ = ["CostedMultiplier"]
@@ -150,7 +151,8 @@ class CostedMultiplier(Multiplier):
 
     def _projected(self, M: FloatArray) -> FloatArray:
         """Return the nearest relaxed matrix."""
-        return on_spectahedron(M)
+        W, self.rank = on_spectahedron(M, self.rank)
+        return W
 
     def _move(self, prices: FloatArray, free: BoolArray, places: int) -> None:
         """Pay more for the side of z that says more, for places where too many are taken, for the l1 norm likewise."""

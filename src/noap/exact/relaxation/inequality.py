@@ -17,6 +17,7 @@ from noap.exact.relaxation.eigenvalue import confirmed
 from noap.exact.relaxation.envelope import Line
 from noap.exact.relaxation.multiplier import Nearby
 from noap.exact.relaxation.outer import Candidate, Outer, assembled, pairs_beyond
+from noap.exact.relaxation.spectrum import largest_eigenvalue
 from noap.exact.relaxation.thresholds import Threshold
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
@@ -149,7 +150,7 @@ def _largest_eigenvalue(B: FloatArray) -> float | None:
     if not B.any():
         return 0.0
     step = 1e-14 * len(B) * float(np.abs(B).max())
-    return confirmed(B, max(float(np.linalg.eigvalsh(B)[-1]), 0.0) + step, step)[0]
+    return confirmed(B, max(largest_eigenvalue(B), 0.0) + step, step)[0]
 
 
 def _as_written(B: FloatArray, top: float) -> tuple[npt.NDArray[np.float32], FloatArray]:

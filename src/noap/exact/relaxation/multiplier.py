@@ -17,12 +17,12 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 
 from noap.exact.relaxation.ratios import ratios
+from noap.exact.relaxation.spectrum import on_spectahedron
 from noap.linalg.types import BoolArray, FloatArray
 
-__all__ = ["FURTHER", "Multiplier", "Nearby", "on_spectahedron"]
+__all__ = ["FURTHER", "Multiplier", "Nearby"]
 
 FURTHER = 1.6
 """A step goes so many times as far as the projection (over-relaxation): half as many of them are needed."""
@@ -77,6 +77,8 @@ class Multiplier:
         Of the features in the l1 norm.
     share : float
         The part of the slope that is paid for places; the rest, which may be negative, is for the l1 norm.
+    rank : int
+        Of W, 0 before the first step.
     """
 
     A: FloatArray
@@ -88,6 +90,7 @@ class Multiplier:
     top: float
     weights: FloatArray
     share: float = 0.0
+    rank: int = 0
     _step: float = field(default=_STEP)
     _direction: float = field(default=0.0)
 
@@ -132,7 +135,7 @@ class Multiplier:
         pull, before = self.A / self.penalty, self.Z
         for _ in range(steps):
             target = self.Z - self.U + pull
-            self.W = on_spectahedron((target + target.T) / 2)
+            self.W, self.rank = on_spectahedron((target + target.T) / 2, self.rank)
             reached = FURTHER * self.W + (1.0 - FURTHER) * self.Z + self.U
             if tau > 0:
                 g[rows] = self.ratios[rows] = ratios(
@@ -201,18 +204,3 @@ class Multiplier:
         excess = self.excess(free, places)
         t = float((np.abs(self.Z) * np.outer(self.weights, self.weights)).sum())
         return t * (1.0 + max(excess, 0.0)), excess <= _TOO_MANY or self.share >= _MOST_SHARE
-
-
-def on_spectahedron(M: FloatArray) -> FloatArray:
-    """Return the nearest positive semidefinite matrix of trace 1, to single precision."""
-    values, vectors = eigh(M.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
-    # The eigenvalues go to the simplex: shifted by one number, and cut off at 0.
-    falling = values[::-1].astype(np.float64)
-    excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(falling) + 1)
-    # The first is always used, and alone it has all the weight: a number far above 1 is no more than itself less 1.
-    inside = np.flatnonzero(falling > excess)
-    used = 1 + int(inside[-1]) if len(inside) else 1
-    weights = (falling[:used] - excess[used - 1] if used > 1 else np.ones(1)).astype(np.float32)
-    leading = vectors[:, : -used - 1 : -1]
-    nearest: FloatArray = ((leading * weights) @ leading.T).astype(np.float64)
-    return nearest

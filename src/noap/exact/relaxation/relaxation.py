@@ -17,6 +17,7 @@ from noap.exact.relaxation.multiplier import Multiplier, Nearby
 from noap.exact.relaxation.node import Node
 from noap.exact.relaxation.outer import Candidate
 from noap.exact.relaxation.record import proof_of_tree
+from noap.exact.relaxation.spectrum import largest_eigenvalue
 from noap.exact.relaxation.thresholds import Threshold
 from noap.linalg.types import FloatArray, IntArray
 from noap.proofs.relaxation import RelaxationProof
@@ -246,7 +247,7 @@ class Relaxation:
         for _ in range(0, steps, _STEPS):
             found = state.advance(aim.slope, free, node.places, _STEPS)
             self.work += _STEPS * m * m * (_PRICE + _PRICE_EACH * m)
-            height = float(np.linalg.eigvalsh(found.B)[-1]) + aim.slope * aim.t
+            height = largest_eigenvalue(found.B) + aim.slope * aim.t
             if height < lowest or best is None:
                 lowest, best = height, found
             yield
@@ -269,7 +270,7 @@ class Relaxation:
         for _ in range(0, steps, _STEPS):
             found = state.advance(aim.slope, free, node.places, _STEPS)
             self.work += _STEPS * (_COSTED * m * m * (_PRICE + _PRICE_EACH * m) + _STEP_OF_COSTED)
-            height = float(np.linalg.eigvalsh(found.B)[-1]) + state.above
+            height = largest_eigenvalue(found.B) + state.above
             if height < lowest or best is None:
                 lowest, best = height, found
             yield

@@ -10,20 +10,63 @@ inner products. This is Step 1, Caps, of docs/exact.md.
 """
 
 import math
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from noap.runtime.kernels import part
 
 # Room for rounding: the inner products carry relative errors of a few ulps per term.
 _ULPS = 4.5e-16
+# A slab that ends within so much of |b| has no angle to speak of; 0 is as valid as any multiplier.
+_NO_ANGLE = 1e-14
+
+
+class Slabs(NamedTuple):
+    """Slabs lo_j <= b_j'u <= hi_j: the Gram matrix B of the b_j, and what every bound over the same slabs shares.
+
+    `length` has the |b_j|, `near` and `far` the cotangents of the angles between u and b_j at lo_j and hi_j (-inf and
+    inf where there is none). The inner products `cb` with c, and `mu` and `q`, belong to one bound.
+    """
+
+    B: Any
+    lo: Any
+    hi: Any
+    length: Any
+    near: Any
+    far: Any
+    cb: Any
+    mu: Any
+    q: Any
 
 
 @part
-def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
-    """Return an upper bound on c'u.
+def room_for(size):
+    """Return arrays for so many slabs."""
+    return Slabs(
+        np.empty((size, size)), np.empty(size), np.empty(size), np.empty(size), np.empty(size), np.empty(size),
+        np.empty(size), np.empty(size), np.empty(size),
+    )  # fmt: skip
 
-    Parameters: cc = |c|^2; cb[j] = c'b_j; B = Gram matrix of the b_j; lo, hi the slabs; m how many there are;
-    sweeps of coordinate descent. mu and q are work space of length m.
+
+@part
+def ends(slabs, j, lo, hi):
+    """Say where slab j ends; B is there already."""
+    length = math.sqrt(slabs.B[j, j])
+    slabs.lo[j], slabs.hi[j], slabs.length[j] = lo, hi, length
+    cosine = lo / length
+    slabs.near[j] = cosine / math.sqrt(1.0 - cosine * cosine) if 0.0 < cosine < 1.0 - _NO_ANGLE else -np.inf
+    cosine = hi / length
+    slabs.far[j] = cosine / math.sqrt(1.0 - cosine * cosine) if -1.0 < cosine < 1.0 - _NO_ANGLE else np.inf
+
+
+@part
+def cap(cc, slabs, m, skip, sweeps):
+    """Return an upper bound on c'u over the first m slabs but `skip`; cc = |c|^2, and slabs.cb[j] = c'b_j.
+
+    At most so many sweeps of coordinate descent.
     """
+    B, lo, hi, lengths, near, far, cb, mu, q = slabs
     r = cc
     for j in range(m):
         mu[j] = 0.0
@@ -31,43 +74,41 @@ def cap(cc, cb, B, lo, hi, m, sweeps, mu, q):
     for _ in range(sweeps):
         moved = False
         for j in range(m):
-            b2 = B[j, j]
-            b = math.sqrt(b2)
-            perp = math.sqrt(max(r - q[j] * q[j] / b2, 0.0))
-            along = q[j] / b - mu[j] * b
-            new = 0.0
-            # The best mu_j makes the angle between the sum and b_j the one whose cosine is l/|b|, or
-            # h/|b|. A slab that ends
-            # within rounding of |b| has no such angle to speak of; 0 is as valid as any multiplier.
-            cosine = lo[j] / b
-            if 0.0 < cosine < 1.0 - 1e-14:
-                new = (perp * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b
-            if new <= 0.0:
-                new = 0.0
-                cosine = hi[j] / b
-                if cosine < 1.0 - 1e-14:
-                    candidate = (perp * cosine / math.sqrt(1.0 - cosine * cosine) - along) / b
-                    if candidate < 0.0:
-                        new = candidate
+            if j == skip:
+                continue
+            length = lengths[j]
+            share = q[j] / length
+            across = math.sqrt(max(r - share * share, 0.0))
+            along = share - mu[j] * length
+            # The best mu_j makes the angle between the sum and b_j the one at which the slab ends.
+            new = (across * near[j] - along) / length
+            if not new > 0.0:
+                new = (across * far[j] - along) / length
+                if not new < 0.0:
+                    new = 0.0
             step = new - mu[j]
             if step != 0.0:
                 moved = True
-                r += step * (2.0 * q[j] + step * b2)
+                r += step * (2.0 * q[j] + step * B[j, j])
                 for i in range(m):
-                    q[i] += step * B[i, j]
+                    q[i] += step * B[j, i]
                 mu[j] = new
         if not moved:
             break
-    # Recomputed from scratch, with an allowance for the rounding of every term.
+    # Recomputed from scratch, with an allowance for the rounding of every term: row by row, so that no term takes part
+    # in more than 2m + 4 roundings.
     total, weight, paid, bulk = cc, cc, 0.0, 0.0
     for j in range(m):
         if mu[j] != 0.0:
-            inner = 2.0 * cb[j]
+            inner, size = 2.0 * cb[j], abs(2.0 * cb[j])
+            for i in range(j):
+                if mu[i] != 0.0:
+                    inner += 2.0 * mu[i] * B[j, i]
+                    size += abs(2.0 * mu[i] * B[j, i])
+            inner += mu[j] * B[j, j]
+            size += abs(mu[j] * B[j, j])
             total += mu[j] * inner
-            weight += abs(mu[j] * inner)
-            for i in range(m):
-                total += mu[i] * mu[j] * B[i, j]
-                weight += abs(mu[i] * mu[j] * B[i, j])
+            weight += abs(mu[j]) * size
             side = lo[j] if mu[j] > 0.0 else hi[j]
             paid += mu[j] * side
             bulk += abs(mu[j] * side)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from noap.exact.feature_wise.kernels.caps import cap
+from noap.exact.feature_wise.kernels.caps import cap, ends, room_for
 from noap.exact.feature_wise.kernels.owed import owe
 from noap.exact.feature_wise.kernels.worth import chord, lowest, worth
 from noap.heuristics.kernels.largest import ZERO, keep
@@ -13,61 +13,57 @@ from noap.runtime.kernels import part
 # Sweeps of the multipliers, for included and for free features. To Numba a Python integer is a type of its own, for
 # which it would compile the callee once more.
 SWEEPS, SWEEPS_FREE = np.int64(4), np.int64(2)
+# No slab is left out.
+NONE = np.int64(-1)
 
 
 @part
-def slabs(A, inc, sign, lo, hi, n_inc, skip, w, tau, B, low, high, which):
-    """Collect the slabs lo <= b_j'u <= hi of the signed included features but `skip`, and w'u >= tau if tau > 0.
+def collect(A, inc, sign, lo, hi, n_inc, w, tau, slabs, which):
+    """Collect the slabs lo <= b_j'u <= hi of the signed included features, and w'u >= tau if tau > 0.
 
-    Step 1, Caps, of docs/exact.md.
+    `which` tells the included feature of each. Returns how many are of features, and how many there are. Step 1, Caps,
+    of docs/exact.md.
     """
     m = 0
     for a in range(n_inc):
-        if sign[a] != 0 and a != skip:
+        if sign[a] != 0:
             which[m] = a
-            low[m] = lo[a]
-            high[m] = hi[a]
             m += 1
+    B = slabs.B
     for x in range(m):
         i, si = inc[which[x]], sign[which[x]]
         for y in range(x + 1):
             j, sj = inc[which[y]], sign[which[y]]
             B[x, y] = si * sj * A[i, j]
             B[y, x] = B[x, y]
-    total = m
-    if tau > 0.0:
-        for x in range(m):
-            B[m, x] = sign[which[x]] * w[inc[which[x]]]
-            B[x, m] = B[m, x]
-        B[m, m] = 1.0
-        low[m] = tau
-        high[m] = 2.0  # no upper side
-        total = m + 1
-    return m, total
+        ends(slabs, x, lo[which[x]], hi[which[x]])
+    if not tau > 0.0:
+        return m, m
+    for x in range(m):
+        B[m, x] = sign[which[x]] * w[inc[which[x]]]
+        B[x, m] = B[m, x]
+    B[m, m] = 1.0
+    ends(slabs, m, tau, np.inf)
+    return m, m + 1
 
 
 @part
-def reach(A, i, inc, sign, w, m, total, B, low, high, which, sweeps, enough, cb, mu, q):
-    """Return upper bounds on a_i'u and on -a_i'u over the slabs.
+def reach(A, i, inc, sign, w, m, total, skip, slabs, which, sweeps, enough):
+    """Return upper bounds on a_i'u and on -a_i'u over the slabs but `skip`.
 
     The second is left out (0) where the first is not below `enough`, unless that is negative. Step 1, Caps, of
     docs/exact.md.
     """
-    up, down = 0.0, 0.0
-    for side in range(2):
-        direction = 1.0 if side == 0 else -1.0
-        for x in range(m):
-            cb[x] = direction * sign[which[x]] * A[i, inc[which[x]]]
-        if total > m:
-            cb[m] = direction * w[i]
-        most = cap(A[i, i], cb, B, low, high, total, sweeps, mu, q)
-        if side == 1:
-            down = most
-        else:
-            up = most
-            if enough >= 0.0 and not up < enough:
-                break
-    return up, down
+    for x in range(m):
+        slabs.cb[x] = sign[which[x]] * A[i, inc[which[x]]]
+    if total > m:
+        slabs.cb[m] = w[i]
+    up = cap(A[i, i], slabs, total, skip, sweeps)
+    if enough >= 0.0 and not up < enough:
+        return up, 0.0
+    for x in range(total):
+        slabs.cb[x] = -slabs.cb[x]
+    return up, cap(A[i, i], slabs, total, skip, sweeps)
 
 
 @part
@@ -81,28 +77,19 @@ def tighten(A, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free,
         closed, n_free, U, _, _ = propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free)
         if closed:
             return True, n_free, U, 0.0, 0
-    size = n_inc + 2
-    B = np.empty((size, size))
-    low = np.empty(size)
-    high = np.empty(size)
-    cb = np.empty(size)
-    mu = np.empty(size)
-    q = np.empty(size)
-    which = np.empty(size, dtype=np.int64)
+    slabs = room_for(n_inc + 1)
+    which = np.empty(n_inc + 1, dtype=np.int64)
+    m, total = collect(A, inc, sign, lo, hi, n_inc, w, tau, slabs, which)
     # Every included feature by the slabs of the others, then the free ones by all of them.
-    for a in range(n_inc + 1):
-        m, total = slabs(A, inc, sign, lo, hi, n_inc, a, w, tau, B, low, high, which)
-        if total == 0:
+    own = 0
+    for a in range(n_inc):
+        skip = NONE
+        if own < m and which[own] == a:
+            skip = own
+            own += 1
+        if total == (0 if skip == NONE else 1):
             continue
-        if a == n_inc:
-            for f in range(n_free):
-                up, down = reach(
-                    A, free[f], inc, sign, w, m, total, B, low, high, which, SWEEPS_FREE, ceil[f], cb, mu, q
-                )
-                if up < ceil[f]:
-                    ceil[f] = min(ceil[f], max(up, down))
-            break
-        up, down = reach(A, inc[a], inc, sign, w, m, total, B, low, high, which, SWEEPS, -1.0, cb, mu, q)
+        up, down = reach(A, inc[a], inc, sign, w, m, total, skip, slabs, which, SWEEPS, -1.0)
         if sign[a] == 0:
             if up < lo[a] and down < lo[a]:
                 return True, n_free, 0.0, 0.0, 0
@@ -119,6 +106,16 @@ def tighten(A, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free,
         lo[a] = max(lo[a], -down)
         if lo[a] > hi[a]:
             return True, n_free, 0.0, 0.0, 0
+        if skip == NONE:  # one slab more
+            m, total = collect(A, inc, sign, lo, hi, n_inc, w, tau, slabs, which)
+            own += 1
+        else:
+            ends(slabs, skip, lo[a], hi[a])
+    if total > 0:
+        for f in range(n_free):
+            up, down = reach(A, free[f], inc, sign, w, m, total, NONE, slabs, which, SWEEPS_FREE, ceil[f])
+            if up < ceil[f]:
+                ceil[f] = min(ceil[f], max(up, down))
     return propagate(terms, T, p, below, inc, lo, hi, n_inc, free, ceil, n_free)
 
 

@@ -1,0 +1,103 @@
+"""Some hundred features with a budget: the search on X'X with a try of the search for many features in between."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import judge
+import noap
+from noap.exact import prove
+from noap.exact.many import middle
+from noap.proofs.many import ManyProof
+from noap.result import Limit
+
+
+@pytest.fixture(autouse=True)
+def _few_are_enough(monkeypatch):
+    """Small problems go the way of some hundred features, and hardly anything ends before the try."""
+    monkeypatch.setattr(prove, "_HUNDREDS", 2)
+    monkeypatch.setattr(middle, "_LOOK", 1)
+
+
+def drawn(seed, n=30, d=9):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d))
+    X[:, : d // 2] += np.outer(rng.standard_normal(n), rng.uniform(0.2, 1.5, d // 2))
+    return X, rng
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_optimum_is_that_of_brute_force(seed):
+    X, rng = drawn(seed)
+    k, rho = int(rng.integers(2, 5)), float(rng.uniform(0.02, 0.6) * np.sqrt(len(X)))
+    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho))
+    result = noap.solve(problem, gap=1e-6)
+    best = judge.feature_wise_best(X.T @ X, len(X), k, rho)[0]
+    assert result.value == pytest.approx(best, rel=1e-6, abs=1e-9)
+    assert result.bound >= best * (1 - 1e-9)
+    assert noap.verify(problem, result.certificate).ok
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_budgets_and_costs_of_single_features(seed):
+    X, rng = drawn(seed)
+    d, n, k = X.shape[1], len(X), 3
+    rho, costs = rng.uniform(0.0, 0.5, d) * np.sqrt(n), rng.uniform(0.0, 0.3, d)
+    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho), costs=costs)
+    result = noap.solve(problem, gap=1e-6)
+    # No support has a better vector than the one found, on a grid of what ascent reaches from each.
+    best = max(noap.solve(problem.restricted(np.array(S)), "ascent").value for S in itertools.combinations(range(d), k))
+    assert result.value >= best * (1 - 1e-6) - 1e-12
+    assert noap.verify(problem, result.certificate).ok
+
+
+def test_the_try_may_prove_it_and_then_its_proof_is_handed_over(monkeypatch):
+    X, _ = drawn(1, n=40, d=60)
+    X /= X.std(axis=0)
+    problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(40)))
+    with_try = noap.solve(problem)
+    assert isinstance(with_try.certificate.proof, ManyProof)
+    assert noap.verify(problem, with_try.certificate).ok
+    monkeypatch.setattr(prove, "_HUNDREDS", 1000)
+    without = noap.solve(problem)
+    assert not isinstance(without.certificate.proof, ManyProof)
+    assert with_try.value == pytest.approx(without.value, rel=1e-9)
+    bounds = [point.bound for point in with_try.trace]
+    times = [point.seconds for point in with_try.trace]
+    assert bounds == sorted(bounds, reverse=True)
+    assert times == sorted(times)
+
+
+def test_a_try_that_leads_nowhere_is_followed_by_the_search_on_the_gram_matrix(monkeypatch):
+    monkeypatch.setattr(middle, "_NODES", 1)
+    X, _ = drawn(1, n=40, d=60)
+    problem = noap.Problem(X / X.std(axis=0), k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(40)))
+    result = noap.solve(problem)
+    assert result.status is noap.Status.OPTIMAL
+    assert result.limit is None
+    assert not isinstance(result.certificate.proof, ManyProof)
+    assert noap.verify(problem, result.certificate).ok
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 5, 10])
+def test_a_node_limit_counts_both_searches(nodes):
+    X, _ = drawn(2, n=40, d=60)
+    problem = noap.Problem(X / X.std(axis=0), k=6, adversary=noap.FeatureWise(0.1 * np.sqrt(40)))
+    result = noap.solve(problem, gap=1e-9, node_limit=nodes)
+    assert result.limit is Limit.NODES
+    assert result.nodes <= nodes + 64  # a node is counted with its leaves
+    assert result.bound >= result.value
+    assert noap.verify(problem, result.certificate).ok
+
+
+def test_an_interrupt_in_the_try_returns_what_is_proved(monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("noap.exact.many.search.found_levels", interrupted)
+    X, _ = drawn(2, n=40, d=60)
+    problem = noap.Problem(X / X.std(axis=0), k=6, adversary=noap.FeatureWise(0.1 * np.sqrt(40)))
+    result = noap.solve(problem, gap=1e-9)
+    assert result.limit is Limit.INTERRUPTED
+    assert result.bound >= result.value
