@@ -19,6 +19,12 @@ _COLOURS = {
     "PPM": "#c05746",
     "abess": "#3d5a98",
     "scikit-learn": "#e0a030",
+    # Green is ours: general solvers have none of it, and a solver's models are shades of one colour.
+    "SCIP, nonconvex model": "#1b2f5e",
+    "SCIP, paper's MIP": "#3d5a98",
+    "SCIP, MIP with every valid row": "#8fa8d8",
+    "HiGHS, paper's MIP": "#e0a030",
+    "Gurobi, paper's MIP": "#c05746",
 }
 
 
@@ -66,7 +72,7 @@ def _proved(axes: Any, name: str, frame: pl.DataFrame) -> None:
         solved = rows.filter(pl.col("proved")).group_by(key).agg(pl.col("seconds").min())
         times = np.maximum(np.sort(solved["seconds"].to_numpy()), least)
         reached = 100 * np.arange(len(times) + 1) / total
-        colour = _colour("noap exact") if label.startswith("noap") else None
+        colour = _colour("noap exact" if label.startswith("noap") else label)
         given_s = rows["limit"].drop_nulls().to_numpy()
         end = max(float(given_s.max()) if len(given_s) else most, *times) if len(times) else most
         label = f"{label}: {reached[-1]:.0f} %"
@@ -99,7 +105,8 @@ def _exact(figure: Any, frame: pl.DataFrame) -> None:
         solved = rows.filter(pl.col("proved")).group_by("matrix", "k").agg(pl.col("seconds").min())
         times = np.sort(solved["seconds"].to_numpy())
         reached = 100 * np.arange(1, len(times) + 1) / pairs
-        axes.step([*times, 60.0], [*reached, reached[-1] if len(times) else 0.0], where="post", label=method)
+        ends, last = [*times, 60.0], reached[-1] if len(times) else 0.0
+        axes.step(ends, [*reached, last], where="post", label=method, color=_colour(str(method)))
     axes.set(xscale="log", xlabel="seconds", ylabel="pairs closed, %", ylim=(-2, 102), title="Closed within a time")
     axes.legend(frameon=False, fontsize=8)
 
