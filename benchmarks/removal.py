@@ -1,9 +1,10 @@
 """Features that no better packing uses: how many one inequality removes, and what pricing takes without them.
 
-Run: python -m benchmarks.removal --data FOLDER [--limit SECONDS]. For the instances of benchmarks.joint with at least
-50 features and r = 3, and S&P 500 with r = 4: the inequality for all components is looked for with the best value of
-results/joint-*.csv in hand, and the pricing problem at its prices is proved to 1e-3 with all features and with those
-that are left. Writes results/removal.csv, one row per instance; times are of the process, the limit is of the clock.
+Run: python -m benchmarks.removal --data FOLDER [--limit SECONDS]. For the instances of the board of components at once
+without noise, with at least 50 features and r = 3, and S&P 500 with r = 4: the inequality for all components is looked
+for with the best value of results/boards/joint.csv in hand, and the pricing problem at its prices is proved to 1e-3
+with all features and with those that are left. Writes results/removal.csv, one row per instance; times are of the
+process, the limit is of the clock.
 """
 
 import argparse
@@ -14,7 +15,8 @@ import numpy as np
 
 import noap
 from benchmarks import RESULTS
-from benchmarks.joint import SECTIONS
+from noap.bench.boards.joint import STOCKS
+from noap.bench.instances import real_sets
 from noap.joint.together import TogetherSearch
 from noap.measuring.environment import heading
 from noap.measuring.tables import append_row, markdown, percent, read_table, seconds
@@ -55,14 +57,14 @@ def main() -> None:
     options = parser.parse_args()
     place = RESULTS / "removal.csv"
     known = {(row["name"], row["r"], row["k"]) for row in read_table(place).to_dicts()} if place.exists() else set()
-    for section in ("snp500", "vanilla"):
-        rows = read_table(RESULTS / f"joint-{section}.csv").to_dicts()
-        values = {(row["name"], row["r"], row["k"]): row["value"] for row in rows}
-        for name, S, r, k, _ in SECTIONS[section](options.data):
-            if len(S) >= _LEAST and r >= 3 and (name, r, k) not in known:
-                row = measured(name, S, r, k, values[name, r, k], options.limit)
-                append_row(row, place)
-                print(row, flush=True)
+    matrices = {f"{name} {key or ''}".strip(): S for name, key, S in real_sets(options.data)}
+    matrices[STOCKS] = np.load(options.data / "large" / f"{STOCKS}.npz")["corr"]
+    for found in read_table(RESULTS / "boards" / "joint.csv").to_dicts():
+        name, r, k = found["name"], found["r"], found["k"]
+        if found["noise"] == 0 and found["d"] >= _LEAST and r >= 3 and (name, r, k) not in known:
+            row = measured(name, matrices[name], r, k, found["value"], options.limit)
+            append_row(row, place)
+            print(row, flush=True)
     render()
 
 

@@ -30,7 +30,7 @@ def results(name: str) -> list[Row]:
         return list(csv.DictReader(file))
 
 
-def board(name: str, **wanted: str) -> list[Row]:
+def board(name: str, /, **wanted: str) -> list[Row]:
     """Return the rows of a board's table that have the given entries."""
     return [row for row in results(f"boards/{name}") if all(row[key] == entry for key, entry in wanted.items())]
 

@@ -13,7 +13,7 @@ from noap.bench.proving import warm_up
 from noap.linalg.types import FloatArray
 from noap.measuring.tables import markdown, percent, seconds, share
 
-__all__ = ["JOINT"]
+__all__ = ["JOINT", "STOCKS"]
 
 _NOISE = 0.3
 # The set with published values: 423 stocks, four components.
