@@ -101,3 +101,9 @@ def test_an_interrupt_in_the_try_returns_what_is_proved(monkeypatch):
     result = noap.solve(problem, gap=1e-9)
     assert result.limit is Limit.INTERRUPTED
     assert result.bound >= result.value
+
+
+def test_the_same_problem_has_the_same_proof():
+    X, _ = drawn(1, n=40, d=60)
+    problem = noap.Problem(X / X.std(axis=0), k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(40)))
+    assert noap.solve(problem).certificate.to_bytes() == noap.solve(problem).certificate.to_bytes()

@@ -19,9 +19,11 @@ from noap.runtime.limits import Limits
 
 __all__ = ["solve_middle"]
 
-# Nodes on X'X before the try; and what the try gets: nodes, and seconds, these in units of what came before, and at
-# least so many.
-_LOOK, _NODES, _TIMES, _SECONDS = 6, 600, 2.0, 0.3
+# Nodes on X'X before the try; and what the try gets: nodes, and a share of the time limit if there is one. Nothing else
+# depends on the clock, so that the same problem has the same proof.
+_LOOK, _NODES, _SHARE = 6, 300, 0.1
+# With larger supports it would spend seconds on good vectors of every level before its first node.
+_MOST_PLACES = 30
 
 
 def solve_middle(
@@ -32,12 +34,13 @@ def solve_middle(
     report: Callable[..., None] | None = None,
 ) -> SearchOutcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow; as `solve_gram` does."""
-    begun = controls.seconds
     gram = GramSearch(problem, controls, v, limits, report)
+    if problem.k > _MOST_PLACES:
+        return gram.run()
     if gram.head_start(_LOOK):
         return gram.outcome()
-    until = controls.seconds + max(_TIMES * (controls.seconds - begun), _SECONDS)
-    part = replace(controls, time_limit=until if controls.time_limit is None else min(until, controls.time_limit))
+    share = None if controls.time_limit is None else _SHARE * (controls.time_limit - controls.seconds)
+    part = replace(controls, time_limit=None if share is None else controls.seconds + share)
     left = _NODES if limits.nodes is None else min(_NODES, max(limits.nodes - gram.meter.nodes, 1))
     many = solve_many(problem, part, gram.vector, replace(limits, nodes=left), report, rounds=1)
     gram.meter.nodes += many.nodes
