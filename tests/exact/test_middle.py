@@ -40,11 +40,10 @@ def test_the_optimum_is_that_of_brute_force(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_budgets_and_costs_of_single_features(seed):
+def test_budgets_of_single_features(seed):
     X, rng = drawn(seed)
     d, n, k = X.shape[1], len(X), 3
-    rho, costs = rng.uniform(0.0, 0.5, d) * np.sqrt(n), rng.uniform(0.0, 0.3, d)
-    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho), costs=costs)
+    problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rng.uniform(0.0, 0.5, d) * np.sqrt(n)))
     result = noap.solve(problem, gap=1e-6)
     # No support has a better vector than the one found, on a grid of what ascent reaches from each.
     best = max(noap.solve(problem.restricted(np.array(S)), "ascent").value for S in itertools.combinations(range(d), k))
@@ -80,13 +79,22 @@ def test_a_try_that_leads_nowhere_is_followed_by_the_search_on_the_gram_matrix(m
     assert noap.verify(problem, result.certificate).ok
 
 
-@pytest.mark.parametrize("nodes", [1, 2, 5, 10])
-def test_a_node_limit_counts_both_searches(nodes):
+@pytest.mark.parametrize("nodes", [2, 5, 10])
+def test_a_node_limit_counts_both_searches(nodes, monkeypatch):
+    tried, real = [], middle.solve_many
+
+    def counted(*args, **kwargs):
+        tried.append(real(*args, **kwargs))
+        return tried[-1]
+
+    monkeypatch.setattr(middle, "solve_many", counted)
     X, _ = drawn(2, n=40, d=60)
     problem = noap.Problem(X / X.std(axis=0), k=6, adversary=noap.FeatureWise(0.1 * np.sqrt(40)))
     result = noap.solve(problem, gap=1e-9, node_limit=nodes)
     assert result.limit is Limit.NODES
-    assert result.nodes <= nodes + 64  # a node is counted with its leaves
+    assert tried[0].nodes > 0
+    # One on X'X, those of the try, and none after it where the try has used them up.
+    assert result.nodes == 1 + tried[0].nodes if tried[0].nodes >= nodes - 1 else result.nodes >= nodes
     assert result.bound >= result.value
     assert noap.verify(problem, result.certificate).ok
 
@@ -107,3 +115,34 @@ def test_the_same_problem_has_the_same_proof():
     X, _ = drawn(1, n=40, d=60)
     problem = noap.Problem(X / X.std(axis=0), k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(40)))
     assert noap.solve(problem).certificate.to_bytes() == noap.solve(problem).certificate.to_bytes()
+
+
+@pytest.mark.parametrize("options", [{"adversary": noap.FeatureWise(0.0)}, {"costs": np.full(60, 0.01)}, {"k": 31}])
+def test_there_is_no_try_without_a_budget_with_costs_or_for_large_supports(options, monkeypatch):
+    def unwanted(*args, **kwargs):
+        raise AssertionError("the search for many features was tried")
+
+    X, _ = drawn(1, n=40, d=60)
+    given = {"k": 4, "adversary": noap.FeatureWise(0.3 * np.sqrt(40))} | options
+    noap.solve(noap.Problem(X[:, :4], k=2, adversary=noap.FeatureWise(0.5)))  # compiles
+    monkeypatch.setattr(middle, "solve_many", unwanted)
+    result = noap.solve(noap.Problem(X / X.std(axis=0), **given), gap=0.3, time_limit=20)
+    assert result.bound >= result.value
+
+
+def test_a_gap_of_nothing_is_proved_by_the_try_as_far_as_rounding_allows(monkeypatch):
+    X, _ = drawn(1, n=40, d=60)
+    problem = noap.Problem(X / X.std(axis=0), k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(40)))
+    result = noap.solve(problem, gap=0)
+    assert result.status is noap.Status.OPTIMAL
+    assert isinstance(result.certificate.proof, ManyProof)
+
+
+def test_what_is_compiled_before_the_clock_runs_includes_the_try(monkeypatch):
+    monkeypatch.undo()
+    X, _ = drawn(1, n=40, d=60)
+    problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(1.0))
+    monkeypatch.setattr(prove, "_HUNDREDS", 2)
+    entry = prove._search_for(problem)
+    assert entry.solve is middle.solve_middle
+    assert entry.trial is not middle.solve_middle  # on a tiny problem that ends before the try

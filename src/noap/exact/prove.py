@@ -64,11 +64,12 @@ class LevelPath(Protocol):
 
 @dataclass(frozen=True)
 class _SearchEntry:
-    """A search, its kernels (the main one first), and the adversary of a tiny problem that compiles all it needs."""
+    """A search, its kernels (the main one first), and what compiles them all: a search for a tiny problem."""
 
     solve: Callable[..., SearchOutcome]
     kernels: tuple[Any, ...]
     adversary: Adversary
+    trial: Callable[..., SearchOutcome]
 
 
 def require_provable(problem: Problem) -> None:
@@ -96,7 +97,10 @@ def has_many_features(problem: Problem) -> bool:
 def _has_hundreds(problem: Problem) -> bool:
     """Whether the search for many features is worth a try: without a budget that on X'X is as good."""
     hundreds = problem.X is not None and problem.metric is None and problem.n_features > _HUNDREDS
-    return hundreds and type(problem.adversary) is FeatureWise
+    # With costs it would be made anew for every pricing problem of several components.
+    return (
+        hundreds and problem.costs is None and serves(GRAM_SERVES, problem.adversary) and not problem.adversary.is_idle
+    )
 
 
 def prove(
@@ -172,13 +176,14 @@ def _search_for(problem: Problem) -> _SearchEntry:
             from noap.heuristics.kernels.neighbours import keep_largest, merge_largest
 
             kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest, merge_largest)
-            return _SearchEntry(solve_wide if has_many_features(problem) else solve_middle, kernels, FeatureWise(0.5))
-        return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5))
+            search = solve_wide if has_many_features(problem) else solve_middle
+            return _SearchEntry(search, kernels, FeatureWise(0.5), solve_wide)
+        return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5), solve_gram)
     from noap.exact.sample_wise.kernels.game import contest, respond
     from noap.exact.sample_wise.kernels.supports import list_supports
     from noap.exact.sample_wise.search import solve_samples
 
-    return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5))
+    return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5), solve_samples)
 
 
 def _is_idle(problem: Problem) -> bool:
@@ -192,7 +197,7 @@ def _compile(search: _SearchEntry, controls: Controls) -> None:
     def trial() -> None:
         tried = Controls.checked(1e-2, None, 0, False)
         tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
-        search.solve(Problem(tiny, k=2, adversary=search.adversary), tried, np.array([1.0, 0.0, 0.0]), Limits())
+        search.trial(Problem(tiny, k=2, adversary=search.adversary), tried, np.array([1.0, 0.0, 0.0]), Limits())
         if tried.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
 

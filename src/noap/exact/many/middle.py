@@ -9,11 +9,10 @@ from dataclasses import replace
 
 from noap.exact.feature_wise.search import GramSearch
 from noap.exact.many.search import solve_many
-from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.exact.outcome import SearchOutcome, merged
 from noap.linalg.types import FloatArray
-from noap.metrics import gap
 from noap.problem import Problem
-from noap.result import Limit
+from noap.result import Limit, rounding_allowance
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
 
@@ -35,37 +34,25 @@ def solve_middle(
 ) -> SearchOutcome:
     """Prove the optimum to the gap of the controls, or as far as the limits allow; as `solve_gram` does."""
     gram = GramSearch(problem, controls, v, limits, report)
-    if problem.k > _MOST_PLACES:
+    if problem.k > _MOST_PLACES or limits.bytes is not None:  # two searches would hold their memory at the same time
         return gram.run()
     if gram.head_start(_LOOK):
         return gram.outcome()
     share = None if controls.time_limit is None else _SHARE * (controls.time_limit - controls.seconds)
     part = replace(controls, time_limit=None if share is None else controls.seconds + share)
     left = _NODES if limits.nodes is None else min(_NODES, max(limits.nodes - gram.meter.nodes, 1))
-    many = solve_many(problem, part, gram.vector, replace(limits, nodes=left), report, rounds=1)
+    try:
+        many = solve_many(problem, part, gram.vector, replace(limits, nodes=left), report, rounds=1)
+        gram.incumbent.offer(gram.instance.inside(many.v))
+    except KeyboardInterrupt:
+        controls.limit = Limit.INTERRUPTED
+        return gram.outcome()
     gram.meter.nodes += many.nodes
-    gram.incumbent.offer(gram.instance.inside(many.v))
-    closed = gap(problem.value(many.v), many.bound) <= controls.gap
-    if closed or part.limit is Limit.INTERRUPTED:
-        controls.limit = None if closed else part.limit
-        again = gram.outcome()
-    else:
-        again = gram.run()
+    value = problem.value(many.v)
+    closed = many.bound <= value + max(controls.gap * value, rounding_allowance(value, problem.scale))
+    if part.limit is Limit.INTERRUPTED:
+        controls.limit = part.limit
+    again = gram.outcome() if closed or controls.limit is not None else gram.run()
     better = many if many.bound < again.bound else again
-    return replace(better, v=again.v, nodes=again.nodes, limit=again.limit, trace=_merged(many.trace, again.trace))
-
-
-def _merged(*traces: tuple[TracePoint, ...]) -> tuple[TracePoint, ...]:
-    """Return the points of all searches in the order of time, each with the best that was known by then."""
-    merged: list[TracePoint] = []
-    for point in sorted((one for trace in traces for one in trace), key=lambda one: one.seconds):
-        last = merged[-1] if merged else point
-        merged.append(
-            replace(
-                point,
-                value=max(point.value, last.value),
-                bound=min(point.bound, last.bound),
-                nodes=max(point.nodes, last.nodes),
-            )
-        )
-    return tuple(merged)
+    trace = merged(many.trace, again.trace)
+    return replace(better, v=again.v, nodes=again.nodes, limit=again.limit, trace=trace)

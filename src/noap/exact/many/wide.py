@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from noap.exact.feature_wise.search import GramSearch
 from noap.exact.many.search import solve_many
-from noap.exact.outcome import SearchOutcome
+from noap.exact.outcome import SearchOutcome, merged
 from noap.linalg.types import FloatArray
 from noap.metrics import gap
 from noap.problem import Problem
@@ -59,4 +59,4 @@ def solve_wide(
         controls.limit = part.limit
     again = begun[0].outcome() if over else begun[0].run()
     best = again if again.bound <= outcome.bound else replace(outcome, v=again.v, limit=again.limit)
-    return replace(best, nodes=outcome.nodes + again.nodes, trace=outcome.trace + again.trace)
+    return replace(best, nodes=outcome.nodes + again.nodes, trace=merged(outcome.trace, again.trace))

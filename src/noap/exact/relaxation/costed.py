@@ -151,7 +151,7 @@ class CostedMultiplier(Multiplier):
 
     def _projected(self, M: FloatArray) -> FloatArray:
         """Return the nearest relaxed matrix."""
-        W, self.rank = on_spectahedron(M, self.rank)
+        W, self.n_leading = on_spectahedron(M, self.n_leading)
         return W
 
     def _move(self, prices: FloatArray, free: BoolArray, places: int) -> None:

@@ -77,8 +77,8 @@ class Multiplier:
         Of the features in the l1 norm.
     share : float
         The part of the slope that is paid for places; the rest, which may be negative, is for the l1 norm.
-    rank : int
-        Of W, 0 before the first step.
+    n_leading : int
+        How many eigenvectors W is made of, 0 before the first step.
     """
 
     A: FloatArray
@@ -90,7 +90,7 @@ class Multiplier:
     top: float
     weights: FloatArray
     share: float = 0.0
-    rank: int = 0
+    n_leading: int = 0
     _step: float = field(default=_STEP)
     _direction: float = field(default=0.0)
 
@@ -135,7 +135,7 @@ class Multiplier:
         pull, before = self.A / self.penalty, self.Z
         for _ in range(steps):
             target = self.Z - self.U + pull
-            self.W, self.rank = on_spectahedron((target + target.T) / 2, self.rank)
+            self.W, self.n_leading = on_spectahedron((target + target.T) / 2, self.n_leading)
             reached = FURTHER * self.W + (1.0 - FURTHER) * self.Z + self.U
             if tau > 0:
                 g[rows] = self.ratios[rows] = ratios(
