@@ -43,7 +43,7 @@ def draw(tables: dict[str, pl.DataFrame], folder: Path) -> None:
                 figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
         panels = [name for name in _PANELS if name in tables]
         if panels:
-            figure = Figure(figsize=(8, 3.6), layout="constrained")
+            figure = Figure(figsize=(8, 5), layout="constrained")
             for axes, name in zip(np.ravel(figure.subplots(1, len(panels), sharey=True)), panels, strict=True):
                 _proved(axes, name, tables[name])
             figure.savefig(folder / f"{OVERVIEW}.svg", metadata={"Date": None})
@@ -81,7 +81,8 @@ def _proved(axes: Any, name: str, frame: pl.DataFrame) -> None:
     axes.set(xscale="log", xlabel="seconds", ylim=(-3, 103), title=titles[name])
     if axes.get_subplotspec().is_first_col():
         axes.set_ylabel("problems proved optimal, %")
-    axes.legend(frameon=False, fontsize=7, loc="center right")
+    # Below: lines reach every corner of the panel.
+    axes.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.16))
 
 
 def _heuristics(figure: Any, frame: pl.DataFrame) -> None:
