@@ -65,6 +65,7 @@ def _instance(
         setting.skipped.append(f"{name}: the solve left no certificate.")
         return
     data = certificate.to_bytes()
+    _verify(problem, data)  # some kernels are compiled only where a certificate needs them
     jobs: dict[str, Callable[[], Any]] = {
         "solve": solve,
         "without": partial(solve, certificate=False),
