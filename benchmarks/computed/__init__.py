@@ -12,6 +12,7 @@ from benchmarks.computed.components import packed, removal, stocks
 from benchmarks.computed.expectations import expectations
 from benchmarks.computed.many_features import against, growth, public, terms
 from benchmarks.computed.open_ones import open_instances
+from benchmarks.computed.profiled import faster
 from benchmarks.computed.relaxed import closing, relaxed
 from benchmarks.computed.remarks import entries, finishes, paths, sample_wise, together, unbranched, wide
 
@@ -37,6 +38,7 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "growth": ("docs/scaling.md", growth),
     "public": ("docs/scaling.md", public),
     "against": ("docs/scaling.md", against),
+    "faster": ("docs/scaling.md", faster),
     "terms": ("docs/scaling.md", terms),
 }
 PAGES = sorted({page for page, _ in BLOCKS.values()})
