@@ -24,7 +24,7 @@ def collect(A, inc, sign, lo, hi, n_inc, w, tau, slabs, which):
     `which` tells the included feature of each. Returns how many are of features, and how many there are. Step 1, Caps,
     of docs/exact.md.
     """
-    m = 0
+    m = ZERO
     for a in range(n_inc):
         if sign[a] != 0:
             which[m] = a
@@ -81,7 +81,7 @@ def tighten(A, terms, T, p, below, inc, sign, lo, hi, n_inc, free, ceil, n_free,
     which = np.empty(n_inc + 1, dtype=np.int64)
     m, total = collect(A, inc, sign, lo, hi, n_inc, w, tau, slabs, which)
     # Every included feature by the slabs of the others, then the free ones by all of them.
-    own = 0
+    own = ZERO
     for a in range(n_inc):
         skip = NONE
         if own < m and which[own] == a:
