@@ -20,7 +20,7 @@ __all__ = ["solve_middle"]
 
 # Nodes on X'X before the try; and what the try gets: nodes, and a share of the time limit if there is one. Nothing else
 # depends on the clock, so that the same problem has the same proof.
-_LOOK, _NODES, _SHARE = 12, 300, 0.1
+_LOOK, _NODES, _SHARE = 16, 300, 0.1
 # With larger supports it would spend seconds on good vectors of every level before its first node.
 _MOST_PLACES = 30
 
