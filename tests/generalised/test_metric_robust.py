@@ -16,10 +16,10 @@ from noap.exact.generalised.own_attack import closed_by_own_attacks
 from noap.heuristics.generalised.supports import best_on
 
 
-def made(seed, d, k, rho, **terms):
+def made(seed, d, k, rho):
     X, B = random_pencil(np.random.default_rng(seed), d)
     budgets = rho * np.linspace(0.6, 1.4, d)
-    return noap.Problem(X, k, noap.FeatureWise(budgets), metric=B, **terms), budgets / math.sqrt(len(X))
+    return noap.Problem(X, k, noap.FeatureWise(budgets), metric=B), budgets / math.sqrt(len(X))
 
 
 @pytest.mark.parametrize("seed", range(3))
