@@ -43,9 +43,9 @@ class Pencil:
 
     @classmethod
     def of(cls, problem: "Problem") -> "Pencil":
-        """Take covariance, metric and budgets of a problem against FeatureWise or NoAdversary."""
-        assert problem.metric is not None
-        B = problem.metric if problem.metric.ndim == 2 else np.diag(problem.metric)
+        """Take covariance, metric and budgets of a problem whose metric is a matrix."""
+        B = problem.metric
+        assert B is not None
         e = scaling_exponents(B.diagonal())
         both = e[:, None] + e
         S = problem.covariance
