@@ -147,8 +147,9 @@ class Level:
     Attributes
     ----------
     size : int
-    bound : float
-        In the units of the certificate.
+    bound, target : float
+        In the units of the certificate. Leaves that are closed by a majorant show the target, which is at most the
+        bound: dominance at one threshold is not dominance at a larger one.
     features : array of int
         Those that the tree works on.
     nodes : tuple of Node
@@ -157,5 +158,6 @@ class Level:
 
     size: int
     bound: float
+    target: float
     features: IntArray
     nodes: tuple[Node, ...]

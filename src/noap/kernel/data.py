@@ -1,0 +1,192 @@
+r"""The data of a claim, as plain arrays in the units of its certificate, rounded so that no value falls.
+
+Units: values, A and costs are multiplied by :math:`4^{-e}`, budgets by :math:`2^{-e}`, exactly (what underflows is
+rounded in the safe direction), so that the largest entry of A is about 1.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Self
+
+import numpy as np
+
+from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+
+__all__ = ["Data", "Terms"]
+
+# Where the products of samples lie beyond these they are made again of scaled samples: nothing overflows, and nothing
+# of weight underflows.
+_SMALL, _LARGE = 1e-200, 1e200
+
+
+class Terms:
+    """What a claim says beside the data: budgets, costs, k, demanded and forbidden features; in the user's units."""
+
+    def __init__(
+        self,
+        k: int,
+        n_samples: int,
+        rho: FloatArray | None = None,
+        costs: FloatArray | None = None,
+        include: IntArray | None = None,
+        exclude: IntArray | None = None,
+    ) -> None:
+        none: IntArray = np.empty(0, np.intp)
+        self.k, self.n_samples, self.rho, self.costs = k, n_samples, rho, costs
+        self.include: IntArray = none if include is None else include
+        self.exclude: IntArray = none if exclude is None else exclude
+
+
+class Data:
+    r"""A symmetric matrix A with :math:`v^\top A v` at least that of the claim, budgets r at most and costs at most.
+
+    Attributes
+    ----------
+    A : array of shape (d, d)
+    added : float
+        At least :math:`v^\top A v` less that of the claim, for every unit v.
+    definite : bool
+        Whether A is positive semidefinite, so that it holds the inner products of some columns a_j.
+    r, w : arrays of shape (d,)
+        Budgets over root n, and over the largest of them, r_max; w is 1 where all are 0. A budget beyond the length of
+        its feature counts as that length: neither leaves it a contribution.
+    r_max : float
+    costs : array of shape (d,)
+    lengths, most : arrays of shape (d,)
+        At least :math:`|a_j|`, and at least what a feature contributes, :math:`(|a_j| - r_j)_+^2` less its cost; of no
+        meaning where A is not definite.
+    top : float
+        Largest entry of A, in size.
+    k, exponent : int
+    include, exclude : arrays of int
+    allowed : bool array of shape (d,)
+        Features that are not forbidden.
+    """
+
+    def __init__(self, A: FloatArray, terms: Terms, exponent: int, definite: bool, added: float) -> None:
+        need(isinstance(exponent, int) and abs(exponent) <= 600, "the exponent is out of range")
+        d = len(A)
+        self.A, self.exponent, self.definite, self.added, self.terms = A, exponent, definite, added, terms
+        self.k, self.include, self.exclude = terms.k, terms.include, terms.exclude
+        self.top = float(np.abs(A).max(initial=0.0))
+        need(self.top == 0 or 2.0**-40 < self.top < 2.0**40, "the exponent does not fit the data")
+        self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
+        self.allowed[terms.exclude] = False
+        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * exponent)
+        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
+        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, costs)
+        self.lengths: FloatArray = np.sqrt(np.maximum(A.diagonal(), 0.0)) * (1 + 2 * U)
+        self.r: FloatArray = np.zeros(d)
+        if terms.rho is not None:
+            need((terms.rho >= 0).all(), "budgets must be at least 0")
+            need(definite or not terms.rho.any(), "an adversary with a budget needs a definite matrix")
+            # Two roundings, of the root and of the quotient; the power of two is exact above 1e-100.
+            r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), -exponent) * (1 - 4 * U)
+            self.r = np.where(r < 1e-100, 0.0, np.minimum(r, self.lengths))
+        self.r_max = float(self.r.max(initial=0.0))
+        self.w: FloatArray = self.r / self.r_max * (1 - 2 * U) if self.r_max > 0 else np.ones(d)
+        left = self.lengths - self.r
+        most = np.where(left > 0, (left * left + TINY) * (1 + 4 * U), 0.0) - self.costs
+        self.most: FloatArray = most + 2 * U * self.costs
+
+    @classmethod
+    def from_samples(
+        cls, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
+    ) -> Self:
+        r"""Make A = X'X/n of the rows of X, block by block.
+
+        An entry is off by at most :math:`\gamma_{n+4} |a_i||a_j|` (n products, the quotient), so the matrix by
+        :math:`\gamma_{n+4} \mathrm{tr} A` in norm: twice that is added to the diagonal, so that no value falls and A is
+        positive semidefinite.
+        """
+        scaled, A = 0, _gram(blocks(), d, 0)
+        top = float(np.abs(A).max(initial=0.0))
+        if not _SMALL < top < _LARGE:
+            size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
+            need(math.isfinite(size), "X has entries that are not finite")
+            scaled = math.frexp(size)[1] if size > 0 else 0
+            A = _gram(blocks(), d, scaled)
+        A /= terms.n_samples
+        own = cls._exponent_of(A) if exponent is None else exponent - scaled
+        A = np.ldexp(A, -2 * own)
+        need(np.isfinite(A).all(), "the exponent does not fit the data")
+        added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace()) + TINY
+        _raise_diagonal(A, added)
+        return cls(A, terms, own + scaled, True, 2.2 * added)
+
+    @classmethod
+    def from_covariance(
+        cls, S: FloatArray, terms: Terms, shift: float | None, exponent: int | None = None
+    ) -> Self:
+        """Take A = S, which is exact; with a shift S + shift I is shown to be positive semidefinite, and taken.
+
+        Parameters
+        ----------
+        S : array of shape (d, d)
+        shift : float or None
+            In the units of the certificate; None proves nothing, which an adversary with a budget does not allow.
+        """
+        need(np.isfinite(S).all() and (S == S.T).all(), "S must be finite and symmetric")
+        own = cls._exponent_of(S) if exponent is None else exponent
+        A = np.ldexp(S, -2 * own)
+        need(np.isfinite(A).all(), "the exponent does not fit the data")
+        if shift is None:
+            return cls(A, terms, own, False, 0.0)
+        need(0 <= shift < 1e6 and math.isfinite(shift), "the shift must be a number of at least 0")
+        need(proves_semidefinite(A, shift), "S plus its shift is not positive semidefinite")
+        _raise_diagonal(A, shift)
+        return cls(A, terms, own, True, 1.1 * shift + 4 * U * float(np.abs(A.diagonal()).max(initial=0.0)))
+
+    @staticmethod
+    def _exponent_of(A: FloatArray) -> int:
+        top = float(np.abs(A).max(initial=0.0))
+        return (math.frexp(top)[1] + 1) // 2 if top > 0 and math.isfinite(top) else 0
+
+    def sums_of_most(self, count: int) -> FloatArray:
+        """Return at least the most that 0, 1, ..., count features contribute together, by their lengths alone."""
+        positive = np.sort(np.maximum(self.most[self.allowed], 0.0))[::-1][:count]
+        sums = np.concatenate([[0.0], np.cumsum(positive)]) * (1 + gamma(len(positive) + 4))
+        return np.concatenate([sums, np.full(count + 1 - len(sums), sums[-1])])
+
+    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
+        r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
+
+        v is the vector over its length, S its features and the demanded ones. With b features the form
+        :math:`x^\top A x` is off by :math:`\gamma_{2b+4}` times the sum of the absolute products, and `added` is taken off.
+        """
+        used = weights != 0
+        features, weights = features[used], weights[used]
+        chosen = np.union1d(features, self.include).astype(np.intp)
+        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
+        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
+        spent = float(self.costs[chosen].sum()) * (1 + gamma(len(chosen) + 4)) + TINY
+        if len(features) == 0:
+            return -spent if self.costs[chosen].any() else 0.0
+        x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
+        b = len(x)
+        squares = float(x @ x) * (1 + gamma(b + 2))
+        block = self.A[np.ix_(features, features)]
+        sizes = float(np.abs(x) @ np.abs(block) @ np.abs(x))
+        form = float(x @ block @ x) - 1.1 * gamma(2 * b + 8) * sizes - self.added * squares
+        taken = 0.0
+        if self.terms.rho is not None:
+            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), -self.exponent)
+            taken = float(rho @ np.abs(x)) * (1 + gamma(b + 8)) + TINY
+        left = math.sqrt(max(form, 0.0)) * (1 - 4 * U) - taken
+        value = left * left * (1 - 4 * U) / squares * (1 - 4 * U) if left > 0 else 0.0
+        return value - spent - 2 * U * spent if self.costs[chosen].any() else value
+
+
+def _raise_diagonal(A: FloatArray, by: float) -> None:
+    np.fill_diagonal(A, np.nextafter(A.diagonal() + by, np.inf))
+
+
+def _gram(blocks: Iterable[FloatArray], d: int, scaled: int) -> FloatArray:
+    """Return X'X of the rows of all blocks, divided by a power of four."""
+    A: FloatArray = np.zeros((d, d))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            part = np.ldexp(block, -scaled) if scaled else block
+            A += part.T @ part
+        return 0.5 * (A + A.T)

@@ -1,0 +1,65 @@
+r"""Rule S: a symmetric matrix C is positive semidefinite on every set of p of its features."""
+
+import numpy as np
+
+from noap.kernel.arithmetic import U, gamma, need
+from noap.kernel.envelope import NearMatrix
+from noap.kernel.witness import IN_PLAIN_NORM, Line
+from noap.linalg.types import FloatArray
+
+__all__ = ["dominance", "matrix", "scaled_to_unit"]
+
+
+def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
+    r"""Show it by diagonal dominance: with d = z/root(C_ii), C_ii d_i is at least the p - 1 largest |C_ij| d_j.
+
+    The eigenvalues of :math:`D^{1/2} C_{QQ} D^{1/2}` are those of :math:`C_{QQ} D`, whose rows have their centres
+    :math:`C_{ii} d_i` at least as far from 0 as their radii are long (Gershgorin). With z = 1 and p = 2 these are the
+    2 x 2 minors.
+    """
+    own = C.diagonal()
+    need((own >= 0).all(), "S: the diagonal")
+    count = min(p, len(C)) - 1
+    if count < 1:
+        return
+    root = np.sqrt(own)
+    need((root > 1e-140).all(), "S: the diagonal")
+    d = 1.0 / root
+    if z is not None:
+        need(z.shape == own.shape and (z > 1e-30).all() and (z < 1e30).all(), "S: the scaling")
+        d *= z
+    N = np.abs(C)
+    np.fill_diagonal(N, 0.0)
+    N *= d
+    m = len(C)
+    sums = N.max(axis=1) if count == 1 else np.partition(N, m - count, axis=1)[:, m - count :].sum(axis=1)
+    # A product, a sum of positive numbers, a product; d itself may be any positive number.
+    need((sums * (1 + gamma(count + 8)) <= own * d).all(), "S: dominance")
+
+
+def scaled_to_unit(C: FloatArray) -> FloatArray:
+    """Return N with N_ij = C_ij/root(C_ii C_jj), to 4u of its largest entry; C is definite where N is."""
+    own = C.diagonal()
+    need((own > 1e-280).all(), "S: the diagonal")
+    s = 1.0 / np.sqrt(own)
+    N: FloatArray = C * s[:, None] * s
+    return N
+
+
+def matrix(C: FloatArray, features: np.ndarray, p: int, line: Line) -> None:
+    r"""Show it by a line above -N: :math:`-v^\top N v \le c + (\mu + \sum \tau)\,\|v\|_1^2 \le 0` as :math:`\|v\|_1^2 \le p`.
+
+    s D C D s is congruent to C for any positive s: only the rounding of N counts, 4u of its largest entry.
+    """
+    if len(C) == 0:
+        return
+    need(line.counts == IN_PLAIN_NORM and line.weighted == 0 and line.dues is None, "S: the line is of another kind")
+    need(np.array_equal(line.features, features), "S: the line is about other features")
+    N = scaled_to_unit(C)
+    near = NearMatrix(-N, np.ones(len(N)), line, rounding=4 * U * float(np.abs(N).max()))
+    count = min(p, len(N))
+    dearest = np.sort(near.prices)[::-1][:count]
+    total = float(dearest.sum()) * (1 + gamma(count + 4))
+    slope = max(near.plain + total + 4 * U * (abs(near.plain) + total), 0.0)
+    most = slope * count * (1 + 4 * U)
+    need(near.c + most + 4 * U * (abs(near.c) + most) <= 0, "S: the matrix")

@@ -1,0 +1,201 @@
+r"""Rule E1: lines c + sigma t above the variance, and what they leave to the adversary's norm t = (sum w_i |v_i|)^2.
+
+docs/kernel.md, section 5.
+"""
+
+import math
+
+import numpy as np
+
+from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite
+from noap.kernel.data import Data
+from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["NearMatrix", "VarianceLine", "closes"]
+
+# Into so many pieces the range of costs is cut: the square of the distance is concave in the cost, a chord lies below.
+_PIECES = 16
+
+
+class NearMatrix:
+    r"""A matrix B near G with B <= cI, decoded from a line, and what its nearness costs.
+
+    For every v, with s its squared l1 norm and t the weighted one,
+
+    .. math:: v^\top G v \le c\|v\|^2 + \mu_1 s + \mu_w t + \sum_{v_i \ne 0} (\tau_i\,[s \text{ or } t] + \alpha_i) .
+
+    The decoding is not trusted: mu_1 is what the difference of B and G takes.
+
+    Attributes
+    ----------
+    c, plain, weighted : float
+        c, mu_1 and mu_w.
+    prices, dues : arrays of shape (b,)
+        tau and alpha.
+    """
+
+    def __init__(self, G: FloatArray, w: FloatArray, line: Line, rounding: float = 0.0) -> None:
+        b = len(G)
+        loads, lifts = line.loads.astype(np.float64), line.lifts.astype(np.float64)
+        need(loads.shape == lifts.shape == (b,), "E: a line of another length")
+        need((loads >= 0).all() and (lifts >= 0).all(), "E: negative multipliers")
+        need(line.counts in (IN_PLAIN_NORM, IN_WEIGHTED_NORM), "E: an unknown norm")
+        numbers = (line.c, line.plain, line.weighted, float(loads.max()), float(lifts.max()))
+        need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
+        self.c, self.weighted, self.dues = line.c, line.weighted, np.zeros(b)
+        size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
+        error = rounding + 16 * U * size
+        if line.dues is not None and line.pulls is not None:
+            G, self.dues, pull_error = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
+            error += pull_error
+        n = np.ones(b) if line.counts == IN_PLAIN_NORM else w
+        shared = np.outer(loads, n)
+        box = line.plain + line.weighted * np.outer(w, w) + 0.5 * (shared + shared.T)
+        B, far = _decoded(G, box, line)
+        own = line.plain + line.weighted * (w * w) + loads * n - lifts
+        B.flat[:: b + 1] = G.diagonal() - own
+        far -= box
+        far.flat[:: b + 1] = (G.diagonal() - B.diagonal()) - own  # v_i^2 has a sign: one side is enough
+        excess = float(far.max())
+        self.plain = line.plain + max(excess, 0.0) + error + 16 * U * float(np.abs(B).max()) + TINY
+        need(math.isfinite(self.plain), "E: out of range")
+        self.prices = np.where(loads > 0, math.inf, 0.0)
+        usable = (loads > 0) & (lifts > 1e-200)
+        self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 8 * U) + TINY
+        need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
+        need(proves_semidefinite(-B, self.c), "E: B is not below c")
+
+
+def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    r"""Return G less what the pulls of all rows come to, the dues, and the rounding.
+
+    :math:`2 v_i y_i^\top v + (1 - |y_i|^2) v_i^2 \le 1` for unit v and :math:`y_{ii} = 0`, with 0 on the left where
+    :math:`v_i = 0`: so :math:`v^\top G v \le v^\top G' v + \sum_{v_i \ne 0} \alpha_i`.
+    """
+    b = len(G)
+    need(dues.shape == (b,) and pulls.shape == (b, b), "E: pulls of another shape")
+    need((dues >= 0).all() and (dues < 1e100).all() and (np.abs(pulls) < 1e100).all(), "E: pulls out of range")
+    need((pulls.diagonal() == 0).all(), "E: a pull of a feature on itself")
+    taken = dues[:, None] * pulls
+    squares = np.einsum("ij,ij->i", pulls, pulls)
+    less: FloatArray = G - (taken + taken.T)
+    less.flat[:: b + 1] = G.diagonal() - dues * (1.0 - squares)
+    size = float(np.abs(G).max()) + 2.0 * float(np.abs(taken).max()) + float((dues * (1.0 + squares)).max())
+    return less, dues, 2.0 * gamma(b + 8) * size
+
+
+def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, FloatArray]:
+    """Return B off the diagonal, and by how much G may exceed it there, in the sense that the line's signs leave."""
+    b = len(G)
+    if line.form == THRESHOLD:
+        need(line.entries is None, "E: entries of a threshold")
+        B = G - np.clip(G, -np.maximum(box, 0.0), np.maximum(box, 0.0))
+        return B, np.abs(G - B)
+    need(line.entries is not None and line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
+    assert line.entries is not None
+    entries = np.zeros((b, b))
+    entries[np.triu_indices(b, 1)] = line.entries
+    entries += entries.T
+    need(np.isfinite(entries).all(), "E: entries that are not finite")
+    if line.form == BOX:
+        B = G + box * (entries / 32767.0)
+        return B, np.abs(B - G)
+    need(line.form == FREE, "E: an unknown form")
+    B = G + entries
+    far = np.abs(B - G)
+    if line.signs is not None:
+        known = np.outer(line.signs, line.signs).astype(np.float64)
+        far = np.where(known == 0, far, known * (G - B))
+    return B, far
+
+
+class VarianceLine(NearMatrix):
+    """A line above v'Av, for the vectors on its features."""
+
+    def __init__(self, data: Data, line: Line) -> None:
+        features = line.features
+        need(len(features) > 0, "E: a line without features")
+        super().__init__(data.A[np.ix_(features, features)], data.w[features], line)
+        d = len(data.A)
+        every_price, every_due = np.full(d, math.inf), np.zeros(d)
+        every_price[features], every_due[features] = self.prices, self.dues
+        self.prices, self.dues, self.counts = every_price, every_due, line.counts
+        self.signs = np.zeros(d, np.int8)
+        if line.signs is not None:
+            need(line.form == FREE and np.isin(line.signs, (-1, 0, 1)).all(), "E: signs of another kind")
+            self.signs[features] = line.signs
+
+    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
+        """Return at least what each of the features adds to the variance at these norms, beside v'Bv."""
+        norm = s if self.counts == IN_PLAIN_NORM else t
+        paid: FloatArray = (self.prices[features] * norm + self.dues[features]) * (1 + 4 * U)
+        return paid
+
+
+def _top(numbers: FloatArray, count: int) -> float:
+    """Return the sum of the largest numbers, those below 0 left out."""
+    if count < len(numbers):
+        numbers = np.partition(numbers, len(numbers) - count)[len(numbers) - count :] if count else numbers[:0]
+    return float(np.maximum(numbers, 0.0).sum())
+
+
+def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
+    r"""Refuse unless no choice of a node has a value above T, by lines that all speak of its features.
+
+    With h(x) the square of :math:`\sqrt{T + x} + r\sqrt t`, x what S costs, the variance must stay below h. At both
+    ends of an interval of t one line does (it is linear in t, h is concave), for every S: on a piece of the range of x
+    h lies above its chord, so that features count by what they add less their share of the chord's slope.
+    """
+    count = min(p, len(F))
+    m = float(len(I) + count)
+    paid = float(data.costs[I].sum()) * (1 - gamma(len(I) + 4))
+    need(T + paid > 1e-200, "E: nothing is left of the threshold")
+    squares = data.w * data.w
+    low = float(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf))) * (1 - 4 * U)
+    high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + gamma(len(I) + count + 8))
+    dearest = _top(data.costs[F], count) * (1 + gamma(count + 4))
+    pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
+    cuts = paid + dearest * np.arange(pieces + 1) / pieces
+    cuts[-1] *= 1 + 8 * U
+    room = 1 + gamma(len(I) + count + 12)
+
+    def below(line: VarianceLine, t: float) -> bool:
+        root, taken = np.sqrt(T + cuts) * (1 - 4 * U), data.r_max * math.sqrt(t) * (1 - 4 * U)
+        h = (root + taken) ** 2 * (1 - 8 * U)
+        for s in (m,) if line.plain >= 0 else (m, 1.0):
+            slopes = line.plain * s, line.weighted * t
+            fixed = float(line.at(s, t, I).sum())
+            sizes = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed
+            Y = line.c + slopes[0] + slopes[1] + fixed + gamma(len(I) + 12) * sizes
+            each = line.at(s, t, F)
+            for i in range(pieces):
+                # Any slope of at most the chord's.
+                theta = max(h[i + 1] - h[i], 0.0) / (cuts[i + 1] - cuts[i]) * (1 - 16 * U) if dearest > 0 else 0.0
+                gained = _top(each - theta * (data.costs[F] * (1 - 4 * U)), count) * room if dearest > 0 else 0.0
+                gained = gained if dearest > 0 else _top(each, count) * room
+                right = h[i] - theta * (cuts[i] - paid) * (1 + 8 * U)
+                if not Y + gained + 8 * U * (abs(Y) + gained + h[i]) <= right:
+                    return False
+        return True
+
+    def guess(line: VarianceLine) -> tuple[float, float]:
+        """Return the line in t without costs, to see where lines cross: any cuts would be right."""
+        prices = float(line.prices[I].sum()) + _top(line.prices[F], count)
+        dues = float(line.dues[I].sum())
+        if line.counts == IN_PLAIN_NORM:
+            return line.c + (line.plain + prices) * m + dues, line.weighted
+        return line.c + line.plain * m + dues, line.weighted + prices
+
+    drawn = [guess(line) for line in lines]
+    need(all(math.isfinite(c + slope) for c, slope in drawn), "E: a line does not speak of these features")
+    corners = {low, high}
+    for i, (c, slope) in enumerate(drawn):
+        for other, other_slope in drawn[:i]:
+            if slope != other_slope and low < (t := (other - c) / (slope - other_slope)) < high:
+                corners.add(t)
+    ends = sorted(corners)
+    for left, right in zip(ends, ends[1:] or ends, strict=False):
+        middle = 0.5 * (left + right)
+        order = sorted(range(len(lines)), key=lambda i: drawn[i][0] + drawn[i][1] * middle)
+        need(any(below(lines[i], left) and below(lines[i], right) for i in order[:2]), "E: the envelope")

@@ -1,0 +1,124 @@
+r"""Rule M: matrices M whose sparse eigenvalues bound the robust variance, and the elimination of included features.
+
+A majorant is a matrix M and a gain kappa such that every set S of a node that carries a value above T has
+:math:`\lambda_{\max}((M - (1 + \kappa)\,\mathrm{diag}_F \pi)_{SS}) > (1 + \kappa)(T + \pi_I)`. docs/kernel.md, section 3.
+"""
+
+import math
+
+import numpy as np
+from scipy.linalg.lapack import dtrtrs
+
+from noap.kernel.arithmetic import TINY, U, Refused, cholesky, gamma, need
+from noap.kernel.data import Data
+from noap.kernel.witness import Attack
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["Majorant", "eliminate"]
+
+
+class Majorant:
+    r"""The attack in response to the unit vector :math:`\hat u` along the columns' combination x; A itself without one.
+
+    With :math:`g_j = a_j^\top \hat u` column j becomes :math:`h_j \hat u + f_j (a_j - g_j \hat u)`: where :math:`|g_j| \ge r_j`
+    all of the budget is taken off g (f = 1), else g goes and what is left of the budget shrinks the rest. Columns of
+    the first kind with :math:`\kappa(|a_j| - r_j) \le r_j` gain
+    :math:`(1 - (\hat u^\top u)^2)\kappa` times what they contribute for every unit u; all others are stretched by
+    :math:`\sqrt{1 + \kappa}` instead. Eliminating :math:`\hat u` leaves
+    :math:`M_{ij} = f_i f_j (A_{ij} - g_i g_j) + (1 + \kappa) h_i h_j`.
+
+    Attributes
+    ----------
+    gain, error : float
+        kappa, and by how much an entry of M may be off.
+    """
+
+    def __init__(self, data: Data, attack: Attack) -> None:
+        A, top = data.A, data.top
+        self.data, self.gain, self.error = data, float(attack.gain), 0.0
+        self.plain = len(attack.features) == 0
+        self._whole: FloatArray | None = None
+        if self.plain:
+            need(self.gain == 0.0, "M: a gain without an attack")
+            return
+        need(data.definite, "M: an attack needs a definite matrix")
+        need(0.0 <= self.gain < 1e6, "M: the gain is out of range")
+        at, x = attack.features, attack.weights
+        need(np.isfinite(x).all(), "M: the vector is not finite")
+        size, n = float(np.abs(x).sum()), len(at)
+        y = A[:, at] @ x
+        q = float(x @ y[at])
+        off_q = 2.0 * gamma(2 * n + 8) * size * size * top  # twice the error of q
+        need(size < 1e100 and q > 1e-200 and off_q <= 1e-3 * q, "M: the vector is too short")
+        g = y / math.sqrt(q)
+        # |A_ji| <= |a_j| root(top), |g_j| <= |a_j|: so far is g_j from a_j'u, twice over.
+        share = 2.0 * (gamma(n + 4) * size * math.sqrt(top / q) + off_q / q + 4 * U)
+        need(share < 1e-2, "M: the vector is too uncertain")
+        off = share * data.lengths + TINY
+        less = np.maximum(data.r - 2.0 * off, 0.0)  # less of the budget than there is, so that g may be off
+        along = np.abs(g) >= less
+        h = np.where(along, np.sign(g) * np.maximum(np.abs(g) - less, 0.0), 0.0)
+        # Elsewhere (1 - f)^2 = (r^2 - g^2)/(A_jj - g^2), which falls as |g| rises.
+        far = (np.abs(g) + off) * (1 + 4 * U)
+        rest = np.maximum((less - far) * (less + far), 0.0) * (1 - 8 * U)
+        across = np.maximum(A.diagonal() - far * far, 0.0) * (1 + 8 * U) + 8 * U * A.diagonal() + TINY
+        f = np.where(along, 1.0, 1.0 - np.minimum(np.sqrt(rest / across), 1.0) * (1 - 8 * U) + 4 * U)
+        spare = np.maximum(data.lengths * (1 + 4 * U) - data.r, 0.0)
+        gains = along & (self.gain * spare * (1 + 4 * U) <= data.r)
+        stretch = np.where(gains, 1.0, math.sqrt(1.0 + self.gain) * (1 + 4 * U))
+        self._g, self._h, self._f = g, h * stretch, f * stretch
+        self.error = (1.0 + self.gain) * (5.0 * share + 60 * U) * top + TINY
+
+    def block(self, features: IntArray) -> FloatArray:
+        """Return M on some features."""
+        if self._whole is not None:
+            return self._whole[np.ix_(features, features)]
+        A = self.data.A[np.ix_(features, features)]
+        if self.plain:
+            return A
+        g, h, f = self._g[features], self._h[features], self._f[features]
+        M: FloatArray = (A - np.outer(g, g)) * np.outer(f, f)
+        M += (1.0 + self.gain) * np.outer(h, h)
+        return M
+
+    def kept(self) -> "Majorant":
+        """Return itself with all of M formed, for those who ask for many blocks."""
+        if not self.plain:
+            self._whole = self.block(np.arange(len(self.data.A)))
+        return self
+
+
+def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) -> FloatArray:  # noqa: E741
+    r"""Return C such that a node is closed if :math:`C_{QQ} \succeq 0` for every p features Q of F.
+
+    With :math:`t = (1+\kappa)(T + \pi_I)` lowered by r let P be :math:`tI - M + (1 + \kappa)\mathrm{diag}_F \pi`. The computed factor
+    K of the included rows and C satisfy :math:`P_{SS} = K^\top K + \mathrm{diag}(0, C_{QQ}) + E` with entries of E of at most
+    r/|S|: the error of M, a few ulps of t, M and the costs, and :math:`\gamma_{2|I|+20}` times
+    :math:`|K_i||K_j| \le \max P_{ii}` of the factorisation (where :math:`C_{ii} \ge 0`, which every test demands). So
+    :math:`E + rI \succeq 0`: the computed C is exact data, and no condition number appears.
+    """
+    data, n = majorant.data, len(I)
+    grown = 1.0 + majorant.gain
+    t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4))) * (1 - 4 * U)
+    need(1e-200 < t < 1e100, "M: nothing is left of the threshold")
+    M = majorant.block(np.concatenate([I, F]))
+    costs = data.costs[F] * grown
+    size = n + min(p, len(F))
+    largest = float(np.abs(M.diagonal()).max()) + float(costs.max(initial=0.0))
+    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (t + largest) + TINY) + TINY
+    P = -M
+    P.flat[:: len(P) + 1] += t - r
+    P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
+    if n == 0:
+        need(np.isfinite(P).all(), "M: out of range")
+        return P
+    L = cholesky(P[:n, :n])
+    if L is None or not np.isfinite(P).all():
+        raise Refused("M: the included features alone")
+    if len(F) == 0 or p == 0:
+        return np.zeros((0, 0))
+    W, info = dtrtrs(L, P[:n, n:], lower=1)
+    need(info == 0, "M: the included features alone")
+    C = P[n:, n:] - W.T @ W
+    schur: FloatArray = 0.5 * (C + C.T)
+    return schur

@@ -1,0 +1,186 @@
+"""A proof is checked: levels of growing support size, each a tree whose leaves are closed by the rules.
+
+The only loop of the kernel. It goes through the nodes once, in the order in which they stand.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from noap.kernel import definite, envelope
+from noap.kernel.arithmetic import Refused, gamma, need
+from noap.kernel.data import Data
+from noap.kernel.majorant import Majorant, eliminate
+from noap.kernel.witness import (
+    Attack,
+    Dominance,
+    Envelope,
+    Feature,
+    Lengths,
+    Level,
+    Line,
+    Matrix,
+    Node,
+    Scaling,
+    Sign,
+)
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = ["Checked", "check_levels", "check_tree", "check_leaf"]
+
+_T = TypeVar("_T")
+
+
+class Checked:
+    """The witnesses of one claim, each made once however many leaves use it."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        self._made: dict[int, tuple[object, object]] = {}
+
+    def _once(self, witness: object, make: Callable[[], _T]) -> _T:
+        # The witness is held too: its address stays its own.
+        if id(witness) not in self._made:
+            self._made[id(witness)] = (witness, make())
+        return self._made[id(witness)][1]  # type: ignore[return-value]  # what `make` gave
+
+    def majorant(self, attack: Attack) -> Majorant:
+        """Return the majorant of an attack."""
+        return self._once(attack, lambda: Majorant(self.data, attack))
+
+    def line(self, line: Line) -> envelope.VarianceLine:
+        """Return the line above the variance, or refuse it."""
+        return self._once(line, lambda: envelope.VarianceLine(self.data, line))
+
+    def scaling(self, scaling: Scaling) -> FloatArray:
+        """Return the factors of all features."""
+
+        def make() -> FloatArray:
+            z: FloatArray = np.ones(len(self.data.A))
+            z[scaling.features] = scaling.values
+            return z
+
+        return self._once(scaling, make)
+
+
+def check_levels(data: Data, levels: Sequence[Level], checked: Checked | None = None) -> float:
+    r"""Return the bound of the last level, T, or refuse: no choice of the claim has a value above it.
+
+    :math:`\mathrm{below}_q` bounds every choice of at most q features: at first by lengths, then by the level of this size, and
+    by q/(q - 1) times that of one less, since contributions for a fixed u add up. In a choice of q features above T
+    each one contributes more than T less what the others can; features that cannot are left out.
+    """
+    checked = Checked(data) if checked is None else checked
+    need(len(levels) > 0, "no level")
+    allowed = int(data.allowed.sum())
+    plain = data.definite and len(data.include) == 0
+    need(len(levels) == 1 or plain, "several levels need a definite matrix, and no demanded feature")
+    below = data.sums_of_most(data.k) if data.definite else np.full(data.k + 1, np.inf)
+    before = 0
+    for level in levels:
+        q = level.size
+        need(before < q <= data.k, "sizes of levels must rise")
+        for size in range(max(before, 2), q):
+            below[size] = min(below[size], below[size - 1] * (size / (size - 1)) * (1 + gamma(4)))
+        if not (len(level.nodes) == 0 and plain and _at_most(below, q) <= level.bound):
+            due = max(level.bound - below[q - 1] * (1 + gamma(4)), 0.0) if plain else 0.0
+            _check_features(data, level.features, due)
+            F = level.features[~np.isin(level.features, data.include)]
+            need(level.target <= level.bound, "a target above the bound")
+            check_tree(checked, level, data.include, F, q - len(data.include))
+        below[q] = min(below[q], max(level.bound, 0.0))
+        before = q
+    need(before >= min(data.k, allowed), "the last level is too small")
+    return levels[-1].bound
+
+
+def _at_most(below: FloatArray, q: int) -> float:
+    """Return what is known of at most q features."""
+    one_less = below[q - 1] * (q / (q - 1)) * (1 + gamma(4)) if q > 1 else np.inf
+    return float(min(below[q], one_less))
+
+
+def _check_features(data: Data, features: IntArray, due: float) -> None:
+    """Refuse unless every feature that a level leaves out may be left out, and every demanded one is there."""
+    used = np.zeros(len(data.A), dtype=np.bool_)
+    used[features] = True
+    need(int(used.sum()) == len(features), "a feature is listed twice")
+    need((data.allowed | ~used).all(), "a forbidden feature is listed")
+    need(used[data.include].all(), "a demanded feature is missing")
+    left = data.allowed & ~used
+    if left.any():
+        need(data.definite, "a feature is left out")
+        need((data.most[left] <= due).all(), "a feature that counts is left out")
+
+
+def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
+    """Refuse unless the nodes, in preorder, prove that no choice of the root has a value above the level's bound."""
+    need(p >= 0, "more features are demanded than k")
+    d = len(checked.data.A)
+    stack = [(I, F if p > 0 else F[:0], p, np.zeros(d, np.int8))]
+    for number, node in enumerate(level.nodes):
+        if not stack:
+            raise Refused(f"node {number}: no node is open")
+        I, F, p, signs = stack.pop()  # noqa: E741
+        if isinstance(node, Feature):
+            j = node.feature
+            if not np.isin(j, F):
+                raise Refused(f"node {number}: feature {j} is decided")
+            rest = F[F != j]
+            stack.append((I, rest, p, signs))
+            stack.append((np.append(I, j), rest if p > 1 else rest[:0], p - 1, signs))
+        elif isinstance(node, Sign):
+            j = node.feature
+            if signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
+                raise Refused(f"node {number}: the sign of feature {j} is known")
+            # v and -v have the same value: the first sign may be taken for +.
+            for sign in (-1, 1) if signs.any() else (1,):
+                known = signs.copy()
+                known[j] = sign
+                stack.append((I, F, p, known))
+        else:
+            try:
+                check_leaf(checked, level.target if isinstance(node, Dominance | Matrix) else level.bound, node, I, F, p, signs)
+            except Refused as refusal:
+                raise Refused(f"node {number}: {refusal}") from None
+    need(not stack, "nodes are missing")
+
+
+def check_leaf(
+    checked: Checked,
+    T: float,
+    leaf: Node,
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+    signs: np.ndarray | None = None,
+) -> None:
+    """Refuse unless a rule shows that no choice of the node has a value above its threshold."""
+    data = checked.data
+    if len(I) + len(F) == 0:
+        return
+    if isinstance(leaf, Dominance):
+        C = eliminate(checked.majorant(leaf.attack), T, I, F, p)
+        z = None if leaf.scaling is None else checked.scaling(leaf.scaling)[F]
+        definite.dominance(C, p, z)
+    elif isinstance(leaf, Matrix):
+        ordered = np.sort(F)
+        definite.matrix(eliminate(checked.majorant(leaf.attack), T, I, ordered, p), ordered, p, leaf.line)
+    elif isinstance(leaf, Envelope):
+        need(len(leaf.lines) > 0, "E: no line")
+        lines = [checked.line(line) for line in leaf.lines]
+        for line in lines:
+            known = line.signs != 0
+            need(not known.any() or (signs is not None and (line.signs == signs)[known].all()), "E: other signs")
+        envelope.closes(data, lines, T, I, F, p)
+    elif isinstance(leaf, Lengths):
+        need(data.definite, "L: the matrix is not known to be definite")
+        count = min(p, len(F))
+        positive = np.sort(np.maximum(data.most[F], 0.0))[::-1][:count]
+        own = data.most[I]
+        total = float(own.sum()) + float(positive.sum())
+        error = gamma(len(I) + count + 4) * (float(np.abs(own).sum()) + float(positive.sum()))
+        need(total + error <= T, "L: the lengths")
+    else:
+        raise Refused("an unknown rule")

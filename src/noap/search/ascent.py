@@ -1,0 +1,136 @@
+r"""Alternating ascent from many starts at once: good vectors for the tree to prove.
+
+A step is exact in both halves: :math:`\hat u = Xv/\|Xv\|`, then v along the soft-thresholded :math:`X^\top \hat u` on the
+features that contribute most, so values never fall. Everything is products with A.
+"""
+
+import numpy as np
+
+from noap.kernel.data import Data
+from noap.linalg.types import BoolArray, FloatArray
+from noap.settings import Settings
+
+__all__ = ["ascend", "value_of"]
+
+_NEAR = 1e-8
+
+
+def value_of(data: Data, v: FloatArray) -> float:
+    """Return the value of the choice that v makes, in floating point."""
+    chosen = v != 0
+    chosen[data.include] = True
+    left = np.sqrt(max(float(v @ data.A @ v), 0.0)) - float(data.r @ np.abs(v))
+    return float(max(left, 0.0) ** 2 - data.costs[chosen].sum())
+
+
+def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> FloatArray:
+    """Return the best unit vector found; zeros where no choice is worth more than using no feature.
+
+    Parameters
+    ----------
+    starts : array of shape (m, d), optional
+        Further vectors to start from.
+    """
+    climber = _Climber(data)
+    V = climber.starts(settings.ascent_starts)
+    if starts is not None:
+        V = np.concatenate([V, climber.projected(np.atleast_2d(starts))])
+    V, values = climber.climb(V, settings.ascent_first_steps)
+    best = np.argsort(-values, kind="stable")[: settings.ascent_kept]
+    V, values = climber.climb(V[best], settings.ascent_steps)
+    at = int(np.argmax(values))
+    v, value = V[at], float(values[at])
+    for _ in range(settings.ascent_swaps):
+        candidates = climber.swapped(v)
+        if len(candidates) == 0:
+            break
+        V, values = climber.climb(candidates, settings.ascent_first_steps)
+        V, values = climber.climb(V[[int(np.argmax(values))]], settings.ascent_steps)
+        if not values[0] > value + 1e-12 * abs(value):
+            break
+        v, value = V[0], float(values[0])
+    nothing: FloatArray = np.zeros(len(data.A))
+    return v if value > value_of(data, nothing) else nothing
+
+
+class _Climber:
+    """Steps on one problem; rows are vectors."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+        d = len(data.A)
+        self.demanded: BoolArray = np.zeros(d, dtype=np.bool_)
+        self.demanded[data.include] = True
+        self.free = data.allowed & ~self.demanded
+        self.places = min(data.k - len(data.include), int(self.free.sum()))
+
+    def kept(self, W: FloatArray, gains: FloatArray) -> FloatArray:
+        """Return the rows of W on the demanded features and those of largest positive gain."""
+        Z = np.where(self.demanded, W, 0.0)
+        if self.places > 0:
+            gains = np.where(self.free, gains, -np.inf)
+            chosen = np.argpartition(-gains, self.places - 1, axis=1)[:, : self.places]
+            taken = np.take_along_axis(W, chosen, 1) * (np.take_along_axis(gains, chosen, 1) > 0)
+            np.put_along_axis(Z, chosen, taken, 1)
+        return Z
+
+    def projected(self, V: FloatArray) -> FloatArray:
+        """Return k-sparse unit vectors near those given; what has nothing left is dropped."""
+        V = self.kept(V, np.abs(V))
+        lengths = np.linalg.norm(V, axis=1)
+        some = lengths > 0
+        unit: FloatArray = V[some] / lengths[some, None]
+        return unit
+
+    def starts(self, most: int) -> FloatArray:
+        """Return the rows of A with the largest sums, leading eigenvectors, and the longest features."""
+        A, d = self.data.A, len(self.data.A)
+        k = max(min(self.data.k, d), 1)
+        sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
+        rows = np.argsort(-sums, kind="stable")[:most]
+        leading = np.linalg.eigh(A)[1][:, -4:].T if d <= 600 else A[rows[:1]]
+        longest = np.argsort(-self.data.most, kind="stable")[: min(4, d)]
+        V = np.concatenate([A[rows], leading, np.eye(d)[longest], self.demanded[None, :] * 1.0])
+        return self.projected(V)
+
+    def climb(self, V: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
+        """Return the vectors after so many steps, or when none moves any more, and their values."""
+        data = self.data
+        for _ in range(steps):
+            G = V @ data.A
+            lengths = np.sqrt(np.maximum((V * G).sum(axis=1), 1e-300))
+            W = G / lengths[:, None]
+            W = np.sign(W) * np.maximum(np.abs(W) - data.r, 0.0)
+            W = self.kept(W, W * W - data.costs)
+            norms = np.linalg.norm(W, axis=1)
+            moved = norms > 0
+            W[moved] /= norms[moved, None]
+            W[~moved] = V[~moved]
+            still = bool(np.abs(W - V).max(initial=0.0) < _NEAR)
+            V = W
+            if still:
+                break
+        forms = ((V @ data.A) * V).sum(axis=1)
+        left = np.maximum(np.sqrt(np.maximum(forms, 0.0)) - np.abs(V) @ data.r, 0.0)
+        values: FloatArray = left * left - ((V != 0) | self.demanded) @ data.costs
+        return V, values
+
+    def swapped(self, v: FloatArray) -> FloatArray:
+        """Return vectors with one feature of v replaced by one of the three that would contribute most."""
+        data, found = self.data, []
+        support = np.flatnonzero((v != 0) & ~self.demanded)
+        for j in support:
+            w = v.copy()
+            w[j] = 0.0
+            if not w.any():
+                continue
+            g = data.A @ w
+            g /= np.sqrt(max(float(w @ g), 1e-300))
+            gains = np.maximum(np.abs(g) - data.r, 0.0) ** 2 - data.costs
+            gains[support], gains[~self.free] = -np.inf, -np.inf
+            for i in np.argsort(-gains, kind="stable")[:3]:
+                if gains[i] > 0:
+                    x = w.copy()
+                    x[i] = 0.5 * g[i]
+                    found.append(x / np.linalg.norm(x))
+        return np.array(found).reshape(-1, len(v))
