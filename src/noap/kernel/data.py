@@ -116,9 +116,7 @@ class Data:
         return cls(A, terms, own + scaled, True, 2.2 * added)
 
     @classmethod
-    def from_covariance(
-        cls, S: FloatArray, terms: Terms, shift: float | None, exponent: int | None = None
-    ) -> Self:
+    def from_covariance(cls, S: FloatArray, terms: Terms, shift: float | None, exponent: int | None = None) -> Self:
         """Take A = S, which is exact; with a shift S + shift I is shown to be positive semidefinite, and taken.
 
         Parameters

@@ -43,7 +43,8 @@ class NearMatrix:
         need(line.counts in (IN_PLAIN_NORM, IN_WEIGHTED_NORM), "E: an unknown norm")
         numbers = (line.c, line.plain, line.weighted, float(loads.max()), float(lifts.max()))
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
-        self.c, self.weighted, self.dues = line.c, line.weighted, np.zeros(b)
+        self.c, self.weighted = line.c, line.weighted
+        self.dues: FloatArray = np.zeros(b)
         size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
         error = rounding + 16 * U * size
         if line.dues is not None and line.pulls is not None:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 from scipy.linalg.lapack import dtrtrs
 
-from noap.kernel.arithmetic import TINY, U, Refused, cholesky, gamma, need
+from noap.kernel.arithmetic import TINY, Refused, U, cholesky, gamma, need
 from noap.kernel.data import Data
 from noap.kernel.witness import Attack
 from noap.linalg.types import FloatArray, IntArray

@@ -27,7 +27,7 @@ from noap.kernel.witness import (
 )
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["Checked", "check_levels", "check_tree", "check_leaf"]
+__all__ = ["Checked", "check_leaf", "check_levels", "check_tree"]
 
 _T = TypeVar("_T")
 
@@ -127,7 +127,7 @@ def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int)
             j = node.feature
             if not np.isin(j, F):
                 raise Refused(f"node {number}: feature {j} is decided")
-            rest = F[F != j]
+            rest = F[j != F]
             stack.append((I, rest, p, signs))
             stack.append((np.append(I, j), rest if p > 1 else rest[:0], p - 1, signs))
         elif isinstance(node, Sign):
@@ -141,7 +141,9 @@ def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int)
                 stack.append((I, F, p, known))
         else:
             try:
-                check_leaf(checked, level.target if isinstance(node, Dominance | Matrix) else level.bound, node, I, F, p, signs)
+                check_leaf(
+                    checked, level.target if isinstance(node, Dominance | Matrix) else level.bound, node, I, F, p, signs
+                )
             except Refused as refusal:
                 raise Refused(f"node {number}: {refusal}") from None
     need(not stack, "nodes are missing")

@@ -1,0 +1,223 @@
+"""What a certificate is about: the terms of a problem, its data as plain arrays, and their fingerprint."""
+
+import hashlib
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from noap.adversaries import FeatureWise, NoAdversary
+from noap.errors import InvalidProblem
+from noap.kernel.arithmetic import Refused
+from noap.kernel.data import Data, Terms
+from noap.linalg.products import row_blocks
+from noap.linalg.types import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from noap.problem import Problem
+
+__all__ = ["Claim", "data_of", "difference", "fingerprint_of", "serves", "terms_of"]
+
+# The theorems are about these adversaries, by exact type.
+_NAMES = {NoAdversary: "none", FeatureWise: "feature-wise"}
+_DIGESTED = 2**17  # doubles in a block of the fingerprint, about
+_SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
+
+
+def serves(problem: "Problem") -> bool:
+    """Return whether the kernel has a theorem about the problem."""
+    return type(problem.adversary) in _NAMES and problem.metric is None
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """Which problem a certificate is about, and which numbers enclose its optimum.
+
+    Attributes
+    ----------
+    kind : str
+    adversary : str
+    k, n_samples, n_features : int
+    source : str
+        "samples" or "covariance".
+    fingerprint : str
+        Of the data, docs/certificate-format.md.
+    value, bound : float
+    rho, costs : arrays of shape (1,) or (d,), or None
+    include, exclude : arrays of int
+    mean, scale : arrays of shape (d,), or None
+        How the samples were prepared from those in a file, where that is known.
+    """
+
+    kind: str
+    adversary: str
+    k: int
+    n_samples: int
+    n_features: int
+    source: str
+    fingerprint: str
+    value: float
+    bound: float
+    rho: FloatArray | None
+    costs: FloatArray | None
+    include: IntArray
+    exclude: IntArray
+    mean: FloatArray | None = None
+    scale: FloatArray | None = None
+
+    @classmethod
+    def about(cls, problem: "Problem", value: float, bound: float) -> "Claim":
+        """Return the claim that value <= optimum <= bound for a problem."""
+        terms = terms_of(problem)
+        preparation = getattr(problem, "preparation", None)
+        mean, scale = (None, None) if preparation is None else preparation
+        return cls(
+            "single",
+            _NAMES[type(problem.adversary)],
+            problem.k,
+            problem.n_samples,
+            problem.n_features,
+            "samples" if problem.X is not None else "covariance",
+            fingerprint_of(problem),
+            float(value),
+            float(bound),
+            _shortest(terms.rho),
+            terms.costs,
+            terms.include,
+            terms.exclude,
+            mean,
+            scale,
+        )
+
+    @property
+    def noise_in_words(self) -> str:
+        """The budget, or the range of budgets, as root-mean-square error per entry."""
+        if self.rho is None:
+            return "no noise"
+        low, high = (float(x) / np.sqrt(self.n_samples) for x in (self.rho.min(), self.rho.max()))
+        return f"noise {low:.6g}" if low == high else f"noise {low:.6g} to {high:.6g}"
+
+
+def terms_of(problem: "Problem") -> Terms:
+    """Return budgets, costs, k, demanded and forbidden features of a problem."""
+    if not serves(problem):
+        raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r} with this metric.")
+    d = problem.n_features
+    rho = None if type(problem.adversary) is NoAdversary else np.array(problem.adversary.budgets(d), dtype=np.float64)
+    costs = None if problem.costs is None or not problem.costs.any() else problem.costs
+    include, exclude = (_features(getattr(problem, name, ())) for name in ("include", "exclude"))
+    return Terms(problem.k, problem.n_samples, rho, costs, include, exclude)
+
+
+def _features(listed: Any) -> IntArray:
+    found: IntArray = np.asarray(listed, dtype=np.intp)
+    return found
+
+
+def _shortest(rho: FloatArray | None) -> FloatArray | None:
+    """Return budgets that are all the same as one number."""
+    return rho[:1] if rho is not None and (rho == rho[0]).all() else rho
+
+
+def data_of(
+    problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find"
+) -> tuple[Data, float | None]:
+    """Return the data of a problem in the units of a certificate, and the shift that makes them definite.
+
+    Without an exponent and a shift, those that a certificate will name are chosen.
+    """
+    terms = terms_of(problem)
+    d = problem.n_features
+    if problem.X is not None:
+        return Data.from_samples(lambda: _blocks(problem), d, terms, exponent), 0.0
+    S = problem.covariance
+    if shift != "find":
+        assert not isinstance(shift, str)
+        return Data.from_covariance(S, terms, shift, exponent), shift
+    tried = 4e-16 * (d + 8) * max(float(np.trace(S)) / max(float(np.abs(S).max()), 1e-300), 1.0)
+    for _ in range(_SHIFTS if problem.lift == 0 else 0):
+        try:
+            return Data.from_covariance(S, terms, tried, exponent), tried
+        except Refused:
+            tried *= 2.0
+            if tried > 1e-6:
+                break
+    return Data.from_covariance(S, terms, None, exponent), None
+
+
+def _blocks(problem: "Problem") -> Iterable[FloatArray]:
+    X = problem.X
+    if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.nbytes < 2**28:
+        return (X,)
+    return row_blocks(X)
+
+
+def difference(problem: "Problem", claim: Claim) -> str | None:
+    """Return in what the claim is about another problem; None if it is about this one."""
+    mine = Claim.about(problem, claim.value, claim.bound)
+    for name, said in (
+        ("adversary", "the adversary {!r}"),
+        ("k", "k = {}"),
+        ("source", "data given as {}"),
+        ("n_samples", "{} samples"),
+        ("n_features", "{} features"),
+    ):
+        theirs, ours = getattr(claim, name), getattr(mine, name)
+        if theirs != ours:
+            return f"the certificate is about {said.format(theirs)}, and this problem has {said.format(ours)}"
+    for name, said in (
+        ("rho", "other budgets"),
+        ("costs", "other costs"),
+        ("include", "other demanded features"),
+        ("exclude", "other forbidden features"),
+    ):
+        if not _same(getattr(claim, name), getattr(mine, name)):
+            return f"the certificate is about {said}"
+    if claim.fingerprint != mine.fingerprint:
+        return (
+            "the certificate is about other data: other entries, another order, or centred and scaled otherwise; prepare "
+            "X with noap.standardise, whose last digits are those of the command line and the estimators"
+        )
+    return None
+
+
+def _same(theirs: FloatArray | IntArray | None, ours: FloatArray | IntArray | None) -> bool:
+    if theirs is None or ours is None:
+        return theirs is ours
+    return np.array_equal(theirs, ours)
+
+
+def fingerprint_of(problem: "Problem") -> str:
+    """Return the SHA-256 of the digests of all blocks of rows, docs/certificate-format.md.
+
+    Examples
+    --------
+    >>> import noap
+    >>> fingerprint_of(noap.Problem([[1.0, 2.0]], k=1, adversary=noap.NoAdversary()))[:8]
+    'aa3c8ac5'
+    """
+    data = problem.X if problem.X is not None else problem.covariance
+    d = problem.n_features
+    rows = max(1, _DIGESTED // d)
+    whole = hashlib.sha256(b"\x01" + (b"samples" if problem.X is not None else b"covariance"))
+    whole.update(struct.pack("<QQQ", problem.n_samples, d, rows))
+    for block in _of_rows(row_blocks(data), rows, d):
+        digest = hashlib.sha256(b"\x00")
+        digest.update(np.ascontiguousarray(block + 0.0, dtype="<f8").data)
+        whole.update(digest.digest())
+    return whole.hexdigest()
+
+
+def _of_rows(blocks: Iterable[FloatArray], rows: int, d: int) -> Iterator[FloatArray]:
+    """Yield the same rows in blocks of so many."""
+    left: FloatArray = np.empty((0, d))
+    for block in blocks:
+        left = np.concatenate([left, block]) if len(left) else block
+        whole = len(left) // rows * rows
+        for at in range(0, whole, rows):
+            yield left[at : at + rows]
+        left = left[whole:]
+    if len(left):
+        yield left

@@ -1,0 +1,308 @@
+"""The arrays of a certificate, declared once: name, type, meaning; and how witnesses are written into them.
+
+Every list of lists is two arrays, the sizes and the entries one after the other. docs/certificate-format.md describes
+them for those who write a checker; a test compares the two.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from noap.kernel.arithmetic import Refused, need
+from noap.kernel.witness import (
+    BOX,
+    FREE,
+    LENGTHS,
+    PLAIN,
+    THRESHOLD,
+    Attack,
+    Dominance,
+    Envelope,
+    Feature,
+    Level,
+    Line,
+    Matrix,
+    Node,
+    Scaling,
+    Sign,
+)
+
+__all__ = ["ARRAYS", "Array", "levels_from", "written"]
+
+
+class Array(NamedTuple):
+    """An array of the file."""
+
+    dtype: str
+    meaning: str
+
+
+ARRAYS: dict[str, Array] = {
+    "rho": Array("f8", "budgets, one or d"),
+    "costs": Array("f8", "costs, d"),
+    "include": Array("u4", "demanded features"),
+    "exclude": Array("u4", "forbidden features"),
+    "mean": Array("f8", "subtracted from the samples, d"),
+    "scale": Array("f8", "the samples are divided by, d"),
+    "support": Array("u4", "features of the vector"),
+    "weights": Array("f8", "weights of the vector"),
+    "level_size": Array("u4", "features of a choice, at most"),
+    "level_bound": Array("f8", "T"),
+    "level_target": Array("f8", "T_0, for leaves with a majorant"),
+    "level_features": Array("u4", "how many features the level works on"),
+    "level_nodes": Array("u4", "how many nodes its tree has"),
+    "features": Array("u4", "features of all levels"),
+    "rule": Array("u1", "rules of all nodes"),
+    "item": Array("u4", "feature, or number of a record"),
+    "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
+    "majorant_gain": Array("f8", "kappa"),
+    "majorant_features": Array("u4", "features of these vectors"),
+    "majorant_weights": Array("f8", "their weights"),
+    "dominance_majorant": Array("u4", "number of a majorant"),
+    "dominance_scaling": Array("u4", "0, or 1 + number of a scaling"),
+    "scaling_size": Array("u4", "features that a scaling names"),
+    "scaling_features": Array("u4", "these features"),
+    "scaling_values": Array("f4", "their factors"),
+    "matrix_majorant": Array("u4", "number of a majorant"),
+    "matrix_line": Array("u4", "number of a line"),
+    "line_size": Array("u4", "features of a line"),
+    "line_c": Array("f8", "c"),
+    "line_plain": Array("f8", "mu_1"),
+    "line_weighted": Array("f8", "mu_w"),
+    "line_counts": Array("u1", "norm in which cardinality is counted: 0 plain, 1 weighted"),
+    "line_form": Array("u1", "0 THRESHOLD, 1 BOX, 2 FREE; plus 4 with dues and pulls"),
+    "line_features": Array("u4", "features of all lines"),
+    "line_loads": Array("f4", "lambda"),
+    "line_lifts": Array("f4", "q"),
+    "line_steps": Array("i2", "BOX: B - G' over the box, times 32767"),
+    "line_free": Array("f4", "FREE: B - G'"),
+    "line_signs": Array("i1", "FREE: signs of the entries of v"),
+    "line_dues": Array("f4", "alpha"),
+    "line_pulls": Array("f4", "y"),
+    "envelope_size": Array("u4", "lines of an envelope"),
+    "envelope_lines": Array("u4", "their numbers"),
+}
+
+# Codes of the rules.
+_FEATURE, _SIGN, _LENGTHS, _DOMINANCE, _MATRIX, _ENVELOPE = range(6)
+_WITH_DUES = 4
+
+
+class _Table:
+    """Witnesses of one kind, each numbered when it is first met."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._numbers: dict[int, int] = {}
+
+    def number(self, witness: object) -> int:
+        """Return the number of a witness."""
+        if id(witness) not in self._numbers:
+            self._numbers[id(witness)] = len(self.rows)
+            self.rows.append(witness)
+        return self._numbers[id(witness)]
+
+
+def written(levels: Sequence[Level]) -> dict[str, np.ndarray]:
+    """Return the arrays of a proof."""
+    attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
+    rules: list[int] = []
+    items: list[int] = []
+    for level in levels:
+        for node in level.nodes:
+            rule, item = _LENGTHS, 0
+            if isinstance(node, Feature | Sign):
+                rule, item = (_FEATURE if isinstance(node, Feature) else _SIGN), node.feature
+            elif isinstance(node, Dominance):
+                rule, item = _DOMINANCE, dominances.number(node)
+            elif isinstance(node, Matrix):
+                rule, item = _MATRIX, matrices.number(node)
+            elif isinstance(node, Envelope):
+                rule, item = _ENVELOPE, envelopes.number(node)
+            rules.append(rule)
+            items.append(item)
+    made: dict[str, Any] = {
+        "level_size": [one.size for one in levels],
+        "level_bound": [one.bound for one in levels],
+        "level_target": [one.target for one in levels],
+        "level_features": [len(one.features) for one in levels],
+        "level_nodes": [len(one.nodes) for one in levels],
+        "features": _joined(one.features for one in levels),
+        "rule": rules,
+        "item": items,
+        "dominance_majorant": [attacks.number(one.attack) for one in dominances.rows],
+        "dominance_scaling": [
+            0 if one.scaling is None else 1 + scalings.number(one.scaling) for one in dominances.rows
+        ],
+        "matrix_majorant": [attacks.number(one.attack) for one in matrices.rows],
+        "matrix_line": [lines.number(one.line) for one in matrices.rows],
+        "envelope_size": [len(one.lines) for one in envelopes.rows],
+        "envelope_lines": [lines.number(line) for one in envelopes.rows for line in one.lines],
+    }
+    made |= {
+        "majorant_size": [len(one.features) for one in attacks.rows],
+        "majorant_gain": [one.gain for one in attacks.rows],
+        "majorant_features": _joined(one.features for one in attacks.rows),
+        "majorant_weights": _joined(one.weights for one in attacks.rows),
+        "scaling_size": [len(one.features) for one in scalings.rows],
+        "scaling_features": _joined(one.features for one in scalings.rows),
+        "scaling_values": _joined(one.values for one in scalings.rows),
+        "line_size": [len(one.features) for one in lines.rows],
+        "line_c": [one.c for one in lines.rows],
+        "line_plain": [one.plain for one in lines.rows],
+        "line_weighted": [one.weighted for one in lines.rows],
+        "line_counts": [one.counts for one in lines.rows],
+        "line_form": [one.form + (0 if one.dues is None else _WITH_DUES) for one in lines.rows],
+        "line_features": _joined(one.features for one in lines.rows),
+        "line_loads": _joined(one.loads for one in lines.rows),
+        "line_lifts": _joined(one.lifts for one in lines.rows),
+        "line_steps": _joined(one.entries for one in lines.rows if one.form == BOX),
+        "line_free": _joined(one.entries for one in lines.rows if one.form == FREE),
+        "line_signs": _joined(
+            np.zeros(len(one.features)) if one.signs is None else one.signs for one in lines.rows if one.form == FREE
+        ),
+        "line_dues": _joined(one.dues for one in lines.rows if one.dues is not None),
+        "line_pulls": _joined(one.pulls.ravel() for one in lines.rows if one.pulls is not None),
+    }
+    return {name: np.asarray(numbers, dtype="<" + ARRAYS[name].dtype) for name, numbers in made.items()}
+
+
+def _joined(parts: Iterable[Any]) -> np.ndarray:
+    listed = list(parts)
+    return np.concatenate(listed) if listed else np.empty(0)
+
+
+class _Reader:
+    """Takes arrays apart, each number once."""
+
+    def __init__(self, arrays: dict[str, np.ndarray], d: int) -> None:
+        self.arrays, self.d = arrays, d
+        self._at: dict[str, int] = {}
+
+    def whole(self, name: str, count: int | None = None) -> np.ndarray:
+        """Return an array as doubles or indices; it must have so many numbers, all finite."""
+        found = self.arrays.get(name, np.empty(0, "<" + ARRAYS[name].dtype))
+        need(count is None or len(found) == count, f"array {name} has {len(found)} numbers")
+        self._at[name] = len(found)
+        if found.dtype.kind == "f":
+            need(np.isfinite(found).all(), f"array {name} has a number that is not finite")
+            return found if found.dtype.itemsize == 4 else found.astype(np.float64)
+        return found if found.dtype.itemsize < 4 else found.astype(np.intp)
+
+    def part(self, name: str, count: int) -> np.ndarray:
+        """Return the next numbers of an array."""
+        if name not in self._at:
+            self.arrays[name] = self.whole(name)
+            self._at[name] = 0
+        at = self._at[name]
+        found = self.arrays[name][at : at + count]
+        need(len(found) == count, f"array {name} is too short")
+        self._at[name] = at + count
+        return found
+
+    def features(self, name: str, count: int) -> np.ndarray:
+        """Return the next features of an array, ascending."""
+        found = self.part(name, count)
+        need((np.diff(found) > 0).all() and (found < self.d).all(), f"array {name}: features must ascend, below d")
+        return found
+
+    def finish(self) -> None:
+        """Refuse numbers that nothing has asked for."""
+        for name, found in self.arrays.items():
+            need(self._at.get(name, 0) == len(found), f"array {name} is too long")
+
+
+def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[Level, ...]:
+    """Return the proof that the arrays hold; raises Refused where they make no sense."""
+    reader = _Reader(dict(arrays), d)
+    attacks = _rows(reader, "majorant_size", _attack)
+    scalings = _rows(reader, "scaling_size", _scaling)
+    lines = _rows(reader, "line_size", _line)
+    by_majorant, by_scaling = reader.whole("dominance_majorant"), reader.whole("dominance_scaling")
+    need(len(by_majorant) == len(by_scaling), "dominance records of different lengths")
+    dominances = [
+        Dominance(_of(attacks, a), None if z == 0 else _of(scalings, z - 1))
+        for a, z in zip(by_majorant, by_scaling, strict=True)
+    ]
+    with_majorant, with_line = reader.whole("matrix_majorant"), reader.whole("matrix_line")
+    need(len(with_majorant) == len(with_line), "matrix records of different lengths")
+    matrices = [Matrix(_of(attacks, a), _of(lines, b)) for a, b in zip(with_majorant, with_line, strict=True)]
+    envelopes = [
+        Envelope(tuple(_of(lines, number) for number in reader.part("envelope_lines", size)))
+        for size in reader.whole("envelope_size")
+    ]
+    sizes = reader.whole("level_size")
+    count = len(sizes)
+    bounds, targets = reader.whole("level_bound", count), reader.whole("level_target", count)
+    widths, lengths = reader.whole("level_features", count), reader.whole("level_nodes", count)
+
+    def node(rule: int, item: int) -> Node:
+        if rule in (_FEATURE, _SIGN):
+            need(item < d, "a node branches on no feature")
+            return Feature(int(item)) if rule == _FEATURE else Sign(int(item))
+        if rule == _LENGTHS:
+            need(item == 0, "an item that means nothing")
+            return LENGTHS
+        tables: dict[int, Sequence[Node]] = {_DOMINANCE: dominances, _MATRIX: matrices, _ENVELOPE: envelopes}
+        if rule not in tables:
+            raise Refused(f"an unknown rule: {rule}")
+        found: Node = _of(tables[rule], item)
+        return found
+
+    levels = tuple(
+        Level(
+            int(sizes[i]),
+            float(bounds[i]),
+            float(targets[i]),
+            reader.features("features", int(widths[i])),
+            tuple(
+                node(int(rule), int(item))
+                for rule, item in zip(
+                    reader.part("rule", int(lengths[i])), reader.part("item", int(lengths[i])), strict=True
+                )
+            ),
+        )
+        for i in range(count)
+    )
+    reader.finish()
+    return levels
+
+
+def _rows(reader: _Reader, sizes: str, make: Callable[[_Reader, int, int], Any]) -> list[Any]:
+    return [make(reader, i, int(size)) for i, size in enumerate(reader.whole(sizes))]
+
+
+def _of(table: Sequence[Any], number: int) -> Any:
+    need(number < len(table), "a record that is not there")
+    return table[int(number)]
+
+
+def _attack(reader: _Reader, i: int, size: int) -> Attack:
+    gain = float(reader.part("majorant_gain", 1)[0])
+    if size == 0 and gain == 0:
+        return PLAIN
+    return Attack(reader.features("majorant_features", size), reader.part("majorant_weights", size), gain)
+
+
+def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
+    return Scaling(reader.features("scaling_features", size), reader.part("scaling_values", size))
+
+
+def _line(reader: _Reader, i: int, b: int) -> Line:
+    c, plain, weighted = (float(reader.part(name, 1)[0]) for name in ("line_c", "line_plain", "line_weighted"))
+    counts, code = int(reader.part("line_counts", 1)[0]), int(reader.part("line_form", 1)[0])
+    form = code % _WITH_DUES
+    need(code < 2 * _WITH_DUES and form in (THRESHOLD, BOX, FREE), "a line of an unknown form")
+    features = reader.features("line_features", b)
+    loads, lifts = reader.part("line_loads", b), reader.part("line_lifts", b)
+    pairs = b * (b - 1) // 2
+    entries = signs = dues = pulls = None
+    if form == BOX:
+        entries = reader.part("line_steps", pairs)
+        need((entries > -32768).all(), "a step out of the box")
+    if form == FREE:
+        entries, signs = reader.part("line_free", pairs), reader.part("line_signs", b)
+    if code >= _WITH_DUES:
+        dues, pulls = reader.part("line_dues", b), reader.part("line_pulls", b * b).reshape(b, b)
+    return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls)

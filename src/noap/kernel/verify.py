@@ -1,0 +1,122 @@
+"""Whether a certificate proves what it claims about a problem: the kernel, run once over the file's witnesses."""
+
+import math
+import time
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from noap.errors import CertificateRejected
+from noap.kernel.arithmetic import Refused, need
+from noap.kernel.certificate import Certificate
+from noap.kernel.claim import data_of, difference, serves
+from noap.kernel.tree import check_levels
+from noap.runtime.notebook import html_table
+
+if TYPE_CHECKING:
+    from noap.problem import Problem
+
+__all__ = ["Verification", "verify_certificate"]
+
+# A vector proves its claimed value to this, relative to it and to the largest variance of a feature.
+_RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What the checker could prove.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether the certificate is accepted.
+    value : float
+        The optimum is at least this: the proved value of the certificate's vector.
+    bound : float
+        The optimum is at most this; inf if the proof does not hold.
+    message : str
+        The theorem, or the reason for the rejection, in one sentence.
+    nodes : int
+        Nodes of the tree.
+    seconds : float
+    threshold : float or None
+        Of a list of supports: every other support is worth at most this; inf if the proof does not hold.
+    supports : int or None
+        How many supports the list has, without those that are part of another one on it; with costs, without those
+        that have a part on it worth as much.
+    """
+
+    ok: bool
+    value: float
+    bound: float
+    message: str
+    nodes: int = 0
+    seconds: float = 0.0
+    threshold: float | None = None
+    supports: int | None = None
+
+    @property
+    def gap(self) -> float:
+        """(bound - value)/value of what is proved."""
+        return (self.bound - self.value) / self.value if self.value > 0 else (0.0 if self.bound <= 0 else math.inf)
+
+    def _repr_html_(self) -> str:
+        """Return the table that a notebook shows."""
+        rows = [
+            ("certificate", "accepted" if self.ok else "rejected"),
+            ("optimum at least", f"{self.value:.17g}"),
+            ("optimum at most", f"{self.bound:.17g}"),
+            *([] if self.supports is None else [("supports on the list", self.supports)]),
+            *([] if self.threshold is None else [("every other support at most", f"{self.threshold:.17g}")]),
+            ("nodes checked", self.nodes),
+            ("seconds", f"{self.seconds:.2f}"),
+        ]
+        return html_table(self.message, rows)
+
+    def require(self) -> "Verification":
+        """Return itself, or raise CertificateRejected with the reason."""
+        if not self.ok:
+            raise CertificateRejected(self.message)
+        return self
+
+
+def verify_certificate(problem: "Problem", certificate: Certificate) -> Verification:
+    """Check a certificate of the kernel against a problem."""
+    started = time.perf_counter()
+    value, bound, reason = 0.0, math.inf, None
+    try:
+        value, bound = _proved(problem, certificate)
+        message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
+    except Refused as refusal:
+        reason = str(refusal)
+        message = f"Rejected: {reason}."
+    return Verification(reason is None, value, bound, message, certificate.nodes, time.perf_counter() - started)
+
+
+def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
+    """Return value and bound that are proved, or refuse."""
+    claim = certificate.claim
+    need(serves(problem), f"no theorem is about {problem.adversary!r} with this metric")
+    other = difference(problem, claim)
+    if other is not None:
+        raise Refused(other)
+    need(problem.X is None or certificate.shift == 0, "the shift of samples is not 0")
+    data, _ = data_of(problem, certificate.exponent, certificate.shift)
+    unit = Fraction(4) ** certificate.exponent
+    value = rounded_down(Fraction(data.value_at_least(certificate.support, certificate.weights)) * unit)
+    largest = math.ldexp(data.top, 2 * certificate.exponent)
+    short = claim.value - value
+    need(
+        short <= _RELATIVE * abs(claim.value) + _ABSOLUTE * largest,
+        f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
+    )
+    T = check_levels(data, certificate.levels)
+    need(Fraction(T) * unit <= Fraction(claim.bound), "its proof is about a larger bound")
+    need(value <= claim.bound, "its bound lies below the value of its own vector")
+    return value, claim.bound
+
+
+def rounded_down(x: Fraction) -> float:
+    """Return the largest double of at most x, or nearly."""
+    near = float(x)
+    return near if Fraction(near) <= x else math.nextafter(near, -math.inf)

@@ -1,0 +1,230 @@
+"""Cheap nodes: majorants in response to good vectors, closed by scaled diagonal dominance; depth first."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noap.kernel.arithmetic import Refused
+from noap.kernel.data import Data
+from noap.kernel.majorant import Majorant, eliminate
+from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
+from noap.linalg.types import FloatArray, IntArray
+from noap.settings import Settings
+
+__all__ = ["CheapTree", "Outlook"]
+
+# Dominance that holds by less than this is left to the next step: the kernel rounds otherwise.
+_MARGIN = 1e-10
+# A diagonal entry below this part of the threshold fails.
+_NOTHING = 1e-13
+
+
+@dataclass
+class _Bounder:
+    """A majorant with the scaling that closed the last node: nodes that follow are much alike."""
+
+    attack: Attack
+    majorant: Majorant
+    z: FloatArray
+    written: Scaling | None = None
+
+    def leaf(self, F: IntArray, p: int) -> Dominance:
+        """Return the witness of a node that is closed with the present scaling."""
+        if min(p, len(F)) < 2 or (self.z[F] == 1.0).all():
+            return Dominance(self.attack)
+        if self.written is None or not _covers(self.written, F, self.z):
+            others = np.flatnonzero(self.z != 1.0)
+            self.written = Scaling(others, self.z[others].astype(np.float32))
+        return Dominance(self.attack, self.written)
+
+
+def _covers(scaling: Scaling, F: IntArray, z: FloatArray) -> bool:
+    every = np.ones(len(z))
+    every[scaling.features] = scaling.values
+    return bool((every[F] == z[F]).all())
+
+
+@dataclass
+class Outlook:
+    """What a test saw of a node that it could not close: how far from dominance, and the feature to branch on."""
+
+    ratio: float = np.inf
+    feature: int = -1
+
+    def see(self, ratio: float, feature: int) -> None:
+        """Keep the better one."""
+        if ratio < self.ratio or self.feature < 0:
+            self.ratio, self.feature = ratio, feature
+
+
+@dataclass
+class CheapTree:
+    """Closes nodes at a threshold T, or says that it could not within a budget.
+
+    Attributes
+    ----------
+    data : Data
+    T : float
+    settings : Settings
+    check : callable
+        Raises when a limit is reached.
+    nodes : int
+        Nodes looked at so far.
+    """
+
+    data: Data
+    T: float
+    settings: Settings
+    check: Callable[[], None]
+    nodes: int = 0
+    bounders: list[_Bounder] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._own_z = np.ones(len(self.data.A))
+
+    def respond_to(self, v: FloatArray) -> None:
+        """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
+        if self.data.r_max == 0:
+            self.bounders.append(self._bounder(PLAIN, keep=True))
+        elif v.any():
+            self.bounders.extend(self._bounder(attack, keep=True) for attack in self._attacks(v))
+
+    def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
+        majorant = Majorant(self.data, attack)
+        return _Bounder(
+            attack, majorant.kept() if keep else majorant, np.ones(len(self.data.A)) if keep else self._own_z
+        )
+
+    def _attacks(self, v: FloatArray) -> Iterator[Attack]:
+        """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
+        data = self.data
+        at = np.flatnonzero(v)
+        x = v[at].astype(np.float32).astype(np.float64)
+        g = data.A[:, at] @ x
+        length = np.sqrt(max(float(x @ g[at]), 0.0))
+        if length == 0:
+            return
+        yield Attack(at, x)
+        g /= length
+        spare = data.lengths - data.r
+        gains = (np.abs(g) >= data.r) & (data.r > 0) & (spare > 0) & (data.most > 0)
+        if gains.any():
+            largest = float(np.float32((data.r[gains] / spare[gains]).min() * (1 - 1e-7)))
+            if 1e-9 < largest < 1e5:
+                yield Attack(at, x, largest)
+
+    def close(self, I: IntArray, F: IntArray, p: int, budget: int) -> list[Node] | None:  # noqa: E741
+        """Return the subtree in preorder that closes a node; None where the budget of nodes was not enough."""
+        stack, nodes, found = [(I, F if p > 0 else F[:0], p)], 0, list[Node]()
+        while stack:
+            self.check()
+            I, F, p = stack.pop()  # noqa: E741
+            nodes += 1
+            self.nodes += 1
+            outlook = Outlook()
+            leaf = self.leaf(I, F, p, outlook)
+            if leaf is not None:
+                found.append(leaf)
+                continue
+            if outlook.feature < 0 or nodes >= budget:
+                return None
+            found.append(Feature(outlook.feature))
+            stack.extend(children(I, F, p, outlook.feature))
+        return found
+
+    def leaf(self, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> Node | None:  # noqa: E741
+        """Return what closes a node, or None; the outlook learns what to branch on."""
+        for bounder in self.bounders:
+            if self._holds(bounder, I, F, p, outlook):
+                return bounder.leaf(F, p)
+        if self.data.r_max > 0 and len(I) and not outlook.ratio <= self.settings.own_response:
+            v = self._own_vector(I, F, p)
+            for attack in self._attacks(v) if v is not None else ():
+                bounder = self._bounder(attack)
+                if self._holds(bounder, I, F, p, outlook):
+                    return bounder.leaf(F, p)
+        return None
+
+    def _holds(self, bounder: _Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
+        try:
+            C = eliminate(bounder.majorant, self.T, I, F, p)
+        except Refused:
+            return False
+        if len(C) == 0:
+            return True
+        own = C.diagonal()
+        worst = int(np.argmin(own))
+        if own[worst] <= _NOTHING * self.T:
+            outlook.see(1e200, int(F[worst]))
+            return False
+        count = min(p, len(F)) - 1
+        if count == 0:
+            return True
+        s = 1.0 / np.sqrt(own)
+        N = np.abs(C) * s
+        N *= s[:, None]
+        m = len(N)
+        N.flat[:: m + 1] = 0.0
+        if count == 1:
+            bounder.z[F] = 1.0
+            sums = N.max(axis=1)
+            ratio = float(sums.max())
+            if ratio < 1 - _MARGIN:
+                return True
+            outlook.see(ratio, int(F[int(np.argmax(sums))]))
+            return False
+        z = bounder.z[F]
+        ratio = np.inf
+        for _ in range(self.settings.dominance_steps):
+            Y = N * z
+            sums = np.partition(Y, m - count, axis=1)[:, m - count :].sum(axis=1) if count < m - 1 else Y.sum(axis=1)
+            ratios = sums / z
+            ratio = float(ratios.max())
+            if ratio < 1 - _MARGIN:
+                return True
+            if ratios.min() > 1.0:  # no scaling will do (Perron, Frobenius)
+                break
+            z = np.maximum(np.sqrt(z * np.maximum(sums, 1e-12)), 1e-6)
+            z = (z / z.max()).astype(np.float32).astype(np.float64)
+            bounder.z[F] = z
+        outlook.see(ratio, int(F[int(np.argmax(z))]))
+        return False
+
+    def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
+        """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
+        data, n = self.data, len(I)
+        features = np.concatenate([I, F])
+        B, r, costs = data.A[np.ix_(features, features)], data.r[features], data.costs[features]
+        v: FloatArray = np.zeros(len(features))
+        v[0] = 1.0
+        if n > 1:
+            v[:n] = np.linalg.eigh(B[:n, :n])[1][:, -1]
+        for _ in range(10):
+            g = B @ v
+            form = float(v @ g)
+            if form <= 0:
+                return None
+            g /= np.sqrt(form)
+            w = np.sign(g) * np.maximum(np.abs(g) - r, 0.0)
+            gains = w[n:] ** 2 - costs[n:]
+            out = gains <= 0
+            if p < len(F):
+                out[np.argpartition(-gains, p)[p:] if p > 0 else slice(None)] = True
+            w[n:][out] = 0.0
+            length = float(np.linalg.norm(w))
+            if length == 0:
+                return None
+            w /= length
+            if np.abs(w - v).max() < 1e-9:
+                break
+            v = w
+        whole: FloatArray = np.zeros(len(data.A))
+        whole[features] = v
+        return whole
+
+
+def children(I: IntArray, F: IntArray, p: int, feature: int) -> list[tuple[IntArray, IntArray, int]]:  # noqa: E741
+    """Return the two nodes that a feature leads to, the one with it last: a stack takes that one first."""
+    rest = F[feature != F]
+    return [(I, rest, p), (np.append(I, feature), rest if p > 1 else rest[:0], p - 1)]
