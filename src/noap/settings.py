@@ -34,6 +34,8 @@ class Settings:
         Steps of the iteration for the scaling of a node.
     own_response : float
         A node gets majorants in response to its own best vector if the ratio of its best test is above this.
+    kernel_attempts : int
+        How often a bound that the kernel refuses is raised, or the leaf that it refuses counted as open.
     smaller_bounds : int
         How many smaller bounds are tried with the witnesses of a finished proof.
     """
@@ -49,7 +51,8 @@ class Settings:
     cheap_nodes_below: int = 48
     dominance_steps: int = 25
     own_response: float = 1.3
-    smaller_bounds: int = 4
+    kernel_attempts: int = 60
+    smaller_bounds: int = 6
 
     def __post_init__(self) -> None:
         for one in fields(self):

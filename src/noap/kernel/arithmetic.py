@@ -19,7 +19,17 @@ TINY = 1e-280
 
 
 class Refused(Exception):
-    """A condition that a proof needs does not hold, or cannot be shown in floating point."""
+    """A condition that a proof needs does not hold, or cannot be shown in floating point.
+
+    Attributes
+    ----------
+    node : int or None
+        Which node of a tree it is about.
+    """
+
+    def __init__(self, why: str, node: int | None = None) -> None:
+        super().__init__(why if node is None else f"node {node}: {why}")
+        self.node = node
 
 
 def need(condition: object, why: str) -> None:

@@ -16,6 +16,9 @@ from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Majorant", "eliminate"]
 
+# All of M is formed once so many times its entries have been asked for.
+_OFTEN = 2
+
 
 class Majorant:
     r"""The attack in response to the unit vector :math:`\hat u` along the columns' combination x; A itself without one.
@@ -38,6 +41,7 @@ class Majorant:
         self.data, self.gain, self.error = data, float(attack.gain), 0.0
         self.plain = len(attack.features) == 0
         self._whole: FloatArray | None = None
+        self._asked = 0
         if self.plain:
             need(self.gain == 0.0, "M: a gain without an attack")
             return
@@ -73,6 +77,10 @@ class Majorant:
         """Return M on some features."""
         if self._whole is not None:
             return self._whole[np.ix_(features, features)]
+        self._asked += len(features) ** 2
+        if not self.plain and self._asked > _OFTEN * len(self.data.A) ** 2 and len(features) < len(self.data.A):
+            self._whole = self.block(np.arange(len(self.data.A)))
+            return self._whole[np.ix_(features, features)]
         A = self.data.A[np.ix_(features, features)]
         if self.plain:
             return A
@@ -80,12 +88,6 @@ class Majorant:
         M: FloatArray = (A - np.outer(g, g)) * np.outer(f, f)
         M += (1.0 + self.gain) * np.outer(h, h)
         return M
-
-    def kept(self) -> "Majorant":
-        """Return itself with all of M formed, for those who ask for many blocks."""
-        if not self.plain:
-            self._whole = self.block(np.arange(len(self.data.A)))
-        return self
 
 
 def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) -> FloatArray:  # noqa: E741

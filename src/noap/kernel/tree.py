@@ -121,19 +121,19 @@ def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int)
     stack = [(I, F if p > 0 else F[:0], p, np.zeros(d, np.int8))]
     for number, node in enumerate(level.nodes):
         if not stack:
-            raise Refused(f"node {number}: no node is open")
+            raise Refused("no node is open", number)
         I, F, p, signs = stack.pop()  # noqa: E741
         if isinstance(node, Feature):
             j = node.feature
             if not np.isin(j, F):
-                raise Refused(f"node {number}: feature {j} is decided")
+                raise Refused(f"feature {j} is decided", number)
             rest = F[j != F]
             stack.append((I, rest, p, signs))
             stack.append((np.append(I, j), rest if p > 1 else rest[:0], p - 1, signs))
         elif isinstance(node, Sign):
             j = node.feature
             if signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
-                raise Refused(f"node {number}: the sign of feature {j} is known")
+                raise Refused(f"the sign of feature {j} is known", number)
             # v and -v have the same value: the first sign may be taken for +.
             for sign in (-1, 1) if signs.any() else (1,):
                 known = signs.copy()
@@ -145,7 +145,7 @@ def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int)
                     checked, level.target if isinstance(node, Dominance | Matrix) else level.bound, node, I, F, p, signs
                 )
             except Refused as refusal:
-                raise Refused(f"node {number}: {refusal}") from None
+                raise Refused(str(refusal), number) from None
     need(not stack, "nodes are missing")
 
 

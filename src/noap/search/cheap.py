@@ -93,7 +93,7 @@ class CheapTree:
     def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
         majorant = Majorant(self.data, attack)
         return _Bounder(
-            attack, majorant.kept() if keep else majorant, np.ones(len(self.data.A)) if keep else self._own_z
+            attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z
         )
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:

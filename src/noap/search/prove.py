@@ -1,0 +1,291 @@
+"""The search: cheap nodes depth first, then the relaxation best first; the kernel checks what comes out of it.
+
+    root -> cheap subtree, if it closes within its budget
+         -> lines above the variance; while a node is open: branch on the feature whose share is most undecided,
+            try each child cheaply, then with lines of its own
+"""
+
+import heapq
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from noap.kernel.arithmetic import Refused
+from noap.kernel.data import Data
+from noap.kernel.tree import Checked, check_levels
+from noap.kernel.witness import LENGTHS, Envelope, Feature, Level, Node, Sign
+from noap.linalg.types import FloatArray, IntArray
+from noap.search.cheap import CheapTree
+from noap.search.relaxed import RelaxedNode, Relaxation
+from noap.settings import Settings
+
+__all__ = ["Found", "Search", "Stop"]
+
+
+class Stop(Exception):
+    """A limit was reached; what is open stays open."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """A proved bound.
+
+    Attributes
+    ----------
+    bound : float
+        In the units of the data.
+    levels : tuple of Level
+    nodes : int
+    """
+
+    bound: float
+    levels: tuple[Level, ...]
+    nodes: int
+
+
+@dataclass(eq=False)
+class _Knot:
+    """A node of the tree that is kept: closed by a subtree, branched on, or open with the lines known of it."""
+
+    relaxed: RelaxedNode | None
+    by_lengths: float = np.inf
+    proof: list[Node] | None = None
+    branch: Feature | Sign | None = None
+    kids: list["_Knot"] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether neither a subtree nor its children prove the target."""
+        return self.proof is None and self.branch is None
+
+    @property
+    def bound(self) -> float:
+        """What is known of it while it is open."""
+        return self.by_lengths if self.relaxed is None else min(self.relaxed.bound, self.by_lengths)
+
+    @property
+    def open_leaf(self) -> Node:
+        """The rule that proves this bound."""
+        return LENGTHS if self.relaxed is None or self.by_lengths <= self.relaxed.bound else self.relaxed.witness
+
+
+class Search:
+    """A proof that no choice has a value above a target, or the smallest bound at hand when it is stopped.
+
+    Parameters
+    ----------
+    data : Data
+    v : array of shape (d,)
+        A good unit vector, to respond to.
+    target : float
+        In the units of the data.
+    settings : Settings
+    check : callable
+        Raises Stop when a limit is reached; asked at every node.
+    """
+
+    def __init__(
+        self, data: Data, v: FloatArray, target: float, settings: Settings, check: Callable[[], None] = lambda: None
+    ) -> None:
+        self.data, self.target, self.settings, self.check = data, target, settings, check
+        self.features: IntArray = np.flatnonzero((data.most > 0) & data.allowed) if data.definite else np.flatnonzero(
+            data.allowed
+        )
+        self.features = np.union1d(self.features, data.include).astype(np.intp)
+        self.cheap = CheapTree(data, target, settings, check)
+        self.cheap.respond_to(v)
+        self.checked = Checked(data)
+        self.root = _Knot(None, self._by_lengths())
+        self.relaxed_nodes = 0
+        self._open: list[tuple[float, int, _Knot]] = []
+        self._numbers = itertools.count()
+
+    @property
+    def nodes(self) -> int:
+        """Nodes looked at so far, of both kinds."""
+        return self.cheap.nodes + self.relaxed_nodes
+
+    @property
+    def bound(self) -> float:
+        """The bound so far, in floating point."""
+        return max([self.target, *(-entry[0] for entry in self._open[:1])])
+
+    def run(self) -> bool:
+        """Search until the target is proved; False where it cannot be. Raises Stop when a limit is reached."""
+        I, F, p = self._root()  # noqa: E741
+        if len(I) + len(F) == 0:
+            self.root.proof = [LENGTHS]
+            return True
+        budget = self.settings.cheap_nodes if self.data.r_max > 0 else self.settings.cheap_nodes_vanilla
+        self.root.proof = self.cheap.close(I, F, p, budget)
+        if self.root.proof is not None:
+            return True
+        relaxation = self._relaxation()
+        self.relaxed_nodes += 1
+        self.root.relaxed = relaxation.node(*self._places(I, F, p))
+        self._push(self.root)
+        if self._lines(relaxation, self.root.relaxed, thorough=True):
+            self._open.clear()
+            self.root.proof = [self.root.relaxed.witness]
+            return True
+        self._open.clear()
+        self._push(self.root)
+        while self._open:
+            self.check()
+            knot = self._open[0][2]
+            assert knot.relaxed is not None
+            kids = self._children(relaxation, knot.relaxed)
+            if kids is None:
+                return False
+            for kid in kids[1]:
+                self._close(relaxation, kid)
+            heapq.heappop(self._open)
+            knot.branch, knot.kids = kids
+            knot.relaxed.state = None
+            for kid in knot.kids:
+                if kid.proof is None:
+                    self._push(kid)
+        return True
+
+    def _by_lengths(self) -> float:
+        """Return what lengths alone prove of the root."""
+        if not self.data.definite:
+            return np.inf
+        I, F, p = self._root()  # noqa: E741
+        free = np.sort(np.maximum(self.data.most[F], 0.0))[::-1][:p]
+        return float(self.data.most[I].sum() + free.sum()) * (1 + 1e-12) + 1e-250
+
+    def _root(self) -> tuple[IntArray, IntArray, int]:
+        I = self.data.include  # noqa: E741
+        p = self.data.k - len(I)
+        F = np.setdiff1d(self.features, I).astype(np.intp)
+        return I, F if p > 0 else F[:0], min(p, len(F))
+
+    def _relaxation(self) -> Relaxation:
+        data, at = self.data, self.features
+        return Relaxation(data.A[np.ix_(at, at)], data.r[at], data.costs[at], at, largest=data.r_max)
+
+    def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
+        """Return a node by positions among the features that the tree works on."""
+        return np.searchsorted(self.features, I), np.searchsorted(self.features, F), p
+
+    def _push(self, knot: _Knot) -> None:
+        assert knot.relaxed is not None
+        heapq.heappush(self._open, (-knot.relaxed.bound, next(self._numbers), knot))
+
+    def _children(self, relaxation: Relaxation, node: RelaxedNode) -> tuple[Feature | Sign, list[_Knot]] | None:
+        """Return what a node branches on, and its children; None where all is decided."""
+        choices = node.choices
+        if node.state is None:
+            return None
+        if len(choices.free):
+            j = relaxation.undecided(node)
+            rest = choices.free[choices.free != j]
+            kids = [
+                relaxation.child(node, np.append(choices.included, j), rest, choices.places - 1),
+                relaxation.child(node, choices.included, rest, min(choices.places, len(rest))),
+            ]
+            return Feature(int(self.features[j])), [_Knot(kid) for kid in kids]
+        unknown = choices.included[node.signs[choices.included] == 0]
+        if len(unknown) == 0:
+            return None
+        W = node.state.W
+        place = np.searchsorted(node.features, unknown)
+        j = int(unknown[int(np.argmax(W.diagonal()[place]))])
+        kids = []
+        for sign in (1, -1) if node.signs.any() else (1,):
+            signs = node.signs.copy()
+            signs[j] = sign
+            kids.append(relaxation.child(node, choices.included, choices.free, choices.places, signs))
+        return Sign(int(self.features[j])), [_Knot(kid) for kid in kids]
+
+    def _close(self, relaxation: Relaxation, kid: _Knot) -> None:
+        node = kid.relaxed
+        assert node is not None
+        self.relaxed_nodes += 1
+        if node.bound <= self.target:
+            kid.proof = [node.witness]
+            return
+        choices = node.choices
+        if not node.signs.any():
+            I, F = self.features[choices.included], self.features[choices.free]  # noqa: E741
+            kid.proof = self.cheap.close(I, F, choices.places, self.settings.cheap_nodes_below)
+            if kid.proof is not None:
+                return
+        decided = len(choices.free) == 0
+        if self._lines(relaxation, node, thorough=decided):
+            kid.proof = [node.witness]
+
+    def _lines(self, relaxation: Relaxation, node: RelaxedNode, thorough: bool) -> bool:
+        def expired() -> bool:
+            self.check()
+            return False
+
+        return relaxation.improve(node, self.target, thorough=thorough, expired=expired)
+
+    def _assembled(self, knot: _Knot) -> Iterator[tuple[Node, _Knot]]:
+        """Yield the nodes in preorder, each with the knot that it belongs to."""
+        stack = [knot]
+        while stack:
+            knot = stack.pop()
+            if knot.proof is not None:
+                yield from ((node, knot) for node in knot.proof)
+            elif knot.branch is not None:
+                yield knot.branch, knot
+                stack.extend(reversed(knot.kids))
+            else:
+                yield knot.open_leaf, knot
+
+    def found(self) -> Found:
+        """Return the smallest bound at hand that the kernel accepts; what it refuses counts as open."""
+        if self.root.is_open and self.root.relaxed is None and not self.data.definite:
+            self.root.relaxed = self._relaxation().node(*self._places(*self._root()))
+        step = 1e-12
+        for _ in range(self.settings.kernel_attempts):
+            nodes = list(self._assembled(self.root))
+            bound = max([self.target, *(knot.bound for _, knot in nodes if knot.is_open)])
+            if bound > self.target:
+                bound *= 1 + step
+            level = Level(max(self.data.k, 1), bound, self.target, self.features, tuple(node for node, _ in nodes))
+            try:
+                check_levels(self.data, [level], self.checked)
+            except Refused as refusal:
+                knot = None if refusal.node is None else nodes[refusal.node][1]
+                if knot is None:
+                    raise
+                # What was closed is open after all, with its lines or by lengths; what was open rises.
+                if knot.is_open:
+                    step *= 32.0
+                knot.proof = None
+                continue
+            return Found(bound, (level,), self.nodes)
+        raise Refused("no bound is at hand")
+
+    def smaller(self, found: Found, value: float) -> Found:
+        """Return the smallest of some bounds above a value that the same witnesses prove.
+
+        Parameters
+        ----------
+        found : Found
+            With a bound at the target.
+        value : float
+            What the best vector is certainly worth.
+        """
+        level = found.levels[-1]
+        parts = np.geomspace(1e-6, 1.0, self.settings.smaller_bounds + 1)[:-1] if self.settings.smaller_bounds else []
+        low, high, best = 0, len(parts), found
+        while low < high:
+            middle = (low + high) // 2
+            bound = value + (level.bound - value) * float(parts[middle])
+            try:
+                smaller = Level(level.size, bound, bound, level.features, level.nodes)
+                if not value < bound < level.bound:
+                    raise Refused("no number lies between")
+                check_levels(self.data, [smaller], self.checked)
+            except Refused:
+                low = middle + 1
+            else:
+                high, best = middle, Found(bound, (smaller,), found.nodes)
+        return best
