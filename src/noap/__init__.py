@@ -11,6 +11,7 @@ from noap.heuristics.truncated_power import screen_submatrix
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.result import Limit, Result, Status
+from noap.settings import Settings
 from noap.solving import solve
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "RobustSparsePCA",
     "RobustSparsePCACV",
     "SampleWise",
+    "Settings",
     "SpectralNorm",
     "Stability",
     "Status",

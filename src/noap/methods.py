@@ -16,6 +16,7 @@ from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
+from noap.kernel.claim import serves
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
@@ -25,6 +26,7 @@ from noap.runtime.interrupts import interrupts_of_kernels
 from noap.runtime.limits import Limits
 from noap.runtime.progress import PassLine
 from noap.runtime.workers import HERE, Workers
+from noap.settings import Settings
 
 if TYPE_CHECKING:
     from noap.exact.prove import LevelPath
@@ -166,6 +168,23 @@ def run_exact(
     return proved_result(problem, controls, v, limits, path=path)
 
 
+def _check_tree(
+    problem: Problem, node_limit: Any = None, memory_limit: Any = None, certificate: Any = True, settings: Any = None
+) -> tuple[Limits, Settings]:
+    if not serves(problem):
+        raise InvalidProblem("Method 'tree' takes NoAdversary and FeatureWise, without a metric; use method='exact'.")
+    if settings is not None and not isinstance(settings, Settings):
+        raise InvalidProblem(f"settings must be a noap.Settings, got {type(settings).__name__}.")
+    problem.require_covariance("Method 'tree'")
+    return Limits.checked(node_limit, memory_limit, certificate), settings or Settings()
+
+
+def _run_tree(problem: Problem, controls: Controls, asked: tuple[Limits, Settings]) -> Result:
+    from noap.search.solve import solve_by_tree
+
+    return solve_by_tree(problem, controls, *asked)
+
+
 def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
     require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
     budgets = problem.adversary.budgets(problem.n_features)
@@ -283,4 +302,5 @@ METHODS: dict[str, Callable[[], Method]] = {
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm),
     "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
     "spca": lambda: Method(_POWER, _check_spca, _run_spca),
+    "tree": lambda: Method(("node_limit", "memory_limit", "certificate", "settings"), _check_tree, _run_tree),
 }

@@ -21,6 +21,8 @@ from noap.adversaries import (
 from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.blocked import MANY_FEATURES
+from noap.kernel import certificate as kernel
+from noap.kernel.claim import Claim as KernelClaim
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
@@ -125,7 +127,7 @@ class Result:
     limit: Limit | None = None
     nodes: int = 0
     seconds: float = 0.0
-    proof: Proof | None = field(default=None, repr=False)
+    proof: Proof | kernel.Proof | None = field(default=None, repr=False)
     asked_gap: float = 1e-4
     solver_gap: float | None = None
     formulation_error: float | None = None
@@ -158,11 +160,14 @@ class Result:
             object.__setattr__(self, "limit", None)
 
     @cached_property
-    def certificate(self) -> Certificate | None:
+    def certificate(self) -> Certificate | kernel.Certificate | None:
         """A proof of the bound for :func:`noap.verify` and for a file; None if the method gives none."""
         if self.proof is None:
             return None
         self.problem.check_unchanged()
+        if isinstance(self.proof, kernel.Proof):
+            claim = KernelClaim.about(self.problem, self.value, self.bound)
+            return kernel.Certificate(claim, self.support, self.v[self.support], self.proof)
         return Certificate(
             Claim.about(self.problem, self.value, self.bound), self.support, self.v[self.support], self.proof
         )

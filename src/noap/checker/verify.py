@@ -8,7 +8,6 @@ What is accepted is a theorem about the real numbers in the data; docs/certifica
 
 import math
 import time
-from dataclasses import dataclass
 
 from noap.checker.about import other_problem
 from noap.checker.allowance import Allowance, OutOfAllowance
@@ -16,12 +15,13 @@ from noap.checker.margins import Margins
 from noap.checker.samples import largest_variance
 from noap.checker.witness import value_below
 from noap.data.arguments import as_megabytes, as_seconds
-from noap.errors import CertificateRejected, InvalidProblem
+from noap.errors import InvalidProblem
+from noap.kernel import certificate as kernel
+from noap.kernel.verify import Verification, verify_certificate
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.proofs.joint import JointCertificate
 from noap.proofs.supports import ListCertificate
-from noap.runtime.notebook import html_table
 from noap.runtime.workers import Workers
 
 __all__ = ["Verification", "verify"]
@@ -33,67 +33,9 @@ _MARGINS = Margins(relative=1e-9, absolute=1e-12)
 _IN_METRIC = 1e-6
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What the checker could prove.
-
-    Attributes
-    ----------
-    ok : bool
-        Whether the certificate is accepted.
-    value : float
-        The optimum is at least this: what the certificate's vector is certainly worth.
-    bound : float
-        The optimum is at most this: just above the claimed bound; inf if the proof does not hold.
-    message : str
-        The theorem, or the reason for the rejection, in one sentence.
-    nodes : int
-        Nodes of the tree.
-    seconds : float
-    threshold : float or None
-        Of a list of supports: every other support is worth at most this; inf if the proof does not hold.
-    supports : int or None
-        How many supports the list has, without those that are part of another one on it; with costs, without those
-        that have a part on it worth as much.
-    """
-
-    ok: bool
-    value: float
-    bound: float
-    message: str
-    nodes: int = 0
-    seconds: float = 0.0
-    threshold: float | None = None
-    supports: int | None = None
-
-    @property
-    def gap(self) -> float:
-        """(bound - value)/value of what is proved."""
-        return (self.bound - self.value) / self.value if self.value > 0 else (0.0 if self.bound <= 0 else math.inf)
-
-    def _repr_html_(self) -> str:
-        """Return the table that a notebook shows."""
-        rows = [
-            ("certificate", "accepted" if self.ok else "rejected"),
-            ("optimum at least", f"{self.value:.17g}"),
-            ("optimum at most", f"{self.bound:.17g}"),
-            *([] if self.supports is None else [("supports on the list", self.supports)]),
-            *([] if self.threshold is None else [("every other support at most", f"{self.threshold:.17g}")]),
-            ("nodes checked", self.nodes),
-            ("seconds", f"{self.seconds:.2f}"),
-        ]
-        return html_table(self.message, rows)
-
-    def require(self) -> "Verification":
-        """Return itself, or raise CertificateRejected with the reason."""
-        if not self.ok:
-            raise CertificateRejected(self.message)
-        return self
-
-
 def verify(
     problem: Problem,
-    certificate: Certificate | JointCertificate | ListCertificate,
+    certificate: Certificate | JointCertificate | ListCertificate | kernel.Certificate,
     *,
     time_limit: float | None = None,
     memory_limit: float | None = None,
@@ -145,12 +87,14 @@ the estimators.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if not isinstance(certificate, Certificate | JointCertificate | ListCertificate):
+    if not isinstance(certificate, Certificate | JointCertificate | ListCertificate | kernel.Certificate):
         raise InvalidProblem(
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
         )
     problem.check_unchanged()
+    if isinstance(certificate, kernel.Certificate):
+        return verify_certificate(problem, certificate)
     allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
     if isinstance(certificate, ListCertificate):
         return _of_list(problem, certificate, allowance)

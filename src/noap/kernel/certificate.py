@@ -17,7 +17,7 @@ from noap.kernel.witness import Level
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.notebook import html_table
 
-__all__ = ["Certificate"]
+__all__ = ["Certificate", "Proof"]
 
 _TEXTS = {
     "kind": re.compile("single"),
@@ -30,6 +30,24 @@ _KEYS = {*_TEXTS, *_COUNTS, "value", "bound", "exponent", "shift", "device", "ar
 
 
 @dataclass(frozen=True, eq=False)
+class Proof:
+    """The proof of a bound, as a method hands it over.
+
+    Attributes
+    ----------
+    levels : tuple of Level
+    exponent : int
+        The proof is in units of 4**exponent.
+    shift : float or None
+        Makes a covariance positive semidefinite, in these units; None proves nothing of the kind.
+    """
+
+    levels: tuple[Level, ...]
+    exponent: int
+    shift: float | None
+
+
+@dataclass(frozen=True, eq=False)
 class Certificate:
     """A claim together with its proof, as it stands in a file; true only once :func:`noap.verify` has accepted it.
 
@@ -38,20 +56,13 @@ class Certificate:
     claim : Claim
     support, weights : arrays of shape (m,)
         Features and weights of the vector that attains the value, of any length.
-    levels : tuple of Level
-        The proof of the bound.
-    exponent : int
-        The proof is in units of 4**exponent.
-    shift : float or None
-        Makes a covariance positive semidefinite, in these units; None proves nothing of the kind.
+    proof : Proof
     """
 
     claim: Claim
     support: IntArray
     weights: FloatArray
-    levels: tuple[Level, ...]
-    exponent: int
-    shift: float | None
+    proof: Proof
 
     @property
     def kind(self) -> str:
@@ -71,13 +82,13 @@ class Certificate:
     @property
     def nodes(self) -> int:
         """How many nodes its trees have."""
-        return sum(len(level.nodes) for level in self.levels)
+        return sum(len(level.nodes) for level in self.proof.levels)
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
         claim = self.claim
         header: dict[str, Any] = {name: getattr(claim, name) for name in (*_TEXTS, *_COUNTS, "value", "bound")}
-        header |= {"exponent": self.exponent, "shift": self.shift, "device": False}
+        header |= {"exponent": self.proof.exponent, "shift": self.proof.shift, "device": False}
         given = {name: getattr(claim, name) for name in ("rho", "costs", "include", "exclude", "mean", "scale")}
         given |= {"support": self.support, "weights": self.weights}
         arrays = {
@@ -85,7 +96,7 @@ class Certificate:
             for name, numbers in given.items()
             if numbers is not None
         }
-        return container.pack(header, arrays | schema.written(self.levels))
+        return container.pack(header, arrays | schema.written(self.proof.levels))
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> Self:
@@ -142,7 +153,8 @@ class Certificate:
             scale=scale,
         )
         shift = header["shift"]
-        return cls(claim, support, weights, levels, header["exponent"], None if shift is None else float(shift))
+        proof = Proof(levels, header["exponent"], None if shift is None else float(shift))
+        return cls(claim, support, weights, proof)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the certificate to a file, whole or not at all. An existing file is replaced."""

@@ -100,17 +100,17 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     other = difference(problem, claim)
     if other is not None:
         raise Refused(other)
-    need(problem.X is None or certificate.shift == 0, "the shift of samples is not 0")
-    data, _ = data_of(problem, certificate.exponent, certificate.shift)
-    unit = Fraction(4) ** certificate.exponent
+    need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
+    data, _ = data_of(problem, certificate.proof.exponent, certificate.proof.shift)
+    unit = Fraction(4) ** certificate.proof.exponent
     value = rounded_down(Fraction(data.value_at_least(certificate.support, certificate.weights)) * unit)
-    largest = math.ldexp(data.top, 2 * certificate.exponent)
+    largest = math.ldexp(data.top, 2 * certificate.proof.exponent)
     short = claim.value - value
     need(
         short <= _RELATIVE * abs(claim.value) + _ABSOLUTE * largest,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
-    T = check_levels(data, certificate.levels)
+    T = check_levels(data, certificate.proof.levels)
     need(Fraction(T) * unit <= Fraction(claim.bound), "its proof is about a larger bound")
     need(value <= claim.bound, "its bound lies below the value of its own vector")
     return value, claim.bound

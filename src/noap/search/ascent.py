@@ -10,7 +10,7 @@ from noap.kernel.data import Data
 from noap.linalg.types import BoolArray, FloatArray
 from noap.settings import Settings
 
-__all__ = ["ascend", "value_of"]
+__all__ = ["ascend", "climbed", "value_of"]
 
 _NEAR = 1e-8
 
@@ -51,6 +51,16 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
         v, value = V[0], float(values[0])
     nothing: FloatArray = np.zeros(len(data.A))
     return v if value > value_of(data, nothing) else nothing
+
+
+def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
+    """Return where ascent leads from one vector; zeros where nothing is left of it."""
+    climber = _Climber(data)
+    V = climber.projected(start[None, :])
+    if len(V) == 0:
+        return np.zeros(len(data.A))
+    found: FloatArray = climber.climb(V, steps)[0][0]
+    return found
 
 
 class _Climber:

@@ -10,9 +10,19 @@ from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
 from noap.linalg.types import FloatArray, IntArray
+from noap.search.ascent import value_of
 from noap.settings import Settings
 
-__all__ = ["CheapTree", "Outlook"]
+__all__ = ["Better", "CheapTree", "Outlook", "children"]
+
+
+class Better(Exception):  # noqa: N818  # good news
+    """A vector was found whose value is above the threshold."""
+
+    def __init__(self, v: FloatArray) -> None:
+        super().__init__("a better vector")
+        self.v = v
+
 
 # Dominance that holds by less than this is left to the next step: the kernel rounds otherwise.
 _MARGIN = 1e-10
@@ -92,9 +102,7 @@ class CheapTree:
 
     def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
         majorant = Majorant(self.data, attack)
-        return _Bounder(
-            attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z
-        )
+        return _Bounder(attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z)
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:
         """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
@@ -221,6 +229,8 @@ class CheapTree:
             v = w
         whole: FloatArray = np.zeros(len(data.A))
         whole[features] = v
+        if value_of(data, whole) > self.T:
+            raise Better(whole)
         return whole
 
 

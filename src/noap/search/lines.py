@@ -121,7 +121,9 @@ class KnownLine:
 
 def _most(values: FloatArray, count: int) -> float:
     """Return the sum of the `count` largest values."""
-    return float(values.sum() if count >= len(values) else np.partition(values, -count)[-count:].sum() if count else 0.0)
+    return float(
+        values.sum() if count >= len(values) else np.partition(values, -count)[-count:].sum() if count else 0.0
+    )
 
 
 def lowest_bound(
@@ -255,7 +257,9 @@ def threshold_line(
 def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None, top: float) -> Line:
     """Return the line with its c: the largest eigenvalue, and the room that the kernel's factorisation takes."""
     b, c = len(B), largest_eigenvalue(B, settings or RelaxationSettings())
-    c += 4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c) + float(np.abs(B).max())) + b * 2e-16 * top
+    c += (
+        4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c) + float(np.abs(B).max())) + b * 2e-16 * top
+    )
     values = {name: getattr(line, name) for name in line.__dataclass_fields__}
     return Line(**{**values, "c": c})
 

@@ -178,7 +178,9 @@ class Multipliers:
             mu /= 1.0 - float((0.5 * n[taken] ** 2 / own).sum())
             loads[taken], lifts[taken] = -mu * n[taken], -0.5 * mu * own
         p, wrong = self.penalty, None if signs is None else np.outer(signs, signs)
-        base = mu * np.outer(n, n) if self.other is None else mu * np.outer(n, n) + nu * np.outer(self.other, self.other)
+        base = (
+            mu * np.outer(n, n) if self.other is None else mu * np.outer(n, n) + nu * np.outer(self.other, self.other)
+        )
         base /= p
         whole = None  # the quotients of entries and diagonals, where there are dues
         pull, before = self.A / p, self.Z

@@ -1,8 +1,8 @@
 """The search: cheap nodes depth first, then the relaxation best first; the kernel checks what comes out of it.
 
-    root -> cheap subtree, if it closes within its budget
-         -> lines above the variance; while a node is open: branch on the feature whose share is most undecided,
-            try each child cheaply, then with lines of its own
+root -> cheap subtree, if it closes within its budget
+     -> lines above the variance; while a node is open: branch on the feature whose share is most undecided,
+        try each child cheaply, then with lines of its own
 """
 
 import heapq
@@ -17,7 +17,8 @@ from noap.kernel.data import Data
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Envelope, Feature, Level, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.cheap import CheapTree
+from noap.search.ascent import climbed, value_of
+from noap.search.cheap import Better, CheapTree
 from noap.search.relaxed import RelaxedNode, Relaxation
 from noap.settings import Settings
 
@@ -90,15 +91,15 @@ class Search:
         self, data: Data, v: FloatArray, target: float, settings: Settings, check: Callable[[], None] = lambda: None
     ) -> None:
         self.data, self.target, self.settings, self.check = data, target, settings, check
-        self.features: IntArray = np.flatnonzero((data.most > 0) & data.allowed) if data.definite else np.flatnonzero(
-            data.allowed
+        self.features: IntArray = (
+            np.flatnonzero((data.most > 0) & data.allowed) if data.definite else np.flatnonzero(data.allowed)
         )
         self.features = np.union1d(self.features, data.include).astype(np.intp)
         self.cheap = CheapTree(data, target, settings, check)
         self.cheap.respond_to(v)
         self.checked = Checked(data)
         self.root = _Knot(None, self._by_lengths())
-        self.relaxed_nodes = 0
+        self.relaxed_nodes, self.bytes = 0, 0
         self._open: list[tuple[float, int, _Knot]] = []
         self._numbers = itertools.count()
 
@@ -130,8 +131,7 @@ class Search:
             self._open.clear()
             self.root.proof = [self.root.relaxed.witness]
             return True
-        self._open.clear()
-        self._push(self.root)
+        self._open[0] = (-self.root.relaxed.bound, 0, self.root)
         while self._open:
             self.check()
             knot = self._open[0][2]
@@ -142,7 +142,10 @@ class Search:
             for kid in kids[1]:
                 self._close(relaxation, kid)
             heapq.heappop(self._open)
-            knot.branch, knot.kids = kids
+            # In this order: whatever interrupts, no leaf is forgotten.
+            knot.kids = kids[1]
+            knot.branch = kids[0]
+            self.bytes -= _bytes(knot.relaxed)
             knot.relaxed.state = None
             for kid in knot.kids:
                 if kid.proof is None:
@@ -173,6 +176,7 @@ class Search:
 
     def _push(self, knot: _Knot) -> None:
         assert knot.relaxed is not None
+        self.bytes += _bytes(knot.relaxed)
         heapq.heappush(self._open, (-knot.relaxed.bound, next(self._numbers), knot))
 
     def _children(self, relaxation: Relaxation, node: RelaxedNode) -> tuple[Feature | Sign, list[_Knot]] | None:
@@ -223,7 +227,20 @@ class Search:
             self.check()
             return False
 
-        return relaxation.improve(node, self.target, thorough=thorough, expired=expired)
+        closed = relaxation.improve(node, self.target, thorough=thorough, expired=expired)
+        if not closed and node.state is not None:
+            self._round(node)
+        return closed
+
+    def _round(self, node: RelaxedNode) -> None:
+        """Climb from the heaviest row of the relaxed vector; raises Better if that ends above the target."""
+        assert node.state is not None
+        W = node.state.W
+        start: FloatArray = np.zeros(len(self.data.A))
+        start[self.features[node.features]] = W[int(np.argmax(W.diagonal()))]
+        v = climbed(self.data, start, self.settings.ascent_steps)
+        if v.any() and value_of(self.data, v) > self.target:
+            raise Better(v)
 
     def _assembled(self, knot: _Knot) -> Iterator[tuple[Node, _Knot]]:
         """Yield the nodes in preorder, each with the knot that it belongs to."""
@@ -289,3 +306,9 @@ class Search:
             else:
                 high, best = middle, Found(bound, (smaller,), found.nodes)
         return best
+
+
+def _bytes(node: RelaxedNode) -> int:
+    """Return about what an open node holds."""
+    lines = sum(one.witness.entries.nbytes for one in node.lines if one.witness.entries is not None)
+    return lines + (0 if node.state is None else 4 * node.state.W.nbytes)

@@ -196,7 +196,9 @@ class Relaxation:
             if number >= 2 and node.bound - target > (1 - worth_it) * (before - target):
                 break
             before = node.bound
-            line = self._best(node, target, settings.most_steps_at_root if thorough else settings.most_steps_below, expired)
+            line = self._best(
+                node, target, settings.most_steps_at_root if thorough else settings.most_steps_below, expired
+            )
             node.lines = [*node.lines, line]
             self._look(node, node.bound)
         return node.bound <= target
