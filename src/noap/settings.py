@@ -48,7 +48,7 @@ class Settings:
     hair: float = 1e-3
     cheap_nodes: int = 256
     cheap_nodes_vanilla: int = 2000
-    cheap_nodes_below: int = 48
+    cheap_nodes_below: int = 8
     dominance_steps: int = 25
     own_response: float = 1.3
     kernel_attempts: int = 60
