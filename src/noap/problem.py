@@ -12,6 +12,7 @@ from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import inner_products, screening
 from noap.data.arguments import as_costs, as_sparsity
 from noap.data.centring import warn_if_uncentred
+from noap.data.chosen import as_demands
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
@@ -57,6 +58,9 @@ class Problem(Variants):
         Of a second data set, :func:`noap.metric_from_samples`. For FeatureWise and NoAdversary, without costs.
     feature_names : sequence of str, optional
         A name for every column; those of a DataFrame by default.
+    include, exclude : list of int or str, optional
+        Features that every direction must use, and features that none may use, by position or name. A demanded feature
+        takes one of the k places and pays its cost, and may have weight 0. For method "tree".
 
     Attributes
     ----------
@@ -66,6 +70,7 @@ class Problem(Variants):
     costs : array of shape (d,), or None
     metric : array of shape (d,) or (d, d), or None where B is the unit matrix
     feature_names : tuple of str, or None
+    include, exclude : arrays of int
 
     Examples
     --------
@@ -83,6 +88,8 @@ class Problem(Variants):
     costs: FloatArray | None
     metric: FloatArray | None
     feature_names: tuple[str, ...] | None
+    include: IntArray
+    exclude: IntArray
 
     def __init__(
         self,
@@ -93,6 +100,8 @@ class Problem(Variants):
         costs: ArrayLike | None = None,
         metric: Any = None,
         feature_names: Sequence[str] | None = None,
+        include: Any = None,
+        exclude: Any = None,
     ) -> None:
         given, own_names = as_samples(X)
         if not isinstance(X, Samples):  # those come from within, where somebody has decided
@@ -100,7 +109,7 @@ class Problem(Variants):
             warn_of_identifiers(X, given)
         data = frozen(where_needed(given, adversary))
         n, d = int(data.shape[0]), int(data.shape[1])
-        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric)
+        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric, include, exclude)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
@@ -115,6 +124,8 @@ class Problem(Variants):
         costs: ArrayLike | None = None,
         metric: Any = None,
         feature_names: Sequence[str] | None = None,
+        include: Any = None,
+        exclude: Any = None,
     ) -> "Problem":
         r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
 
@@ -129,7 +140,7 @@ class Problem(Variants):
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, costs, metric, feature_names : as for Problem
+        k, adversary, costs, metric, feature_names, include, exclude : as for Problem
 
         Examples
         --------
@@ -144,14 +155,24 @@ class Problem(Variants):
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
         known = as_covariance(S, definite=not adversary.is_idle)
         names = as_names(feature_names, len(known.matrix)) or known.names
-        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs, metric)
+        return cls._of_symmetric(
+            known._replace(names=names), int(n_samples), k, adversary, costs, metric, include, exclude
+        )
 
     @classmethod
     def _of_symmetric(
-        cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any, metric: Any = None
+        cls,
+        known: Symmetric,
+        n: int,
+        k: Any,
+        adversary: Any,
+        costs: Any,
+        metric: Any = None,
+        include: Any = None,
+        exclude: Any = None,
     ) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric)
+        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric, include, exclude)
         # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = known.matrix
         problem.__dict__["diagonal_shift"] = known.shift
@@ -162,16 +183,33 @@ class Problem(Variants):
         """Return what travels to another process: not a second copy of X."""
         return {name: known for name, known in self.__dict__.items() if name != "by_columns"}
 
-    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any) -> None:
+    def _set(
+        self,
+        X: Data | None,
+        n: int,
+        d: int,
+        k: Any,
+        adversary: Any,
+        names: Any,
+        costs: Any,
+        metric: Any,
+        include: Any,
+        exclude: Any,
+    ) -> None:
         sparsity = as_sparsity(k, d)
         given, form = as_costs(costs, d), as_metric(metric, d)
         require_fit(adversary, n, d, given, form)
+        demanded, forbidden = as_demands(include, exclude, sparsity, d, names)
         fields = {"X": X, "n_samples": n, "n_features": d, "k": sparsity, "adversary": adversary}
         self.__dict__.update(fields, costs=given, metric=form, feature_names=names)
+        self.__dict__.update(include=demanded, exclude=forbidden)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
         terms = ("" if self.costs is None else ", costs") + ("" if self.metric is None else ", metric")
+        terms += ("" if not len(self.include) else f", include={self.include.tolist()}") + (
+            "" if not len(self.exclude) else f", exclude={self.exclude.tolist()}"
+        )
         return (
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
             f"k={self.k}, adversary={self.adversary!r}{terms})"
@@ -189,6 +227,11 @@ class Problem(Variants):
             raise InvalidProblem(f"{what} takes one rho for all; pass a number, or use method 'ascent'.")
         if self.costs is not None:
             raise InvalidProblem(f"{what} takes no costs; leave them out, or use method 'ascent'.")
+
+    def require_no_demands(self, what: str) -> None:
+        """Raise InvalidProblem, naming what takes neither `include` nor `exclude`, if the problem has one of them."""
+        if len(self.include) or len(self.exclude):
+            raise InvalidProblem(f"{what} takes neither include nor exclude; use noap.solve with method='tree'.")
 
     def require_no_metric(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes no metric, if the problem has one."""
@@ -308,7 +351,7 @@ class Problem(Variants):
 
         Not known, and so False, for an adversary that noap has no theorem about.
         """
-        return screening.optimum_is_zero(self)
+        return not len(self.include) and not len(self.exclude) and screening.optimum_is_zero(self)
 
     @property
     def rho_max(self) -> float:
@@ -336,14 +379,23 @@ class Problem(Variants):
         return self.robust_variance(v) - self.cost(v)
 
     def cost(self, v: ArrayLike) -> float:
-        """Return what the features that v uses cost."""
-        return 0.0 if self.costs is None else float(self.costs[vector_of(v, self.n_features) != 0].sum())
+        """Return what the features that v uses cost, and those that are demanded."""
+        if self.costs is None:
+            return 0.0
+        used = vector_of(v, self.n_features) != 0
+        used[self.include] = True
+        return float(self.costs[used].sum())
+
+    @property
+    def cost_of_demands(self) -> float:
+        """What the demanded features cost, whatever else is chosen."""
+        return 0.0 if self.costs is None else float(self.costs[self.include].sum())
 
     def robust_variance(self, v: ArrayLike) -> float:
         """Return the robust variance of v, by the closed form; it is at least 0, also where v'Sv is negative."""
         direction = vector_of(v, self.n_features)
         support = np.flatnonzero(direction)
-        if support.size == 0 and self.costs is not None:
+        if support.size == 0 and (self.costs is not None or len(self.include)):
             return 0.0
         length = float(norms(direction)) if self.metric is None else length_in(self.metric, direction)
         # Where B is close to singular v'Bv itself is known to rounding only.
@@ -351,8 +403,12 @@ class Problem(Variants):
         if not abs(length - 1.0) <= 1e-9 + blurred:
             what = "unit length" if self.metric is None else "v'Bv = 1"
             raise InvalidProblem(f"v must have {what}, it has length {length:.12g}; normalise it.")
-        if support.size > self.k:
-            raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
+        taken = np.union1d(support, self.include).size
+        if taken > self.k:
+            and_demanded = "" if taken == support.size else f", with the demanded ones {taken}"
+            raise InvalidProblem(f"v has {support.size} non-zero entries{and_demanded}, more than k = {self.k}.")
+        if np.isin(support, self.exclude).any():
+            raise InvalidProblem("v uses a feature that exclude names; leave it out of v.")
         if not abs(length - 1.0) <= 1e-9:
             direction = direction / length
         if self.X is not None:

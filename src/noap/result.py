@@ -174,8 +174,12 @@ class Result:
 
     @property
     def gap(self) -> float:
-        """(bound - value)/value; 0 if both are 0, inf if value <= 0 < bound: costs may make a value negative."""
-        return relative_gap(max(self.value, 0.0), self.bound)
+        """(bound - value)/value; 0 if both are 0, inf if value <= 0 < bound: costs may make a value negative.
+
+        Both are counted before the cost of demanded features, which nothing can change.
+        """
+        paid = self.problem.cost_of_demands
+        return relative_gap(max(self.value + paid, 0.0), max(self.bound + paid, 0.0))
 
     @property
     def robust_variance(self) -> float:
@@ -212,7 +216,8 @@ class Result:
         """What the numbers prove."""
         if math.isinf(self.bound):
             return Status.HEURISTIC
-        left_by_rounding = self.bound - self.value <= rounding_allowance(self.value, self.problem.scale)
+        size = max(self.value, self.problem.cost_of_demands)
+        left_by_rounding = self.bound - self.value <= rounding_allowance(size, self.problem.scale)
         if self.bound_proof == "rigorous" and (self.gap <= self.asked_gap or left_by_rounding):
             return Status.OPTIMAL
         return Status.FEASIBLE

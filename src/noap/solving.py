@@ -109,6 +109,8 @@ def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -
     """Return the options that are a method's own, checked; those of `solve` itself are passed over."""
     if method not in _WITH_METRIC:
         problem.require_no_metric(f"Method {method!r}")
+    if method != "tree":
+        problem.require_no_demands(f"Method {method!r}")
     chosen = METHODS[method]()
     own = {name: given for name, given in options.items() if name not in _SHARED}
     for name in own:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.data.arguments import as_costs, as_sparsity
+from noap.data.chosen import as_demands
 from noap.data.metric import as_metric, block
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, where_needed
@@ -91,7 +92,9 @@ class Variants:
         >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary()).with_sparsity(2).k
         2
         """
-        changed: Problem = self._changed(k=as_sparsity(k, self.n_features))
+        sparsity = as_sparsity(k, self.n_features)
+        as_demands(self.include, self.exclude, sparsity, self.n_features, self.feature_names)
+        changed: Problem = self._changed(k=sparsity)
         changed.__dict__.pop("row_top_k_norms", None)  # the one property that depends on k
         return changed
 
@@ -112,6 +115,7 @@ class Variants:
         ('c', 'a')
         """
         features = np.asarray(features, dtype=np.intp)
+        self.require_no_demands("Problem.restricted")
         k = min(self.k, len(features)) if k is None else k
         names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)
         adversary = self.adversary.restricted_to(features)

@@ -4,7 +4,7 @@ import hashlib
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -107,13 +107,7 @@ def terms_of(problem: "Problem") -> Terms:
     d = problem.n_features
     rho = None if type(problem.adversary) is NoAdversary else np.array(problem.adversary.budgets(d), dtype=np.float64)
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
-    include, exclude = (_features(getattr(problem, name, ())) for name in ("include", "exclude"))
-    return Terms(problem.k, problem.n_samples, rho, costs, include, exclude)
-
-
-def _features(listed: Any) -> IntArray:
-    found: IntArray = np.asarray(listed, dtype=np.intp)
-    return found
+    return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude)
 
 
 def _shortest(rho: FloatArray | None) -> FloatArray | None:

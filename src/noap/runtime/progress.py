@@ -33,7 +33,7 @@ class SearchLine(Part):
         left += f", {doing}" if doing else ""
         self.say(
             f"{self._label}{point.seconds:.1f} s, {point.nodes} nodes, value {point.value:.6g}, "
-            f"bound {point.bound:.6g}, gap {gap(point.value, point.bound):.2%}{left}"
+            f"bound {point.bound:.6g}, gap {gap(max(point.value, 0.0), max(point.bound, 0.0)):.2%}{left}"
         )
 
 

@@ -25,6 +25,10 @@ from noap.settings import Settings
 __all__ = ["Found", "Search", "Stop"]
 
 
+# What is left of a threshold must be more than this for lines to prove it.
+_NOTHING = 1e-190
+
+
 class Stop(Exception):
     """A limit was reached; what is open stays open."""
 
@@ -64,12 +68,17 @@ class _Knot:
     @property
     def bound(self) -> float:
         """What is known of it while it is open."""
-        return self.by_lengths if self.relaxed is None else min(self.relaxed.bound, self.by_lengths)
+        if self.relaxed is None or self.relaxed.bound + self.relaxed.choices.paid <= _NOTHING:
+            return self.by_lengths
+        return min(self.relaxed.bound, self.by_lengths)
 
     @property
     def open_leaf(self) -> Node:
         """The rule that proves this bound."""
-        return LENGTHS if self.relaxed is None or self.by_lengths <= self.relaxed.bound else self.relaxed.witness
+        # Lines prove nothing where nothing is left of the threshold.
+        if self.relaxed is None or self.relaxed.bound + self.relaxed.choices.paid <= _NOTHING:
+            return LENGTHS
+        return LENGTHS if self.by_lengths <= self.relaxed.bound else self.relaxed.witness
 
 
 class Search:
@@ -116,7 +125,7 @@ class Search:
     def run(self) -> bool:
         """Search until the target is proved; False where it cannot be. Raises Stop when a limit is reached."""
         I, F, p = self._root()  # noqa: E741
-        if len(I) + len(F) == 0:
+        if len(I) + len(F) == 0 or self.root.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
             return True
         budget = self.settings.cheap_nodes if self.data.r_max > 0 else self.settings.cheap_nodes_vanilla
@@ -158,7 +167,8 @@ class Search:
             return np.inf
         I, F, p = self._root()  # noqa: E741
         free = np.sort(np.maximum(self.data.most[F], 0.0))[::-1][:p]
-        return float(self.data.most[I].sum() + free.sum()) * (1 + 1e-12) + 1e-250
+        own = self.data.most[I]
+        return float(own.sum() + free.sum()) + 1e-12 * float(np.abs(own).sum() + free.sum())
 
     def _root(self) -> tuple[IntArray, IntArray, int]:
         I = self.data.include  # noqa: E741
@@ -264,7 +274,7 @@ class Search:
             nodes = list(self._assembled(self.root))
             bound = max([self.target, *(knot.bound for _, knot in nodes if knot.is_open)])
             if bound > self.target:
-                bound *= 1 + step
+                bound += step * max(abs(bound), _NOTHING)
             level = Level(max(self.data.k, 1), bound, self.target, self.features, tuple(node for node, _ in nodes))
             try:
                 check_levels(self.data, [level], self.checked)

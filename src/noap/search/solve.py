@@ -14,6 +14,7 @@ from noap.problem import Problem
 from noap.result import Limit, Result, rounding_allowance
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
+from noap.runtime.names import listed
 from noap.runtime.progress import SearchLine, TracePoint
 from noap.search.ascent import ascend, value_of
 from noap.search.cheap import Better
@@ -37,6 +38,8 @@ def solve_by_tree(
     with SearchLine(controls.progress, controls.label) as line:
         run = _Run(problem, data, controls, limits, settings, line)
         v, found = run.prove(start)
+    if not v.any() and problem.costs is None and not len(problem.include):
+        v[int(np.argmax(np.where(data.allowed, data.lengths, -1.0)))] = 1.0  # no direction is better than another
     bound = _in_users_units(found.bound, data.exponent)
     return Result(
         problem,
@@ -50,7 +53,17 @@ def solve_by_tree(
         asked_gap=controls.gap,
         proof=Proof(found.levels, data.exponent, shift) if limits.keep_proof else None,
         trace=tuple(run.trace),
+        messages=_messages(problem, v),
     )
+
+
+def _messages(problem: Problem, v: FloatArray) -> tuple[str, ...]:
+    """Return what the user should know of demanded features that v does not use."""
+    unused = [j for j in problem.include if v[j] == 0]
+    if not unused:
+        return ()
+    names = [str(j) if problem.feature_names is None else problem.feature_names[j] for j in unused]
+    return (f"Demanded and without weight: {listed(names, 5)}; each takes one of the {problem.k} places.",)
 
 
 def _in_users_units(bound: float, exponent: int) -> float:
@@ -111,8 +124,8 @@ class _Run:
         """Return a search for a proof that nothing is better than v by more than the gap."""
         data = self.data
         self.value = max(value_of(data, v), value_of(data, np.zeros(len(v))))
-        room = rounding_allowance(max(self.value, 0.0), data.top)
-        short = max(self.controls.gap * max(self.value, 0.0), 0.9 * room)
+        before = max(self.value + float(data.costs[data.include].sum()), 0.0)  # the cost of demands
+        short = max(self.controls.gap * before, 0.9 * rounding_allowance(before, data.top))
         target = self.value + short * (1.0 - self.settings.hair)
         self.search = Search(data, v, target, self.settings, self._check)
         self._note(self.search, self.search.bound, self.nodes)
