@@ -1,0 +1,303 @@
+r"""Lines above the variance: from a proposal of the relaxation to a witness, and what lines say of a node.
+
+A `Line` proves :math:`v^\top A v \le c + \mu_1 s + \mu_w t + \sum_{S} g_i` for unit v with the features S, s and t the
+squares of its plain and its weighted l1 norm (docs/certificate-format.md, "Lines" and "ENVELOPE"). A node is closed at
+t once that is at most :math:`(\sqrt{T + \sum_S \pi_i} + r\sqrt t)^2`; the least such T is its bound at t.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
+from noap.linalg.outward import gamma
+from noap.linalg.types import FloatArray, IntArray
+from noap.search.multipliers import Proposal
+from noap.search.relaxation_settings import RelaxationSettings
+from noap.search.spectrum import largest_eigenvalue
+
+__all__ = ["Choices", "KnownLine", "decoded", "line_of", "lowest_bound", "threshold_line"]
+
+_STEPS = 32767  # of a 16-bit entry on either side of 0
+
+
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """A node (I, F, p) and the data that lines are measured with; features are positions in A.
+
+    Attributes
+    ----------
+    included, free : arrays of int
+    places : int
+    weights : array of shape (m,)
+        Budgets over the largest one, `budget`; 1 where that is 0.
+    budget : float
+    costs : array of shape (m,) or None
+    """
+
+    included: IntArray
+    free: IntArray
+    places: int
+    weights: FloatArray
+    budget: float
+    costs: FloatArray | None
+
+    @property
+    def size(self) -> int:
+        """At most how many features a vector has."""
+        return len(self.included) + min(self.places, len(self.free))
+
+    @property
+    def paid(self) -> float:
+        """Return what the included features cost."""
+        return 0.0 if self.costs is None else float(self.costs[self.included].sum())
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """Return between which numbers t lies."""
+        squares = self.weights * self.weights
+        least = float(squares[np.concatenate([self.included, self.free])].min())
+        return least, float(squares[self.included].sum()) + _most(squares[self.free], self.places)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLine:
+    """A witness, and its prices at the positions of all features: tau and the dues, 0 for those it does not speak of."""
+
+    witness: Line
+    prices: FloatArray
+    dues: FloatArray
+
+    @classmethod
+    def of(cls, witness: Line, at: IntArray, size: int) -> "KnownLine":
+        """Spread out the prices of a line; `at` are the positions of its features among so many."""
+        loads, lifts = witness.loads.astype(np.float64), witness.lifts.astype(np.float64)
+        prices, dues = np.zeros(size), np.zeros(size)
+        prices[at] = np.where(loads > 0, loads**2 / np.where(loads > 0, 4.0 * lifts, 1.0), 0.0)
+        if witness.dues is not None:
+            dues[at] = witness.dues
+        return cls(witness, prices, dues)
+
+    def slopes(self, node: Choices) -> tuple[float, float, float]:
+        """Return the constant and the slopes of s and t for the vectors of a node, without dues."""
+        indices = float(self.prices[node.included].sum()) + _most(self.prices[node.free], node.places)
+        plain, weighted = self.witness.plain, self.witness.weighted
+        if self.witness.counts == IN_PLAIN_NORM:
+            return self.witness.c, plain + indices, weighted
+        return self.witness.c, plain, weighted + indices
+
+    def least_bound(self, node: Choices, t: float, settings: RelaxationSettings, start: float) -> float:
+        """Return the least T for which the line closes the node at t, chord by chord of its costs."""
+        ends = [float(node.size), 1.0] if self.witness.plain < 0 else [float(node.size)]
+        return max(self._at(node, s, t, settings, start) for s in ends)
+
+    def _at(self, node: Choices, s: float, t: float, settings: RelaxationSettings, start: float) -> float:
+        line, taken = self.witness, node.budget * t**0.5
+        gains = self.prices * (s if line.counts == IN_PLAIN_NORM else t) + self.dues
+        height = line.c + line.plain * s + line.weighted * t + float(gains[node.included].sum())
+        free, costs = gains[node.free], np.zeros(len(node.free)) if node.costs is None else node.costs[node.free]
+        spread, paid = _most(costs, node.places), node.paid
+        if spread <= 0.0 or taken <= 0.0:
+            y = height + _most(np.maximum(free - costs, 0.0), node.places)
+            return max(y**0.5 - taken, 0.0) ** 2 - paid if y > 0 else -paid
+        edges = np.linspace(paid, paid + spread, settings.chords + 1)
+        T = max(start, 1e-9 * height - paid)
+        for _ in range(settings.newton_steps):
+            roots = np.sqrt(np.maximum(T + edges, 0.0))
+            above = (roots + taken) ** 2
+            slopes = np.diff(above) / (edges[1] - edges[0])
+            chosen = np.maximum(free - slopes[:, None] * costs, 0.0)
+            if node.places < len(free):
+                chosen = np.partition(chosen, -node.places, axis=1)[:, -node.places :]
+            short = height + chosen.sum(axis=1) - above[:-1] + slopes * (edges[:-1] - paid)
+            worst = int(np.argmax(short))
+            step = float(short[worst] * roots[worst] / (roots[worst] + taken))
+            T = max(T + step, 1e-9 * height - paid)
+            if abs(step) <= settings.flat * abs(T):
+                break
+        return T + abs(step)
+
+
+def _most(values: FloatArray, count: int) -> float:
+    """Return the sum of the `count` largest values."""
+    return float(values.sum() if count >= len(values) else np.partition(values, -count)[-count:].sum() if count else 0.0)
+
+
+def lowest_bound(
+    lines: Sequence[KnownLine], node: Choices, settings: RelaxationSettings, start: float = 0.0
+) -> tuple[float, float, list[int]]:
+    """Return the bound of a node, the t at which it is made, and the positions of the lines that it needs.
+
+    The interval of t is cut where the lowest lines of the ends of a piece cross; on every piece one line is used.
+    """
+    least, most = node.span
+    r, paid = node.budget, node.paid
+    plain = node.costs is None and not any(one.dues.any() for one in lines)
+    slopes = np.array([one.slopes(node) for one in lines]) if plain else np.empty((0, 3))
+    lowered = np.array([one.witness.plain < 0 for one in lines])
+    ends = slopes[:, 1] * np.where(lowered & (slopes[:, 1] < 0), 1.0, node.size) if plain else np.empty(0)
+
+    def bounds(t: float) -> FloatArray:
+        if not plain:
+            return np.array([one.least_bound(node, t, settings, start) for one in lines])
+        y = np.maximum(slopes[:, 0] + ends + slopes[:, 2] * t, 0.0)
+        return np.maximum(np.sqrt(y) - r * t**0.5, 0.0) ** 2
+
+    if r == 0.0:  # nothing falls as t grows, so one line does
+        known = bounds(most)
+        return float(known.min()), most, [int(known.argmin())]
+    return _cut(bounds, least, most, lambda T, t: (np.sqrt(np.maximum(T + paid, 0.0)) + r * t**0.5) ** 2, settings)
+
+
+def _cut(
+    bounds: Callable[[float], FloatArray],
+    least: float,
+    most: float,
+    variance: Callable[[FloatArray, float], FloatArray],
+    settings: RelaxationSettings,
+) -> tuple[float, float, list[int]]:
+    """Cut the interval of t where its highest piece can become lower."""
+    known = {t: bounds(t) for t in (least, most)}
+    pieces, used = [(least, most)], set()
+
+    def height(piece: tuple[float, float]) -> float:
+        # For every support what a line says falls and then rises with t: it is largest at an end.
+        return float(np.maximum(known[piece[0]], known[piece[1]]).min())
+
+    final: list[tuple[float, float]] = []
+    for _ in range(settings.cuts):
+        if not pieces:
+            break
+        piece = max(pieces, key=height)
+        if final and height(piece) <= max(map(height, final)):
+            break
+        pieces.remove(piece)
+        left, right = piece
+        ends = max(known[left].min(), known[right].min())
+        if height(piece) <= ends + settings.flat * abs(ends) or right - left <= settings.flat * right:
+            final.append(piece)
+            continue
+        i, j = int(known[left].argmin()), int(known[right].argmin())
+        before, after = variance(known[left], left), variance(known[right], right)
+        rise = (before[j] - before[i]) + (after[i] - after[j])
+        share = float((before[j] - before[i]) / rise) if rise > 0 else 0.5
+        t = left + min(max(share, 1e-6), 1 - 1e-6) * (right - left)
+        known[t] = bounds(t)
+        pieces += [(left, t), (t, right)]
+    final += pieces
+    used = {int(np.maximum(known[left], known[right]).argmin()) for left, right in final}
+    worst = max(final, key=height)
+    return height(worst), max(worst, key=lambda t: float(known[t].min())), sorted(used)
+
+
+def line_of(
+    G: FloatArray,
+    features: IntArray,
+    norm: FloatArray,
+    other: FloatArray | None,
+    proposal: Proposal,
+    *,
+    signs: IntArray | None = None,
+    settings: RelaxationSettings | None = None,
+) -> Line:
+    """Write a proposal down as a witness: first what is rounded, then what follows from it.
+
+    Parameters
+    ----------
+    G : array of shape (b, b)
+        The matrix that the proposal is near to.
+    features : array of shape (b,)
+        Numbers of the features in the witness, ascending.
+    norm, other : arrays of shape (b,)
+        The norm that cardinality is counted in, and the other one: the weights and None, or ones and the weights.
+    signs : array of shape (b,), optional
+        Known signs of v: the witness is of form FREE.
+    """
+    loads, lifts = proposal.loads.astype(np.float32), proposal.lifts.astype(np.float32)
+    loads[lifts <= 0] = 0.0
+    dues = pulls = None
+    if proposal.dues is not None and proposal.pulls is not None and proposal.dues.any():
+        dues, pulls = proposal.dues.astype(np.float32), proposal.pulls.astype(np.float32)
+    mu, nu = proposal.mu, proposal.nu
+    near, box = _near(G, dues, pulls), _box(mu, nu, loads, norm, other)
+    # The indices may not pay for more than there is: a box below 0 by rounding is raised.
+    np.fill_diagonal(box, np.inf)
+    short = float((box / np.outer(norm, norm)).min(initial=0.0))
+    if short < 0.0:
+        mu -= short * (1 + 1e-9)
+        box = np.maximum(_box(mu, nu, loads, norm, other), 0.0)
+    upper = np.triu_indices(len(G), 1)
+    away, size = (proposal.B - near)[upper], box[upper]
+    if signs is None:
+        form = BOX
+        entries = np.rint(np.clip(away / np.where(size > 0, size, np.inf), -1.0, 1.0) * _STEPS).astype(np.int16)
+    else:
+        form, known = FREE, np.outer(signs, signs)[upper]
+        size = size * (1 - 1e-6)  # single precision rounds by less
+        low, high = np.where(known < 0, -np.inf, -size), np.where(known > 0, np.inf, size)
+        entries = np.clip(away, low, high).astype(np.float32)
+        signs = signs.astype(np.int8)
+    plain, weighted, counts = (0.0, mu, IN_WEIGHTED_NORM) if other is None else (mu, nu, IN_PLAIN_NORM)
+    made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls)
+    return _with_constant(made, decoded(made, G, norm if other is None else other), settings)
+
+
+def threshold_line(
+    G: FloatArray, features: IntArray, weights: FloatArray, plain: float, weighted: float, settings: RelaxationSettings
+) -> Line:
+    """Return the line of the soft threshold of G at plain + weighted w_i w_j, nothing paid for indices."""
+    none = np.zeros(len(G), np.float32)
+    made = Line(features, 0.0, plain, weighted, IN_WEIGHTED_NORM, THRESHOLD, none, none)
+    return _with_constant(made, decoded(made, G, weights), settings)
+
+
+def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None) -> Line:
+    """Return the line with its c: the largest eigenvalue, and the room that the kernel's factorisation takes."""
+    b, c = len(B), largest_eigenvalue(B, settings or RelaxationSettings())
+    c += 4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c)) + 1e-290
+    values = {name: getattr(line, name) for name in line.__dataclass_fields__}
+    return Line(**{**values, "c": c})
+
+
+def decoded(line: Line, G: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the matrix B that a witness stands for.
+
+    Parameters
+    ----------
+    G : array of shape (b, b)
+    weights : array of shape (b,)
+    """
+    norm, other = (weights, None) if line.counts == IN_WEIGHTED_NORM else (np.ones(len(G)), weights)
+    mu, nu = (line.weighted, line.plain) if other is None else (line.plain, line.weighted)
+    other = np.ones(len(G)) if other is None else other
+    near, box = _near(G, line.dues, line.pulls), _box(mu, nu, line.loads, norm, other)
+    if line.form == THRESHOLD:
+        B = near - np.clip(near, -box, box)
+    else:
+        assert line.entries is not None
+        upper = np.triu_indices(len(G), 1)
+        away = np.zeros_like(near)
+        steps = line.entries.astype(np.float64)
+        away[upper] = box[upper] * steps / _STEPS if line.form == BOX else steps
+        B = near + away + away.T
+    np.fill_diagonal(B, near.diagonal() + line.lifts - box.diagonal())
+    return B
+
+
+def _near(G: FloatArray, dues: FloatArray | None, pulls: FloatArray | None) -> FloatArray:
+    """Return G less what the pulls come to: row i takes 2 v_i y_i'v + (1 - |y_i|^2) v_i^2 <= 1, times its due."""
+    if dues is None or pulls is None:
+        return G
+    a, y = dues.astype(np.float64), pulls.astype(np.float64)
+    taken = a[:, None] * y
+    left: FloatArray = G - (taken + taken.T)
+    np.fill_diagonal(left, G.diagonal() - a * (1.0 - (y * y).sum(axis=1)))
+    return left
+
+
+def _box(mu: float, nu: float, loads: FloatArray, norm: FloatArray, other: FloatArray | None) -> FloatArray:
+    """Return how far entries may be away; its diagonal is what the diagonal loses."""
+    paid = np.outer(loads.astype(np.float64), norm)
+    box: FloatArray = mu * np.outer(norm, norm) + 0.5 * (paid + paid.T)
+    return box if other is None or nu == 0.0 else box + nu * np.outer(other, other)

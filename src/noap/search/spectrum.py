@@ -1,0 +1,73 @@
+"""The few leading eigenvectors that a step of the relaxation needs, and the nearest matrix of trace 1 made of them."""
+
+import numpy as np
+from scipy.linalg import eigh
+
+from noap.linalg.types import FloatArray
+from noap.search.relaxation_settings import RelaxationSettings
+
+__all__ = ["largest_eigenvalue", "on_spectahedron"]
+
+_DEFAULTS = RelaxationSettings()
+
+
+def largest_eigenvalue(B: FloatArray, settings: RelaxationSettings = _DEFAULTS) -> float:
+    """Return the largest eigenvalue as LAPACK computes it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(largest_eigenvalue(np.array([[2.0, 1.0], [1.0, 2.0]])), 12)
+    3.0
+    """
+    m = len(B)
+    if m < settings.small:
+        return float(np.linalg.eigvalsh(B)[-1])
+    return float(eigh(B, eigvals_only=True, subset_by_index=[m - 1, m - 1], driver="evr", check_finite=False)[0])
+
+
+def on_spectahedron(
+    M: FloatArray, expected: int = 0, settings: RelaxationSettings = _DEFAULTS
+) -> tuple[FloatArray, int]:
+    """Return the nearest positive semidefinite matrix of trace 1, to single precision, and its rank.
+
+    Parameters
+    ----------
+    M : array of shape (m, m), symmetric
+    expected : int
+        A likely rank, 0 if unknown: it only decides how many eigenvectors are computed first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> W, rank = on_spectahedron(np.diag([0.9, 0.5, -3.0]))
+    >>> W.diagonal().round(6).tolist(), rank
+    ([0.7, 0.3, 0.0], 2)
+    """
+    m, first = len(M), expected + settings.spare_eigenvectors
+    if expected > 0 and first * settings.few_eigenvectors <= m:
+        found = _projected(M, first)
+        if found[1] < first:  # a further eigenvector would have no weight
+            return found
+    return _projected(M, m)
+
+
+def _projected(M: FloatArray, count: int) -> tuple[FloatArray, int]:
+    """Return the projection with so many of the leading eigenvectors, and how many of them have some weight."""
+    m = len(M)
+    if count < m:
+        values, vectors = eigh(
+            M.astype(np.float32), subset_by_index=[m - count, m - 1], driver="evr", overwrite_a=True, check_finite=False
+        )
+    else:
+        values, vectors = eigh(M.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
+    # The eigenvalues go to the simplex: shifted by one number, and cut off at 0.
+    falling = values[::-1].astype(np.float64)
+    excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(falling) + 1)
+    # The first is always used, and alone it has all the weight: a number far above 1 is no more than itself less 1.
+    inside = np.flatnonzero(falling > excess)
+    used = 1 + int(inside[-1]) if len(inside) else 1
+    weights = (falling[:used] - excess[used - 1] if used > 1 else np.ones(1)).astype(np.float32)
+    leading = vectors[:, : -used - 1 : -1]
+    nearest: FloatArray = ((leading * weights) @ leading.T).astype(np.float64)
+    return nearest, used
