@@ -5,6 +5,7 @@ squares of its plain and its weighted l1 norm (docs/certificate-format.md, "Line
 t once that is at most :math:`(\sqrt{T + \sum_S \pi_i} + r\sqrt t)^2`; the least such T is its bound at t.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -87,12 +88,12 @@ class KnownLine:
             return self.witness.c, plain + indices, weighted
         return self.witness.c, plain, weighted + indices
 
-    def least_bound(self, node: Choices, t: float, settings: RelaxationSettings, start: float) -> float:
+    def least_bound(self, node: Choices, t: float, settings: RelaxationSettings) -> float:
         """Return the least T for which the line closes the node at t, chord by chord of its costs."""
         ends = [float(node.size), 1.0] if self.witness.plain < 0 else [float(node.size)]
-        return max(self._at(node, s, t, settings, start) for s in ends)
+        return max(self._at(node, s, t, settings) for s in ends)
 
-    def _at(self, node: Choices, s: float, t: float, settings: RelaxationSettings, start: float) -> float:
+    def _at(self, node: Choices, s: float, t: float, settings: RelaxationSettings) -> float:
         line, taken = self.witness, node.budget * t**0.5
         gains = self.prices * (s if line.counts == IN_PLAIN_NORM else t) + self.dues
         height = line.c + line.plain * s + line.weighted * t + float(gains[node.included].sum())
@@ -102,7 +103,8 @@ class KnownLine:
             y = height + _most(np.maximum(free - costs, 0.0), node.places)
             return max(y**0.5 - taken, 0.0) ** 2 - paid if y > 0 else -paid
         edges = np.linspace(paid, paid + spread, settings.chords + 1)
-        T = max(start, 1e-9 * height - paid)
+        whole = math.sqrt(max(height + _most(free, node.places), 0.0))
+        T = max(max(whole - taken, 0.0) ** 2, 1e-9 * height) - paid
         for _ in range(settings.newton_steps):
             roots = np.sqrt(np.maximum(T + edges, 0.0))
             above = (roots + taken) ** 2
@@ -127,11 +129,12 @@ def _most(values: FloatArray, count: int) -> float:
 
 
 def lowest_bound(
-    lines: Sequence[KnownLine], node: Choices, settings: RelaxationSettings, start: float = 0.0
+    lines: Sequence[KnownLine], node: Choices, settings: RelaxationSettings, enough: float = -math.inf
 ) -> tuple[float, float, list[int]]:
-    """Return the bound of a node, the t at which it is made, and the positions of the lines that it needs.
+    """Return the bound of a node, the t at which it is made, and the positions of the lines that are lowest somewhere.
 
-    The interval of t is cut where the lowest lines of the ends of a piece cross; on every piece one line is used.
+    The interval of t is cut where the lowest lines of the ends of a piece cross; on every piece one line is used. A
+    bound below `enough` need not be lower.
     """
     least, most = node.span
     r, paid = node.budget, node.paid
@@ -142,42 +145,46 @@ def lowest_bound(
 
     def bounds(t: float) -> FloatArray:
         if not plain:
-            return np.array([one.least_bound(node, t, settings, start) for one in lines])
+            return np.array([one.least_bound(node, t, settings) for one in lines])
         y = np.maximum(slopes[:, 0] + ends + slopes[:, 2] * t, 0.0)
         return np.maximum(np.sqrt(y) - r * t**0.5, 0.0) ** 2
 
     if r == 0.0:  # nothing falls as t grows, so one line does
         known = bounds(most)
         return float(known.min()), most, [int(known.argmin())]
-    return _cut(bounds, least, most, lambda T, t: (np.sqrt(np.maximum(T + paid, 0.0)) + r * t**0.5) ** 2, settings)
+    return _cut(
+        bounds, least, most, enough, lambda T, t: (np.sqrt(np.maximum(T + paid, 0.0)) + r * t**0.5) ** 2, settings
+    )
 
 
 def _cut(
     bounds: Callable[[float], FloatArray],
     least: float,
     most: float,
+    enough: float,
     variance: Callable[[FloatArray, float], FloatArray],
     settings: RelaxationSettings,
 ) -> tuple[float, float, list[int]]:
-    """Cut the interval of t where its highest piece can become lower."""
+    """Cut the interval of t, highest pieces first, until every piece has its lowest line."""
     known = {t: bounds(t) for t in (least, most)}
-    pieces, used = [(least, most)], set()
+    pieces, final = [(least, most)], []
 
     def height(piece: tuple[float, float]) -> float:
         # For every support what a line says falls and then rises with t: it is largest at an end.
         return float(np.maximum(known[piece[0]], known[piece[1]]).min())
 
-    final: list[tuple[float, float]] = []
     for _ in range(settings.cuts):
         if not pieces:
             break
         piece = max(pieces, key=height)
-        if final and height(piece) <= max(map(height, final)):
-            break
         pieces.remove(piece)
         left, right = piece
         ends = max(known[left].min(), known[right].min())
-        if height(piece) <= ends + settings.flat * abs(ends) or right - left <= settings.flat * right:
+        if (
+            height(piece) <= enough
+            or height(piece) <= ends + settings.flat * abs(ends)
+            or right - left <= settings.flat * right
+        ):
             final.append(piece)
             continue
         i, j = int(known[left].argmin()), int(known[right].argmin())
@@ -196,8 +203,8 @@ def _cut(
 def line_of(
     G: FloatArray,
     features: IntArray,
-    norm: FloatArray,
-    other: FloatArray | None,
+    weights: FloatArray,
+    counts: int,
     proposal: Proposal,
     *,
     signs: IntArray | None = None,
@@ -211,8 +218,9 @@ def line_of(
         The matrix that the proposal is near to.
     features : array of shape (b,)
         Numbers of the features in the witness, ascending.
-    norm, other : arrays of shape (b,)
-        The norm that cardinality is counted in, and the other one: the weights and None, or ones and the weights.
+    weights : array of shape (b,)
+    counts : IN_PLAIN_NORM or IN_WEIGHTED_NORM
+        The proposal's first norm; the second one is the other.
     signs : array of shape (b,), optional
         Known signs of v: the witness is of form FREE.
     """
@@ -221,28 +229,29 @@ def line_of(
     dues = pulls = None
     if proposal.dues is not None and proposal.pulls is not None and proposal.dues.any():
         dues, pulls = proposal.dues.astype(np.float32), proposal.pulls.astype(np.float32)
-    mu, nu = proposal.mu, proposal.nu
-    near, box = _near(G, dues, pulls), _box(mu, nu, loads, norm, other)
-    # The indices may not pay for more than there is: a box below 0 by rounding is raised.
-    np.fill_diagonal(box, np.inf)
-    short = float((box / np.outer(norm, norm)).min(initial=0.0))
-    if short < 0.0:
-        mu -= short * (1 + 1e-9)
-        box = np.maximum(_box(mu, nu, loads, norm, other), 0.0)
+    mu, norm = proposal.mu, np.ones(len(G)) if counts == IN_PLAIN_NORM else weights
+    plain, weighted = (mu, proposal.nu) if counts == IN_PLAIN_NORM else (proposal.nu, mu)
+    near, box = _near(G, dues, pulls), _box(plain, weighted, loads, weights, counts)
+    if mu < 0.0:  # a box below 0, by rounding of the loads, is raised
+        paid = np.outer(norm, norm)
+        np.fill_diagonal(paid, 0.0)
+        short = float(np.min(box[paid > 0] / paid[paid > 0], initial=0.0)) * (1 + 1e-9)
+        plain, weighted = (mu - short, weighted) if counts == IN_PLAIN_NORM else (plain, mu - short)
+        box = _box(plain, weighted, loads, weights, counts)
     upper = np.triu_indices(len(G), 1)
     away, size = (proposal.B - near)[upper], box[upper]
     if signs is None:
         form = BOX
-        entries = np.rint(np.clip(away / np.where(size > 0, size, np.inf), -1.0, 1.0) * _STEPS).astype(np.int16)
+        steps = np.clip(np.divide(away, size, out=np.zeros_like(away), where=size > 0), -1.0, 1.0) * _STEPS
+        entries = np.rint(steps).astype(np.int16)
     else:
         form, known = FREE, np.outer(signs, signs)[upper]
-        size = size * (1 - 1e-6)  # single precision rounds by less
+        size = np.maximum(size, 0.0) * (1 - 1e-6)  # single precision rounds by less
         low, high = np.where(known < 0, -np.inf, -size), np.where(known > 0, np.inf, size)
         entries = np.clip(away, low, high).astype(np.float32)
         signs = signs.astype(np.int8)
-    plain, weighted, counts = (0.0, mu, IN_WEIGHTED_NORM) if other is None else (mu, nu, IN_PLAIN_NORM)
     made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls)
-    return _with_constant(made, decoded(made, G, norm if other is None else other), settings, float(np.abs(G).max()))
+    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()))
 
 
 def threshold_line(
@@ -257,9 +266,7 @@ def threshold_line(
 def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None, top: float) -> Line:
     """Return the line with its c: the largest eigenvalue, and the room that the kernel's factorisation takes."""
     b, c = len(B), largest_eigenvalue(B, settings or RelaxationSettings())
-    c += (
-        4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c) + float(np.abs(B).max())) + b * 2e-16 * top
-    )
+    c += 4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c)) + 4e-16 * b * top
     values = {name: getattr(line, name) for name in line.__dataclass_fields__}
     return Line(**{**values, "c": c})
 
@@ -272,10 +279,8 @@ def decoded(line: Line, G: FloatArray, weights: FloatArray) -> FloatArray:
     G : array of shape (b, b)
     weights : array of shape (b,)
     """
-    norm, other = (weights, None) if line.counts == IN_WEIGHTED_NORM else (np.ones(len(G)), weights)
-    mu, nu = (line.weighted, line.plain) if other is None else (line.plain, line.weighted)
-    other = np.ones(len(G)) if other is None else other
-    near, box = _near(G, line.dues, line.pulls), _box(mu, nu, line.loads, norm, other)
+    near = _near(G, line.dues, line.pulls)
+    box = _box(line.plain, line.weighted, line.loads, weights, line.counts)
     if line.form == THRESHOLD:
         B = near - np.clip(near, -box, box)
     else:
@@ -300,8 +305,11 @@ def _near(G: FloatArray, dues: FloatArray | None, pulls: FloatArray | None) -> F
     return left
 
 
-def _box(mu: float, nu: float, loads: FloatArray, norm: FloatArray, other: FloatArray | None) -> FloatArray:
+def _box(plain: float, weighted: float, loads: FloatArray, weights: FloatArray, counts: int) -> FloatArray:
     """Return how far entries may be away; its diagonal is what the diagonal loses."""
-    paid = np.outer(loads.astype(np.float64), norm)
-    box: FloatArray = mu * np.outer(norm, norm) + 0.5 * (paid + paid.T)
-    return box if other is None or nu == 0.0 else box + nu * np.outer(other, other)
+    half: FloatArray = 0.5 * np.outer(
+        loads.astype(np.float64), np.ones(len(loads)) if counts == IN_PLAIN_NORM else weights
+    )
+    box: FloatArray = half + half.T
+    box += plain if weighted == 0.0 else plain + weighted * np.outer(weights, weights)
+    return box

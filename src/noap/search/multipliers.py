@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from noap.kernel.witness import IN_WEIGHTED_NORM
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.spectrum import on_spectahedron
@@ -86,6 +87,10 @@ class Multipliers:
         Part of the slope that is paid for indices (the rest, mu, may be negative); part of a price that is a due.
     rank : int
         Of W, 0 before the first step.
+    other_share : float
+        The share when cardinality was last counted in the other norm.
+    counts : IN_PLAIN_NORM or IN_WEIGHTED_NORM
+        Which of the two `norm` is.
     """
 
     A: FloatArray
@@ -104,6 +109,8 @@ class Multipliers:
     share: float = 0.0
     mix: float = 0.0
     rank: int = 0
+    other_share: float = 0.0
+    counts: int = IN_WEIGHTED_NORM
 
     @classmethod
     def of(
@@ -132,6 +139,14 @@ class Multipliers:
         rows = {"norm": self.norm[kept], "other": other, "costs": costs, "ratios": self.ratios[kept]}
         steps = {name: replace(getattr(self, name), direction=0.0) for name in ("share_step", "mix_step")}
         return replace(self, A=A, Z=Z, U=U, W=W, **rows, **steps)  # type: ignore[arg-type]
+
+    def count(self, counts: int) -> None:
+        """Count cardinality in the plain or in the weighted norm."""
+        assert self.other is not None
+        if counts != self.counts:
+            self.norm, self.other, self.counts = self.other, self.norm, counts
+            self.share, self.other_share = self.other_share, self.share
+            self.ratios = self._ratios_of(np.arange(len(self.A)))
 
     def advance(
         self,
@@ -222,11 +237,13 @@ class Multipliers:
         self._move(prices, free, places if limited else 0, at)
         self._balance(far, change)
         others = np.setdiff1d(np.arange(m), rows)
-        sums = np.abs(self.Z[others]) @ n
-        self.ratios[others] = np.clip(
-            sums / np.maximum(self.Z.diagonal()[others], settings.negligible), n[others], _LARGEST_RATIO
-        )
+        self.ratios[others] = self._ratios_of(others)
         return Proposal(B, mu, nu, loads, lifts, all_dues, pulls)
+
+    def _ratios_of(self, rows: IntArray) -> FloatArray:
+        """Return the ratios of rows of Z, within reason."""
+        sums, own = np.abs(self.Z[rows]) @ self.norm, np.maximum(self.Z.diagonal()[rows], self.settings.negligible)
+        return np.clip(sums / own, self.norm[rows], _LARGEST_RATIO)
 
     def _ratios(
         self, sizes: FloatArray, own: FloatArray, tau: FloatArray, dues: FloatArray | None, mu: float, rows: IntArray
@@ -279,7 +296,7 @@ class Multipliers:
             # An end of the interval counts as inside: a root that has been reached stays.
             usable = (fall > 0) & (newton >= low) & (newton <= high)
             moved = np.where(usable, newton, 0.5 * (low + high))
-            near = bool(np.max(np.abs(moved - g) / g, initial=0.0) < self.settings.row_accuracy)
+            near = bool(np.max(np.abs(moved - g) / np.maximum(g, 1e-9), initial=0.0) < self.settings.row_accuracy)
             g = moved
             if near:
                 break

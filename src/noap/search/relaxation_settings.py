@@ -36,7 +36,7 @@ class RelaxationSettings:
     row_steps, row_accuracy, cubic_steps
         Of Newton's method for the rows: the next step begins where this one ends, so accuracy is wasted.
     same_norm : float
-        Cardinality is counted in the weighted norm where every weight is at least this, otherwise in the plain norm.
+        The weighted norm alone is used where every weight is at least this, otherwise both norms.
     steps : int
         Steps of ADMM between two looks at the line that they lead to.
     most_steps_at_root, most_steps_below : int
@@ -54,8 +54,11 @@ class RelaxationSettings:
         Slope to begin with where the target says nothing of it, in multiples of the largest entry.
     slope_factor, least_slope_factor : float
         Factor by which a slope at the end of its interval changes, at first and at least.
-    least_t : float
-        No slope aims at a t below this part of the largest: tangents become infinitely steep at 0.
+    steep, steepest, steepening : float
+        Near t = 0 slopes begin at no more than `steep`, and grow by `steepening` up to `steepest`, in multiples of the
+        largest entry.
+    counted_plainly : float
+        Where the two norms differ, cardinality is counted in the plain norm up to this part of the largest t.
     chords : int
         Pieces of the interval of costs, as the kernel cuts it.
     newton_steps : int
@@ -101,7 +104,10 @@ class RelaxationSettings:
     first_slope: float = 0.1
     slope_factor: float = 1.2
     least_slope_factor: float = 1.003
-    least_t: float = 1e-3
+    steep: float = 10.0
+    steepest: float = 200.0
+    steepening: float = 1.5
+    counted_plainly: float = 0.1
     chords: int = 16
     newton_steps: int = 6
     cuts: int = 40

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from noap.kernel.witness import Envelope
-from noap.linalg.types import FloatArray, IntArray
+from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.lines import Choices, KnownLine, line_of, lowest_bound, threshold_line
 from noap.search.multipliers import Multipliers
 from noap.search.relaxation_settings import RelaxationSettings
@@ -56,35 +56,46 @@ class RelaxedNode:
 
 @dataclass
 class _Slope:
-    """Slope of a norm; where nothing has to hold beyond its value `at`, it follows the relaxed vector."""
+    """Slope of a norm, between two limits; where it is free, it follows the relaxed vector."""
 
     value: float
     least: float
+    most: float
     at: float
-    follows: bool
     factor: float
-    direction: int = field(default=0)
+    direction: int = 0
 
     def follow(self, length: float, settled: bool, least_factor: float) -> None:
         """Become steeper if the norm of the relaxed vector is too large.
 
         As long as more could be paid for indices, that comes first: the norm falls with them.
         """
-        if not self.follows or (length > self.at and not settled):
+        if self.least >= self.most or (length > self.at and not settled):
             return
         direction = 1 if length > self.at else -1
         if direction * self.direction < 0:
             self.factor = max(math.sqrt(self.factor), least_factor)
         self.direction = direction
-        self.value = max(self.value * self.factor**direction, self.least)
+        self.value = min(max(self.value * self.factor**direction, self.least), self.most)
 
 
 @dataclass(frozen=True, eq=False)
 class _Aim:
-    """Where a line is wanted: slopes of the norm that counts and of the other, and which height is low enough."""
+    """Where a line is wanted: slopes of the two norms (the plain one may be absent), and which height is low enough.
 
-    counted: _Slope
-    other: _Slope | None
+    Attributes
+    ----------
+    weighted, plain : _Slope
+    counts : IN_PLAIN_NORM or IN_WEIGHTED_NORM
+        The norm in which cardinality is counted.
+    height : float
+    kept : float
+        Part of a variance that the adversary leaves.
+    """
+
+    weighted: _Slope
+    plain: _Slope | None
+    counts: int
     height: float
     kept: float
 
@@ -121,21 +132,19 @@ class Relaxation:
         self.budget = float(np.max(budgets, initial=0.0)) if largest is None else largest
         self.weights: FloatArray = budgets / self.budget if self.budget > 0 else np.ones(len(A))
         self.top = float(np.abs(A).max(initial=0.0))
-        alike = float(self.weights.min(initial=1.0)) >= self.settings.same_norm
-        self.norm: FloatArray = self.weights if alike else np.ones(len(A))
-        self.other: FloatArray | None = None if alike else self.weights
+        self.alike = float(self.weights.min(initial=1.0)) >= self.settings.same_norm
 
     def node(self, included: IntArray, free: IntArray, places: int) -> RelaxedNode:
         """Return a node to begin with, with the lines of no threshold and of the highest."""
         choices = self._choices(included, free, places)
         at = np.union1d(choices.included, choices.free)
-        A, weights, norm = self.A[np.ix_(at, at)], self.weights[at], self.norm[at]
-        steepest = float((np.abs(A) / np.outer(norm, norm)).max())
-        slopes = [(0.0, 0.0), (0.0, steepest) if self.other is None else (steepest, 0.0)]
+        A, weights = self.A[np.ix_(at, at)], self.weights[at]
+        steepest = (0.0, float((np.abs(A) / np.outer(weights, weights)).max())) if self.alike else (self.top, 0.0)
+        slopes = [(0.0, 0.0), steepest]
         made = [threshold_line(A, self.features[at], weights, *one, self.settings) for one in slopes]
         lines = [KnownLine.of(one, at, len(self.A)) for one in made]
-        other, costs = (None if one is None else one[at] for one in (self.other, self.costs))
-        state = Multipliers.of(A, norm, other, costs, self.settings)
+        costs = None if self.costs is None else self.costs[at]
+        state = Multipliers.of(A, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
         state.top = self.top
         node = RelaxedNode(choices, np.zeros(len(self.A), np.intp), lines, state)
         self._look(node)
@@ -150,19 +159,19 @@ class Relaxation:
         if state is not None:
             state = state.restricted(np.isin(node.features, np.concatenate([choices.included, choices.free])))
         made = RelaxedNode(choices, node.signs if signs is None else signs, node.lines, state, slope=node.slope)
-        self._look(made, node.bound)
+        self._look(made)
         return made
 
     def _choices(self, included: IntArray, free: IntArray, places: int) -> Choices:
         free = free if places else free[:0]
         return Choices(included, free, min(places, len(free)), self.weights, self.budget, self.costs)
 
-    def _look(self, node: RelaxedNode, start: float = 0.0) -> None:
+    def _look(self, node: RelaxedNode) -> None:
         """Bound a node by its lines, and forget those that say nothing new."""
         if not len(node.features):
             node.bound = -node.choices.paid  # there is no unit vector
             return
-        node.bound, node.t, needed = lowest_bound(node.lines, node.choices, self.settings, start)
+        node.bound, node.t, needed = lowest_bound(node.lines, node.choices, self.settings)
         node.lines = [node.lines[i] for i in needed]
 
     def improve(
@@ -188,19 +197,20 @@ class Relaxation:
         expired : callable
             Asked between two looks.
         """
-        settings, before = self.settings, math.inf
+        settings, before, reached = self.settings, math.inf, math.inf
         worth_it = settings.worth_it_alone if alone else settings.worth_it
         for number in range(settings.lines_at_root if thorough else settings.lines_below):
             if node.bound <= target or not len(node.features) or node.state is None or expired():
                 break
-            if number >= 2 and node.bound - target > (1 - worth_it) * (before - target):
+            if number >= 2 and reached - target > (1 - worth_it) * (before - target):
                 break
-            before = node.bound
+            before, t = node.bound, node.t
             line = self._best(
                 node, target, settings.most_steps_at_root if thorough else settings.most_steps_below, expired
             )
             node.lines = [*node.lines, line]
-            self._look(node, node.bound)
+            self._look(node)
+            reached = max(line.least_bound(node.choices, t, settings), target)
         return node.bound <= target
 
     def _best(self, node: RelaxedNode, target: float, steps: int, expired: Callable[[], bool]) -> KnownLine:
@@ -209,7 +219,11 @@ class Relaxation:
         assert state is not None
         free, places = np.isin(at, node.choices.free), node.choices.places
         aim = self._aim(node, target, free)
-        counted, other = aim.counted, aim.other
+        counted, other = aim.weighted, aim.plain
+        if aim.plain is not None:
+            state.count(aim.counts)
+            if aim.counts == IN_PLAIN_NORM:
+                counted, other = aim.plain, aim.weighted
         signs = node.signs[at] if node.signs[at].any() else None
         best, lowest = None, math.inf
         for _ in range(0, steps, settings.steps):
@@ -222,29 +236,35 @@ class Relaxation:
             if lowest <= aim.height or expired():
                 break
             excess = state.excess(free, places)
-            settled = state.settled(excess)
             length = state.length(state.norm) * (1.0 + max(excess, 0.0))
-            counted.follow(length, settled, settings.least_slope_factor)
+            counted.follow(length, state.settled(excess), settings.least_slope_factor)
             if other is not None and state.other is not None:
                 other.follow(state.length(state.other), True, settings.least_slope_factor)
         assert best is not None
-        node.slope = counted.value
+        node.slope = aim.weighted.value if aim.plain is None else aim.plain.value
         made = line_of(
-            self.A[np.ix_(at, at)], self.features[at], state.norm, state.other, best, signs=signs, settings=settings
+            self.A[np.ix_(at, at)],
+            self.features[at],
+            self.weights[at],
+            aim.counts,
+            best,
+            signs=signs,
+            settings=settings,
         )
         return KnownLine.of(made, at, len(self.A))
 
-    def _aim(self, node: RelaxedNode, target: float, free: "np.ndarray") -> _Aim:
-        r"""Aim at the worst t of a node.
+    def _aim(self, node: RelaxedNode, target: float, free: BoolArray) -> _Aim:
+        r"""Aim at the t at which the bound of a node is made.
 
         With x the costs of the features in use, a node is closed at t once the variance is at most
         :math:`h(t) = (\sqrt{T + x} + r\sqrt t)^2`. That is concave in t, so the slope of its tangent leaves most room
-        around t. At the largest t nothing has to hold beyond, and a steeper one may be better.
+        around t. At the largest t nothing has to hold beyond, and a steeper one may be better; near 0, where tangents
+        become infinitely steep, nothing has to hold before.
         """
         settings, choices, r = self.settings, node.choices, self.budget
-        least, most = choices.span
+        most = choices.span[1]
         at_end = r == 0.0 or node.t >= most * (1 - 1e-9)
-        t = most if at_end else max(node.t, settings.least_t * most)
+        t = most if at_end else node.t
         others = 0.0
         if self.costs is not None and node.state is not None:
             others = float(self.costs[node.features][free] @ np.minimum(node.state.taken[free], 1.0))
@@ -252,14 +272,20 @@ class Relaxation:
         distance = math.sqrt(max(target + x, settings.far * node.bound + x, 1e-12 * self.top))
         taken = r * math.sqrt(t)
         kept = distance / (distance + taken)
-        tangent = r * r / (1.0 - kept) if taken > 0 else 0.0
         height = (math.sqrt(max(target + x, 0.0)) + taken) ** 2 - others / kept - settings.room * abs(target)
-        first = settings.first_slope * self.top
-        if self.other is None:
-            slope = max(tangent, node.slope or (first if r == 0.0 else 0.0)) if at_end else tangent
-            return _Aim(_Slope(slope, tangent, t, at_end, settings.slope_factor), None, height, kept)
-        counted = _Slope(node.slope or first, 1e-9 * self.top, float(choices.size), True, settings.slope_factor)
-        return _Aim(counted, _Slope(tangent, tangent, t, at_end, settings.slope_factor), height, kept)
+        first, steep = settings.first_slope * self.top, settings.steep * self.top
+        tangent = min(r * (r + distance / math.sqrt(t)), steep) if t > 0.0 else steep if r > 0.0 else 0.0
+        if at_end:
+            value = max(tangent, (node.slope or (first if r == 0.0 else 0.0)) if self.alike else 0.0)
+            weighted = _Slope(value, tangent, math.inf, t, settings.slope_factor)
+        else:
+            limit = settings.steepest * self.top if tangent == steep else tangent
+            weighted = _Slope(tangent, tangent, limit, t, settings.steepening)
+        if self.alike:
+            return _Aim(weighted, None, IN_WEIGHTED_NORM, height, kept)
+        plain = _Slope(node.slope or first, 1e-9 * self.top, math.inf, float(choices.size), settings.slope_factor)
+        counts = IN_PLAIN_NORM if t <= settings.counted_plainly * most else IN_WEIGHTED_NORM
+        return _Aim(weighted, plain, counts, height, kept)
 
     def undecided(self, node: RelaxedNode) -> int:
         """Return the free feature to branch on: the one for which the index that it takes in W is most undecided."""
