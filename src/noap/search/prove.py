@@ -14,11 +14,13 @@ import numpy as np
 
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
+from noap.kernel.majorant import eliminate
 from noap.kernel.tree import Checked, check_levels
-from noap.kernel.witness import LENGTHS, Envelope, Feature, Level, Node, Sign
+from noap.kernel.witness import LENGTHS, PLAIN, Envelope, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, value_of
-from noap.search.cheap import Better, CheapTree
+from noap.search.cheap import Better, CheapTree, Outlook, children
+from noap.search.matrix import matrix_witness
 from noap.search.relaxed import RelaxedNode, Relaxation
 from noap.settings import Settings
 
@@ -141,6 +143,8 @@ class Search:
             self.root.proof = [self.root.relaxed.witness]
             return True
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
+        if self.data.r_max == 0 and not self.data.costs.any():
+            return self._depth_first(I, F, p)
         while self._open:
             self.check()
             knot = self._open[0][2]
@@ -159,6 +163,41 @@ class Search:
             for kid in knot.kids:
                 if kid.proof is None:
                     self._push(kid)
+        return True
+
+    def _depth_first(self, I: IntArray, F: IntArray, p: int) -> bool:  # noqa: E741
+        """Close the root without an adversary: dominance, and the matrix rule on the Schur complement where that fails.
+
+        An open node has the lines of the root.
+        """
+        majorant = self.checked.majorant(PLAIN)
+        stack = [(self.root, I, F, p)]
+        self._open.clear()
+        while stack:
+            self.check()
+            self._open = [(-self.root.bound, 0, self.root)]
+            knot, I, F, p = stack.pop()  # noqa: E741
+            outlook = Outlook()
+            self.cheap.nodes += 1
+            leaf = self.cheap.leaf(I, F, p, outlook)
+            if leaf is None and p > 2 and outlook.ratio < 1e100:
+                self.relaxed_nodes += 1
+                ordered = np.sort(F)
+                C = eliminate(majorant, self.target, I, ordered, p)
+                line, worst = matrix_witness(C, ordered, p, self.settings)
+                leaf = None if line is None else Matrix(PLAIN, line)
+                outlook.feature = int(ordered[worst])
+            if leaf is not None:
+                knot.proof = [leaf]
+                continue
+            if outlook.feature < 0:
+                return False
+            # In this order: whatever interrupts, no leaf is forgotten.
+            knot.kids = [_Knot(self.root.relaxed, self.root.by_lengths) for _ in range(2)]
+            knot.branch = Feature(outlook.feature)
+            without, with_it = children(I, F, p, outlook.feature)
+            stack += [(knot.kids[1], *without), (knot.kids[0], *with_it)]
+        self._open.clear()
         return True
 
     def _by_lengths(self) -> float:
