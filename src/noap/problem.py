@@ -71,6 +71,8 @@ class Problem(Variants):
     metric : array of shape (d,) or (d, d), or None where B is the unit matrix
     feature_names : tuple of str, or None
     include, exclude : arrays of int
+    preparation : tuple of two arrays of shape (d,), or None
+        Mean and scale with which the samples were made, where somebody has said so (`with_preparation`).
 
     Examples
     --------
@@ -90,6 +92,7 @@ class Problem(Variants):
     feature_names: tuple[str, ...] | None
     include: IntArray
     exclude: IntArray
+    preparation: tuple[FloatArray, FloatArray] | None
 
     def __init__(
         self,
@@ -202,7 +205,7 @@ class Problem(Variants):
         demanded, forbidden = as_demands(include, exclude, sparsity, d, names)
         fields = {"X": X, "n_samples": n, "n_features": d, "k": sparsity, "adversary": adversary}
         self.__dict__.update(fields, costs=given, metric=form, feature_names=names)
-        self.__dict__.update(include=demanded, exclude=forbidden)
+        self.__dict__.update(include=demanded, exclude=forbidden, preparation=None)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"

@@ -94,7 +94,7 @@ the estimators.'
         )
     problem.check_unchanged()
     if isinstance(certificate, kernel.Certificate):
-        return verify_certificate(problem, certificate)
+        return verify_certificate(problem, certificate, as_seconds(time_limit), as_megabytes(memory_limit))
     allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
     if isinstance(certificate, ListCertificate):
         return _of_list(problem, certificate, allowance)

@@ -25,6 +25,7 @@ from noap.cli.reproduce import reproduce
 from noap.cli.solve import solve
 from noap.cli.stability import stability
 from noap.cli.verify import verify
+from noap.cli.verify_tree import show
 from noap.errors import NoapError
 
 __all__ = ["app", "main"]
@@ -37,7 +38,21 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (demo, solve, verify, path, k_path, near_optimal, stability, attack, report, reproduce, backends, bench):
+for command in (
+    demo,
+    solve,
+    verify,
+    show,
+    path,
+    k_path,
+    near_optimal,
+    stability,
+    attack,
+    report,
+    reproduce,
+    backends,
+    bench,
+):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 
 

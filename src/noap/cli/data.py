@@ -49,6 +49,16 @@ class Table:
             return Samples(centred(self.X, scale=scale, names=self.names), self.names)
         return Samples(standardise(self.samples, center=center, scale=scale), self.names)
 
+    def preparation(self, center: bool, scale: bool) -> tuple[FloatArray, FloatArray]:
+        """Return mean and scale of every column, with which `standardised` is (x - mean)/scale to the last bit."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoapWarning)  # it has warned of constant columns
+            if self._stays_sparse(center):
+                made = centred(self.X, scale=scale)
+                return made.mean, made.scale
+            Z, mean, spread = centre_and_scale(self.samples, center=center, scale=scale)
+        return mean, np.where((mean != 0) & ~Z.any(axis=0) & scale, np.inf, spread)
+
     def _stays_sparse(self, center: bool) -> bool:
         return center and not isinstance(self.X, np.ndarray) and self.X.shape[1] > MANY_FEATURES
 

@@ -36,7 +36,7 @@ __all__ = [
     "Who",
 ]
 
-_METHODS = ("exact", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca")
+_METHODS = ("exact", "tree", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca")
 
 
 def _methods(incomplete: str) -> list[str]:

@@ -27,7 +27,8 @@ def problem_of(
     n = int(table.X.shape[0])
     faced = single.adversary(adversary, noise, rho, n, lambda: table.scales(center, scale))
     form = None if metric is None else metric(center, scale)
-    return Problem(table.standardised(center, scale), k=k, adversary=faced, costs=single.costs, metric=form)
+    made = Problem(table.standardised(center, scale), k=k, adversary=faced, costs=single.costs, metric=form)
+    return made.with_preparation(*table.preparation(center, scale))
 
 
 def problem_as_json(problem: Problem, names: tuple[str, ...], *, center: bool, scale: bool) -> dict[str, Any]:

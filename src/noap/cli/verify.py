@@ -37,9 +37,11 @@ from noap.cli.options import (
 )
 from noap.cli.single_features import SingleFeatures, read_single_features
 from noap.cli.stream import streamed_problem, wants_stream
+from noap.cli.verify_tree import verify_tree
 from noap.data.device import on_device
 from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
+from noap.kernel.certificate import Certificate as KernelCertificate
 from noap.linalg.types import FloatArray
 from noap.proofs.claim import Claim
 from noap.proofs.fingerprint import fingerprint
@@ -121,6 +123,9 @@ def verify(
     noap verify from-a-stranger.noap data.csv --time-limit 60 --memory-limit 500
     """
     proof = load(certificate, memory_limit=memory_limit)
+    if isinstance(proof, KernelCertificate):
+        reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
+        return verify_tree(proof, read_table(data, reading), json, time_limit, memory_limit)
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")

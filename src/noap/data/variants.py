@@ -98,6 +98,30 @@ class Variants:
         changed.__dict__.pop("row_top_k_norms", None)  # the one property that depends on k
         return changed
 
+    def with_preparation(self: Any, mean: ArrayLike, scale: ArrayLike) -> "Problem":
+        """Return the same problem, which knows how its samples were made: (x - mean)/scale of those in a file.
+
+        A certificate names them, so that others can check it with that file.
+
+        Parameters
+        ----------
+        mean, scale : array-like of shape (d,)
+            An infinite scale makes a column 0.
+
+        Examples
+        --------
+        >>> import noap
+        >>> problem = noap.Problem([[-1.0, 1.0], [1.0, -1.0]], k=1, adversary=noap.NoAdversary())
+        >>> problem.with_preparation([2.0, 3.0], [1.0, 2.0]).preparation[0]
+        array([2., 3.])
+        """
+        given = tuple(np.array(one, dtype=np.float64) for one in (mean, scale))
+        for name, one in zip(("mean", "scale"), given, strict=True):
+            if one.shape != (self.n_features,) or np.isnan(one).any():
+                raise InvalidProblem(f"{name} must be one number for each of the {self.n_features} features.")
+        changed: Problem = self._changed(preparation=given)
+        return changed
+
     def restricted(self: Any, features: IntArray, k: int | None = None) -> "Problem":
         """Return the problem on the chosen features alone, with their budgets, costs and metric.
 

@@ -71,8 +71,7 @@ class Claim:
     def about(cls, problem: "Problem", value: float, bound: float) -> "Claim":
         """Return the claim that value <= optimum <= bound for a problem."""
         terms = terms_of(problem)
-        preparation = getattr(problem, "preparation", None)
-        mean, scale = (None, None) if preparation is None else preparation
+        mean, scale = (None, None) if problem.preparation is None else problem.preparation
         return cls(
             "single",
             _NAMES[type(problem.adversary)],

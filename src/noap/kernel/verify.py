@@ -10,6 +10,7 @@ from noap.errors import CertificateRejected
 from noap.kernel.arithmetic import Refused, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
+from noap.kernel.limited import verify_within
 from noap.kernel.tree import check_levels
 from noap.runtime.notebook import html_table
 
@@ -80,9 +81,25 @@ class Verification:
         return self
 
 
-def verify_certificate(problem: "Problem", certificate: Certificate) -> Verification:
-    """Check a certificate of the kernel against a problem."""
+def verify_certificate(
+    problem: "Problem", certificate: Certificate, time_limit: float | None = None, memory_limit: float | None = None
+) -> Verification:
+    """Check a certificate of the kernel against a problem; in a process of its own where limits are asked for.
+
+    Parameters
+    ----------
+    problem : Problem
+    certificate : Certificate
+    time_limit, memory_limit : float, optional
+        Seconds and megabytes, after which it is rejected as not proved within them.
+    """
     started = time.perf_counter()
+    if time_limit is not None or memory_limit is not None:
+        answer = verify_within(problem, certificate, time_limit, memory_limit)
+        if isinstance(answer, str):
+            seconds = time.perf_counter() - started
+            return Verification(False, 0.0, math.inf, f"Rejected: {answer}.", certificate.nodes, seconds)
+        return answer
     value, bound, reason = 0.0, math.inf, None
     try:
         value, bound = _proved(problem, certificate)

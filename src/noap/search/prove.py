@@ -340,7 +340,7 @@ class Search:
             What the best vector is certainly worth.
         """
         level = found.levels[-1]
-        parts = np.geomspace(1e-6, 1.0, self.settings.smaller_bounds + 1)[:-1] if self.settings.smaller_bounds else []
+        parts: FloatArray = np.geomspace(1e-6, 1.0, max(self.settings.smaller_bounds, 0) + 1)[:-1]
         low, high, best = 0, len(parts), found
         while low < high:
             middle = (low + high) // 2

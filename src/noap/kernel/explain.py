@@ -1,0 +1,70 @@
+"""A certificate in words: what it claims, and its tree, node by node; nothing is checked."""
+
+from collections.abc import Iterator
+
+from noap.kernel.certificate import Certificate
+from noap.kernel.witness import Dominance, Envelope, Feature, Lengths, Level, Matrix, Node, Sign
+
+__all__ = ["explained"]
+
+
+def explained(certificate: Certificate) -> Iterator[str]:
+    """Yield the lines: the claim, the vector, and each level with its tree."""
+    claim, unit = certificate.claim, 4.0**certificate.proof.exponent
+    yield f"Claim: {claim.value:.17g} <= optimum <= {claim.bound:.17g}"
+    about = f"About: {claim.source} of {claim.n_samples} samples and {claim.n_features} features, fingerprint "
+    yield about + claim.fingerprint
+    yield f"Adversary: {claim.adversary}, {claim.noise_in_words}; at most k = {claim.k} features"
+    if claim.mean is not None:
+        yield "Samples: (x - mean)/scale of those in the file, with the means and scales that the certificate holds"
+    if claim.costs is not None:
+        yield "Features have costs."
+    for name, features in (("Demanded", claim.include), ("Forbidden", claim.exclude)):
+        if len(features):
+            yield f"{name} features: {', '.join(map(str, features))}"
+    pairs = zip(certificate.support, certificate.weights, strict=True)
+    yield "Vector: " + (", ".join(f"{j}: {w:+.6g}" for j, w in pairs) or "none")
+    for level in certificate.proof.levels:
+        yield from _level(level, unit)
+
+
+def _level(level: Level, unit: float) -> Iterator[str]:
+    yield ""
+    if not level.nodes:
+        yield f"At most {level.size} features: no value above {level.bound * unit:.17g}, by lengths alone."
+        return
+    yield (
+        f"At most {level.size} features: no value above {level.bound * unit:.17g}, by {len(level.nodes)} nodes on "
+        f"{len(level.features)} features; the others contribute too little."
+    )
+    stack = [(0, "all choices", False)]
+    for number, node in enumerate(level.nodes):
+        depth, which, signed = stack.pop() if stack else (0, "a node too many", False)
+        yield f"{'  ' * (depth + 1)}{number}. {which}: {_rule(node)}"
+        if isinstance(node, Feature):
+            stack += [(depth + 1, f"{word} {node.feature}", signed) for word in ("without", "with")]
+        elif isinstance(node, Sign):  # the first sign of a path may be taken for +
+            stack += [(depth + 1, f"v_{node.feature} {sign} 0", True) for sign in (("<=", ">=") if signed else (">=",))]
+
+
+def _rule(node: Node) -> str:
+    if isinstance(node, Feature):
+        return f"branch on feature {node.feature}"
+    if isinstance(node, Sign):
+        return f"branch on the sign of v_{node.feature}"
+    if isinstance(node, Lengths):
+        return "closed by the lengths of its features"
+    if isinstance(node, Envelope):
+        lines = "one line" if len(node.lines) == 1 else f"{len(node.lines)} lines"
+        return f"closed by {lines} above the variance"
+    attack = node.attack
+    if len(attack.features) == 0:
+        majorant = "the matrix itself"
+    else:
+        gain = f" with gain {attack.gain:.3g}" if attack.gain else ""
+        majorant = f"the attack in response to a vector on {', '.join(map(str, attack.features))}{gain}"
+    if isinstance(node, Matrix):
+        return f"closed by {majorant}, and a matrix near its Schur complement"
+    assert isinstance(node, Dominance)
+    scaling = "" if node.scaling is None else ", scaled"
+    return f"closed by {majorant}, and diagonal dominance{scaling}"

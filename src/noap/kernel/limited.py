@@ -1,0 +1,74 @@
+"""A check in a process of its own, which is stopped where its time or memory ends; run as a module, the child."""
+
+import contextlib
+import pickle
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+from noap.kernel.certificate import Certificate
+
+if TYPE_CHECKING:
+    from noap.kernel.verify import Verification
+    from noap.problem import Problem
+
+__all__ = ["verify_within"]
+
+_OUT_OF_MEMORY = 3
+
+
+def verify_within(
+    problem: "Problem", certificate: Certificate, seconds: float | None, megabytes: float | None
+) -> "Verification | str":
+    """Return what a child process could prove within these limits, or why it was stopped.
+
+    The limit of memory counts what the child allocates beside the problem and the certificate; it holds on Linux.
+    """
+    sent = pickle.dumps((megabytes, problem, certificate.to_bytes()), protocol=5)
+    with subprocess.Popen(
+        [sys.executable, "-m", "noap.kernel.limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as child:
+        try:
+            answer, error = child.communicate(sent, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            return f"it is not proved within the {seconds:g} seconds of time_limit"
+        except BaseException:
+            child.kill()
+            raise
+    # What NumPy cannot allocate raises; LAPACK's own work space ends the process with words on memory.
+    if child.returncode == _OUT_OF_MEMORY or child.returncode < 0 or b"emory alloc" in error:
+        return f"it is not proved within the {megabytes or 0:g} megabytes of memory_limit"
+    if child.returncode != 0:
+        last = error.decode(errors="replace").strip().splitlines()[-1:]
+        raise RuntimeError(f"The process that checks the certificate failed: {''.join(last)}")
+    found: Verification = pickle.loads(answer)
+    return found
+
+
+def _limit_memory(megabytes: float) -> None:
+    """Let this process allocate no more than so much beyond what it holds, where the system can be told so."""
+    with contextlib.suppress(ImportError, OSError, ValueError):
+        import resource
+
+        with open("/proc/self/status") as status:
+            held = next(int(line.split()[1]) for line in status if line.startswith("VmData"))
+        most = 1024 * held + int(1e6 * megabytes)
+        resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+
+
+def _answer(given: tuple[float | None, Any, bytes]) -> bytes:
+    from noap.kernel.verify import verify_certificate
+
+    megabytes, problem, data = given
+    certificate = Certificate.from_bytes(data, memory_limit=None if megabytes is None else max(megabytes, 1.0))
+    if megabytes is not None:
+        _limit_memory(megabytes)
+    return pickle.dumps(verify_certificate(problem, certificate))
+
+
+if __name__ == "__main__":
+    try:
+        sys.stdout.buffer.write(_answer(pickle.load(sys.stdin.buffer)))
+    except MemoryError:
+        sys.exit(_OUT_OF_MEMORY)
