@@ -62,7 +62,7 @@ def as_demands(include: Any, exclude: Any, k: int, d: int, names: tuple[str, ...
     demanded, forbidden = as_features("include", include, d, names), as_features("exclude", exclude, d, names)
     both = np.intersect1d(demanded, forbidden)
     if len(both):
-        which = both[0] if names is None else names[both[0]]
+        which = int(both[0]) if names is None else names[both[0]]
         raise InvalidProblem(f"include and exclude both name the feature {which!r}; leave it out of one of them.")
     if len(demanded) > k:
         raise InvalidProblem(f"include names {len(demanded)} features, more than k = {k}; raise k, or demand fewer.")
