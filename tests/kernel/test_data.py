@@ -53,7 +53,8 @@ def test_columns_that_vanish_beside_others():
     own = gram([[1e-170, 3e-171]]) / Fraction(4) ** tiny.exponent
     assert semidefinite(exact(tiny.A) - own)
     zero = samples([[0.0, 0.0]])
-    assert zero.top <= 2e-280
+    assert zero.definite
+    assert zero.top == zero.added == 0.0
     assert zero.exponent == 0
 
 
@@ -71,10 +72,10 @@ def test_the_units_make_the_largest_entry_about_one(scale):
 
 def test_an_exponent_that_does_not_fit_is_refused():
     X = [[1.0, 2.0]]
-    for exponent in (-21, 23, 300, -300, 600, -600):
-        with pytest.raises(Refused, match="exponent"):
+    for exponent in (-21, 23, 300, -300, 460, 600, -600):
+        with pytest.raises(Refused, match="exponent"), np.errstate(over="ignore"):
             samples(X, exponent=exponent)
-        with pytest.raises(Refused, match="exponent"):
+        with pytest.raises(Refused, match="exponent"), np.errstate(over="ignore"):
             Data.from_covariance(np.eye(1), Terms(1, 1), None, exponent)
     for bad in (601, -601):
         with pytest.raises(Refused, match="out of range"):
@@ -117,7 +118,7 @@ def test_a_shift_is_proved_and_added():
         d = int(rng.integers(2, 5))
         B = rng.integers(-(2**20), 2**20, (d - 1, d)).astype(float)
         S = B.T @ B * 2.0**-44
-        shift = 4e-16 * (d + 8) * float(np.trace(S)) * 4
+        shift = 1.6e-15 * (d + 8) * 4 * d
         data = Data.from_covariance(S, Terms(1, 1), shift)
         units = exact(S) / Fraction(4) ** data.exponent
         assert data.definite
@@ -344,7 +345,7 @@ def test_a_vector_pays_for_demanded_features_that_it_does_not_use():
 
 def test_costs_too_small_for_the_kernel_are_still_paid():
     terms = Terms(1, 1, None, np.array([1e-251, 1.0]), none(0))
-    data = Data.from_covariance(np.diag([0.0, 1.0]), terms, 0.0 if False else None)
+    data = Data.from_covariance(np.diag([0.0, 1.0]), terms, None)
     assert exact(data.value_at_least(none(0), np.ones(1))) <= -exact(1e-252)
 
 
@@ -354,8 +355,6 @@ def test_a_value_that_underflows_is_not_above_the_truth():
         data = Data.from_covariance(S, Terms(1, 1), None)
         true = worth(data, Terms(1, 1), exact(S), none(0), np.array([weight]))
         assert exact(data.value_at_least(none(0), np.array([weight]))) <= true
-    nothing = Data.from_covariance(np.zeros((1, 1)), Terms(1, 1), 2e-280)
-    assert nothing.value_at_least(none(0), np.array([0.75])) == 0.0
 
 
 def test_vectors_that_are_no_choice_are_refused():
@@ -367,7 +366,8 @@ def test_vectors_that_are_no_choice_are_refused():
         (none(1), np.array([np.nan]), "forbidden"),
         (none(1), np.array([np.inf]), "forbidden"),
         (none(1, 1), np.ones(2), "twice"),
-        (none(0, -4), np.ones(2), "twice"),
+        (none(-3), np.ones(1), "twice"),
+        (none(-2, 1), np.ones(2), "more than k"),
     ):
         with pytest.raises(Refused, match=why):
             data.value_at_least(features, weights)
