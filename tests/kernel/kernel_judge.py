@@ -150,3 +150,52 @@ def _climbed(A, r, V, used):
     stuck = ~W.any(axis=1)
     W[stuck] = V[stuck]
     return W, values
+
+
+def smallest(accepts, low, high):
+    """The smallest double that is accepted, between one that is not and one that is: by bisection."""
+    assert not accepts(low)
+    assert accepts(high)
+    while low < (middle := low + 0.5 * (high - low)) < high:
+        low, high = (low, middle) if accepts(middle) else (middle, high)
+    return high
+
+
+def attacked(A, r, x, kappa):
+    """The majorant of docs/certificate-format.md in response to x, to 40 digits; r are the budgets."""
+    A, r, x, kappa = exact(A), exact(r), exact(x), exact(kappa)
+    root = sum(roots(x @ A @ x)) / 2
+    g = A @ x / root
+    d = len(A)
+    stretch = sum(roots(1 + kappa)) / 2
+    h, f = exact(np.zeros(d)), exact(np.ones(d))
+    for j in range(d):
+        if abs(g[j]) >= r[j]:
+            h[j] = (abs(g[j]) - r[j]) * (1 if g[j] > 0 else -1)
+            gains = kappa * (sum(roots(A[j, j])) / 2 - r[j]) <= r[j]
+        else:
+            across = A[j, j] - g[j] ** 2
+            share = (r[j] ** 2 - g[j] ** 2) / across if across > 0 else Fraction(1)
+            f[j] = 1 - min(Fraction(1), sum(roots(share)) / 2)
+            gains = False
+        if not gains:
+            h[j], f[j] = h[j] * stretch, f[j] * stretch
+    return np.outer(f, f) * (A - np.outer(g, g)) + (1 + kappa) * np.outer(h, h)
+
+
+def robust(A, r, v):
+    """A rational just below (sqrt(v'Av) - sum r|v|)_+^2 for the unit vector along v."""
+    A, r, v = exact(A), exact(r), exact(v)
+    left = roots(v @ A @ v)[0] - r @ abs(v)
+    return max(left, Fraction(0)) ** 2 / (v @ v)
+
+
+def climbed(A, r, v, steps=400):
+    """A good vector of doubles on all features of A, from v."""
+    for _ in range(steps):
+        g = A @ v / np.sqrt(v @ A @ v)
+        w = np.sign(g) * np.maximum(np.abs(g) - r, 0.0)
+        if not w.any():
+            return v
+        v = w / np.linalg.norm(w)
+    return v
