@@ -216,4 +216,4 @@ def _is_integer(x: Any) -> bool:
 
 
 def _is_finite(x: Any) -> bool:
-    return (_is_integer(x) or isinstance(x, float)) and abs(x) < math.inf
+    return (_is_integer(x) and abs(x) < 2**1023) or (isinstance(x, float) and abs(x) < math.inf)

@@ -109,10 +109,13 @@ class Data:
             A = _gram(blocks(), d, scaled)
         A /= terms.n_samples
         own = cls._exponent_of(A) if exponent is None else exponent - scaled
+        some = A.any()
         A = np.ldexp(A, -2 * own)
-        need(np.isfinite(A).all(), "the exponent does not fit the data")
-        added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace()) + TINY
-        _raise_diagonal(A, added)
+        need(np.isfinite(A).all() and A.any() == some, "the exponent does not fit the data")
+        added = 0.0
+        if some:  # samples that are all 0 have exact products
+            added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace()) + TINY
+            _raise_diagonal(A, added)
         return cls(A, terms, own + scaled, True, 2.2 * added)
 
     @classmethod
@@ -128,7 +131,7 @@ class Data:
         need(np.isfinite(S).all() and (S == S.T).all(), "S must be finite and symmetric")
         own = cls._exponent_of(S) if exponent is None else exponent
         A = np.ldexp(S, -2 * own)
-        need(np.isfinite(A).all(), "the exponent does not fit the data")
+        need(np.isfinite(A).all() and A.any() == S.any(), "the exponent does not fit the data")
         if shift is None:
             return cls(A, terms, own, False, 0.0)
         need(0 <= shift < 1e6 and math.isfinite(shift), "the shift must be a number of at least 0")
@@ -157,23 +160,28 @@ class Data:
         features, weights = features[used], weights[used]
         chosen = np.union1d(features, self.include).astype(np.intp)
         need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
+        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
         need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
-        spent = float(self.costs[chosen].sum()) * (1 + gamma(len(chosen) + 4)) + TINY
+        # Those that are too small for a bound are paid too.
+        costs = None if self.terms.costs is None else self.terms.costs[chosen]
+        spent = 0.0
+        if costs is not None and costs.any():
+            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 8)) + TINY
         if len(features) == 0:
-            return -spent if self.costs[chosen].any() else 0.0
+            return 0.0 - spent
         x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
         b = len(x)
         squares = float(x @ x) * (1 + gamma(b + 2))
         block = self.A[np.ix_(features, features)]
         sizes = float(np.abs(x) @ np.abs(block) @ np.abs(x))
-        form = float(x @ block @ x) - 1.1 * gamma(2 * b + 8) * sizes - self.added * squares
+        form = float(x @ block @ x) - 1.1 * gamma(2 * b + 8) * sizes - self.added * squares - TINY
         taken = 0.0
         if self.terms.rho is not None:
             rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), -self.exponent)
             taken = float(rho @ np.abs(x)) * (1 + gamma(b + 8)) + TINY
         left = math.sqrt(max(form, 0.0)) * (1 - 4 * U) - taken
         value = left * left * (1 - 4 * U) / squares * (1 - 4 * U) if left > 0 else 0.0
-        return value - spent - 2 * U * spent if self.costs[chosen].any() else value
+        return value - spent - 2 * U * (value + spent) if spent else value
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:

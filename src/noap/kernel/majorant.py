@@ -106,7 +106,7 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     M = majorant.block(np.concatenate([I, F]))
     costs = data.costs[F] * grown
     size = n + min(p, len(F))
-    largest = float(np.abs(M.diagonal()).max()) + float(costs.max(initial=0.0))
+    largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
     r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (t + largest) + TINY) + TINY
     P = -M
     P.flat[:: len(P) + 1] += t - r

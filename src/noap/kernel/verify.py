@@ -6,12 +6,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from noap.errors import CertificateRejected
 from noap.kernel.arithmetic import Refused, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
 from noap.kernel.limited import verify_within
 from noap.kernel.tree import check_levels
+from noap.linalg.types import IntArray
 from noap.runtime.notebook import html_table
 
 if TYPE_CHECKING:
@@ -102,7 +105,8 @@ def verify_certificate(
         return answer
     value, bound, reason = 0.0, math.inf, None
     try:
-        value, bound = _proved(problem, certificate)
+        with np.errstate(all="ignore"):  # NaN refuses, whatever it came from
+            value, bound = _proved(problem, certificate)
         message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
     except Refused as refusal:
         reason = str(refusal)
@@ -120,7 +124,10 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
     data, _ = data_of(problem, certificate.proof.exponent, certificate.proof.shift)
     unit = Fraction(4) ** certificate.proof.exponent
-    value = rounded_down(Fraction(data.value_at_least(certificate.support, certificate.weights)) * unit)
+    # The vector, or none at all: no bound may lie below either.
+    none: IntArray = np.empty(0, np.intp)
+    values = data.value_at_least(certificate.support, certificate.weights), data.value_at_least(none, np.empty(0))
+    value = rounded_down(Fraction(max(values)) * unit)
     largest = math.ldexp(data.top, 2 * certificate.proof.exponent)
     short = claim.value - value
     need(
