@@ -4,7 +4,7 @@ import numpy as np
 
 from noap.kernel.arithmetic import U, gamma, need
 from noap.kernel.envelope import NearMatrix
-from noap.kernel.witness import IN_PLAIN_NORM, Line
+from noap.kernel.witness import BOX, IN_PLAIN_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray
 
 __all__ = ["dominance", "matrix", "scaled_to_unit"]
@@ -54,6 +54,8 @@ def matrix(C: FloatArray, features: np.ndarray, p: int, line: Line) -> None:
     if len(C) == 0:
         return
     need(line.counts == IN_PLAIN_NORM and line.weighted == 0 and line.dues is None, "S: the line is of another kind")
+    # A line of the form FREE may speak of vectors with some signs only.
+    need(line.form in (THRESHOLD, BOX) and line.signs is None, "S: the line is of another kind")
     need(np.array_equal(line.features, features), "S: the line is about other features")
     N = scaled_to_unit(C)
     near = NearMatrix(-N, np.ones(len(N)), line, rounding=4 * U * float(np.abs(N).max()))
