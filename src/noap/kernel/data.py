@@ -157,10 +157,13 @@ class Data:
         features, weights = features[used], weights[used]
         chosen = np.union1d(features, self.include).astype(np.intp)
         need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
+        need((np.diff(features) > 0).all() and (features >= 0).all(), "its vector names a feature twice")
         need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
-        spent = float(self.costs[chosen].sum()) * (1 + gamma(len(chosen) + 4)) + TINY
+        costly = self.terms.costs is not None and bool(self.terms.costs[chosen].any())
+        # Costs below 1e-250 were taken for 0.
+        spent = float(self.costs[chosen].sum()) * (1 + gamma(len(chosen) + 4)) + 1e-249 * len(chosen)
         if len(features) == 0:
-            return -spent if self.costs[chosen].any() else 0.0
+            return -spent if costly else 0.0
         x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
         b = len(x)
         squares = float(x @ x) * (1 + gamma(b + 2))
@@ -173,7 +176,7 @@ class Data:
             taken = float(rho @ np.abs(x)) * (1 + gamma(b + 8)) + TINY
         left = math.sqrt(max(form, 0.0)) * (1 - 4 * U) - taken
         value = left * left * (1 - 4 * U) / squares * (1 - 4 * U) if left > 0 else 0.0
-        return value - spent - 2 * U * spent if self.costs[chosen].any() else value
+        return value - spent - 2 * U * spent if costly else value
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:
