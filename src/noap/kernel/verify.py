@@ -1,6 +1,7 @@
 """Whether a certificate proves what it claims about a problem: the kernel, run once over the file's witnesses."""
 
 import math
+import sys
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -103,11 +104,12 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
     data, _ = data_of(problem, certificate.proof.exponent, certificate.proof.shift)
     unit = Fraction(4) ** certificate.proof.exponent
-    value = rounded_down(Fraction(data.value_at_least(certificate.support, certificate.weights)) * unit)
-    largest = math.ldexp(data.top, 2 * certificate.proof.exponent)
-    short = claim.value - value
+    least = data.value_at_least(certificate.support, certificate.weights)
+    need(math.isfinite(least), "its vector is worth too little for a number")
+    value = rounded_down(Fraction(least) * unit)
+    short = Fraction(claim.value) - Fraction(least) * unit
     need(
-        short <= _RELATIVE * abs(claim.value) + _ABSOLUTE * largest,
+        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + Fraction(_ABSOLUTE) * Fraction(data.top) * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     T = check_levels(data, certificate.proof.levels)
@@ -118,5 +120,6 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
 
 def rounded_down(x: Fraction) -> float:
     """Return the largest double of at most x, or nearly."""
-    near = float(x)
+    most = Fraction(sys.float_info.max)
+    near = float(max(min(x, most), -most))
     return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
