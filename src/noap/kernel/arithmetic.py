@@ -55,7 +55,8 @@ def cholesky(P: FloatArray) -> FloatArray | None:
         return None
     L, info = dpotrf(P, lower=1, clean=1)
     found: FloatArray = L
-    return found if info == 0 else None
+    # Some factorisations take NaN for a positive pivot.
+    return found if info == 0 and np.isfinite(L).all() else None
 
 
 def proves_semidefinite(P: FloatArray, shift: float = 0.0) -> bool:

@@ -26,7 +26,10 @@ def verify_within(
     """
     sent = pickle.dumps((megabytes, problem, certificate.to_bytes()), protocol=5)
     with subprocess.Popen(
-        [sys.executable, "-m", "noap.kernel.limited"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "noap.kernel.limited"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as child:
         try:
             answer, error = child.communicate(sent, timeout=seconds)

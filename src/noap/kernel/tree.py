@@ -92,6 +92,9 @@ def check_levels(data: Data, levels: Sequence[Level], checked: Checked | None = 
         below[q] = min(below[q], max(level.bound, 0.0))
         before = q
     need(before >= min(data.k, allowed), "the last level is too small")
+    # A choice of features that contribute nothing is worth no more than none: what is left out, and no unit vector.
+    paid = float(data.costs[data.include].sum()) * (1 - gamma(len(data.include) + 4))
+    need(levels[-1].bound >= -paid, "the bound lies below what the demanded features alone are worth")
     return levels[-1].bound
 
 

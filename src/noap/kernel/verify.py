@@ -1,6 +1,7 @@
 """Whether a certificate proves what it claims about a problem: the kernel, run once over the file's witnesses."""
 
 import math
+import sys
 import time
 from dataclasses import dataclass
 from fractions import Fraction
@@ -126,12 +127,12 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     unit = Fraction(4) ** certificate.proof.exponent
     # The vector, or none at all: no bound may lie below either.
     none: IntArray = np.empty(0, np.intp)
-    values = data.value_at_least(certificate.support, certificate.weights), data.value_at_least(none, np.empty(0))
-    value = rounded_down(Fraction(max(values)) * unit)
-    largest = math.ldexp(data.top, 2 * certificate.proof.exponent)
-    short = claim.value - value
+    least = max(data.value_at_least(certificate.support, certificate.weights), data.value_at_least(none, np.empty(0)))
+    need(math.isfinite(least), "its vector is worth too little for a number")
+    value = rounded_down(Fraction(least) * unit)
+    short = Fraction(claim.value) - Fraction(least) * unit
     need(
-        short <= _RELATIVE * abs(claim.value) + _ABSOLUTE * largest,
+        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + Fraction(_ABSOLUTE) * Fraction(data.top) * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     T = check_levels(data, certificate.proof.levels)
@@ -142,5 +143,6 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
 
 def rounded_down(x: Fraction) -> float:
     """Return the largest double of at most x, or nearly."""
-    near = float(x)
+    most = Fraction(sys.float_info.max)
+    near = float(max(min(x, most), -most))
     return near if Fraction(near) <= x else math.nextafter(near, -math.inf)
