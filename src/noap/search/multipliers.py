@@ -201,7 +201,7 @@ class Multipliers:
         pull, before = self.A / p, self.Z
         for _ in range(settings.steps):
             target = self.Z - self.U + pull
-            self.W, self.rank = on_spectahedron((target + target.T) / 2, self.rank, settings)
+            self.W, self.rank, _ = on_spectahedron((target + target.T) / 2, self.rank, settings)
             reached = settings.further * self.W + (1.0 - settings.further) * self.Z + self.U
             entries = reached if wrong is None else np.where(reached * wrong < 0.0, 0.0, reached)
             over = np.abs(entries)
@@ -282,10 +282,11 @@ class Multipliers:
             if dues is None:
                 np.maximum(whole, 0.0, out=whole)
             else:
-                energy, x_ = np.einsum("ij,ij->i", over, over), np.maximum(x, 1e-300)
-                total_, energy_ = np.maximum(total, 1e-150), np.maximum(energy, 1e-300)
-                pulled = dues * energy * (x / total_) ** 2
-                rise += pulled * (2.0 / x_ + 4.0 * tau * (count / total_ - total / energy_))
+                energy = np.einsum("ij,ij->i", over, over)
+                some = (total > 1e-140) & (x > 1e-140)
+                inverse, inverse_x = np.where(some, 1.0 / np.where(some, total, 1.0), 0.0), 1.0 / np.where(some, x, 1.0)
+                pulled = dues * energy * (x * inverse) ** 2
+                rise += pulled * (2.0 * inverse_x + 4.0 * tau * (count * inverse - total / np.where(some, energy, 1.0)))
                 whole += dues + pulled
                 rise[whole < 2.0 * dues] = 0.0
                 np.maximum(whole, 2.0 * dues, out=whole)

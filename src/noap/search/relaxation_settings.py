@@ -59,6 +59,10 @@ class RelaxationSettings:
         largest entry.
     counted_plainly : float
         Where the two norms differ, cardinality is counted in the plain norm up to this part of the largest t.
+    matrix_steps : int
+        Steps of the matrix rule at most.
+    matrix_near : float
+        A factorisation is tried when the estimate of what is missing, with a unit diagonal, falls below this.
     chords : int
         Pieces of the interval of costs, as the kernel cuts it.
     newton_steps : int
@@ -108,6 +112,8 @@ class RelaxationSettings:
     steepest: float = 200.0
     steepening: float = 1.5
     counted_plainly: float = 0.1
+    matrix_steps: int = 40
+    matrix_near: float = 0.02
     chords: int = 16
     newton_steps: int = 6
     cuts: int = 40

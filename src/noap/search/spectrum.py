@@ -28,8 +28,10 @@ def largest_eigenvalue(B: FloatArray, settings: RelaxationSettings = _DEFAULTS) 
 
 def on_spectahedron(
     M: FloatArray, expected: int = 0, settings: RelaxationSettings = _DEFAULTS
-) -> tuple[FloatArray, int]:
-    """Return the nearest positive semidefinite matrix of trace 1, to single precision, and its rank.
+) -> tuple[FloatArray, int, float]:
+    """Return the nearest positive semidefinite matrix of trace 1, to single precision, its rank, and the shift.
+
+    The eigenvalues go to the simplex: shifted down by one number, and cut off at 0.
 
     Parameters
     ----------
@@ -40,9 +42,9 @@ def on_spectahedron(
     Examples
     --------
     >>> import numpy as np
-    >>> W, rank = on_spectahedron(np.diag([0.9, 0.5, -3.0]))
-    >>> W.diagonal().round(6).tolist(), rank
-    ([0.7, 0.3, 0.0], 2)
+    >>> W, rank, shift = on_spectahedron(np.diag([0.9, 0.5, -3.0]))
+    >>> W.diagonal().round(6).tolist(), rank, round(shift, 6)
+    ([0.7, 0.3, 0.0], 2, 0.2)
     """
     m, first = len(M), expected + settings.spare_eigenvectors
     if expected > 0 and first * settings.few_eigenvectors <= m:
@@ -52,8 +54,8 @@ def on_spectahedron(
     return _projected(M, m)
 
 
-def _projected(M: FloatArray, count: int) -> tuple[FloatArray, int]:
-    """Return the projection with so many of the leading eigenvectors, and how many of them have some weight."""
+def _projected(M: FloatArray, count: int) -> tuple[FloatArray, int, float]:
+    """Return the projection with so many of the leading eigenvectors."""
     m = len(M)
     if count < m:
         values, vectors = eigh(
@@ -61,7 +63,6 @@ def _projected(M: FloatArray, count: int) -> tuple[FloatArray, int]:
         )
     else:
         values, vectors = eigh(M.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
-    # The eigenvalues go to the simplex: shifted by one number, and cut off at 0.
     falling = values[::-1].astype(np.float64)
     excess = (np.cumsum(falling) - 1.0) / np.arange(1, len(falling) + 1)
     # The first is always used, and alone it has all the weight: a number far above 1 is no more than itself less 1.
@@ -70,4 +71,4 @@ def _projected(M: FloatArray, count: int) -> tuple[FloatArray, int]:
     weights = (falling[:used] - excess[used - 1] if used > 1 else np.ones(1)).astype(np.float32)
     leading = vectors[:, : -used - 1 : -1]
     nearest: FloatArray = ((leading * weights) @ leading.T).astype(np.float64)
-    return nearest, used
+    return nearest, used, float(excess[used - 1])
