@@ -7,9 +7,11 @@ t once that is at most :math:`(\sqrt{T + \sum_S \pi_i} + r\sqrt t)^2`; the least
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.outward import gamma
@@ -64,7 +66,7 @@ class Choices:
 
 @dataclass(frozen=True, eq=False)
 class KnownLine:
-    """A witness, and its prices at the positions of all features: tau and the dues, 0 for those it does not speak of."""
+    """A witness, and the tau and the dues at the positions of all features, 0 for those that it does not speak of."""
 
     witness: Line
     prices: FloatArray
@@ -94,14 +96,14 @@ class KnownLine:
         return max(self._at(node, s, t, settings) for s in ends)
 
     def _at(self, node: Choices, s: float, t: float, settings: RelaxationSettings) -> float:
-        line, taken = self.witness, node.budget * t**0.5
+        line, taken = self.witness, node.budget * math.sqrt(t)
         gains = self.prices * (s if line.counts == IN_PLAIN_NORM else t) + self.dues
         height = line.c + line.plain * s + line.weighted * t + float(gains[node.included].sum())
         free, costs = gains[node.free], np.zeros(len(node.free)) if node.costs is None else node.costs[node.free]
         spread, paid = _most(costs, node.places), node.paid
         if spread <= 0.0 or taken <= 0.0:
             y = height + _most(np.maximum(free - costs, 0.0), node.places)
-            return max(y**0.5 - taken, 0.0) ** 2 - paid if y > 0 else -paid
+            return max(math.sqrt(max(y, 0.0)) - taken, 0.0) ** 2 - paid
         edges = np.linspace(paid, paid + spread, settings.chords + 1)
         whole = math.sqrt(max(height + _most(free, node.places), 0.0))
         T = max(max(whole - taken, 0.0) ** 2, 1e-9 * height) - paid
@@ -123,9 +125,9 @@ class KnownLine:
 
 def _most(values: FloatArray, count: int) -> float:
     """Return the sum of the `count` largest values."""
-    return float(
-        values.sum() if count >= len(values) else np.partition(values, -count)[-count:].sum() if count else 0.0
-    )
+    if count < len(values):
+        values = np.partition(values, -count)[-count:] if count else values[:0]
+    return float(values.sum())
 
 
 def lowest_bound(
@@ -147,27 +149,30 @@ def lowest_bound(
         if not plain:
             return np.array([one.least_bound(node, t, settings) for one in lines])
         y = np.maximum(slopes[:, 0] + ends + slopes[:, 2] * t, 0.0)
-        return np.maximum(np.sqrt(y) - r * t**0.5, 0.0) ** 2
+        found: FloatArray = np.maximum(np.sqrt(y) - r * math.sqrt(t), 0.0) ** 2
+        return found
 
     if r == 0.0:  # nothing falls as t grows, so one line does
         known = bounds(most)
         return float(known.min()), most, [int(known.argmin())]
-    return _cut(
-        bounds, least, most, enough, lambda T, t: (np.sqrt(np.maximum(T + paid, 0.0)) + r * t**0.5) ** 2, settings
-    )
+
+    def variance(T: FloatArray, t: float) -> FloatArray:
+        found: FloatArray = (np.sqrt(np.maximum(T + paid, 0.0)) + r * math.sqrt(t)) ** 2
+        return found
+
+    return _cut(bounds, variance, (least, most), enough, settings)
 
 
 def _cut(
     bounds: Callable[[float], FloatArray],
-    least: float,
-    most: float,
-    enough: float,
     variance: Callable[[FloatArray, float], FloatArray],
+    span: tuple[float, float],
+    enough: float,
     settings: RelaxationSettings,
 ) -> tuple[float, float, list[int]]:
-    """Cut the interval of t, highest pieces first, until every piece has its lowest line."""
-    known = {t: bounds(t) for t in (least, most)}
-    pieces, final = [(least, most)], []
+    """Cut the interval of t where the highest piece can become lower: where the variances of two lines cross."""
+    known = {t: bounds(t) for t in span}
+    pieces, final = [span], []
 
     def height(piece: tuple[float, float]) -> float:
         # For every support what a line says falls and then rises with t: it is largest at an end.
@@ -180,9 +185,9 @@ def _cut(
         pieces.remove(piece)
         left, right = piece
         ends = max(known[left].min(), known[right].min())
+        floor = max(float(worst.min()) for worst in known.values())
         if (
-            height(piece) <= enough
-            or height(piece) <= ends + settings.flat * abs(ends)
+            height(piece) <= max(enough, floor, ends + settings.flat * abs(ends))
             or right - left <= settings.flat * right
         ):
             final.append(piece)
@@ -196,6 +201,7 @@ def _cut(
         pieces += [(left, t), (t, right)]
     final += pieces
     used = {int(np.maximum(known[left], known[right]).argmin()) for left, right in final}
+    used |= {int(worst.argmin()) for worst in known.values() if worst.min() > enough}
     worst = max(final, key=height)
     return height(worst), max(worst, key=lambda t: float(known[t].min())), sorted(used)
 
@@ -243,15 +249,15 @@ def line_of(
     if signs is None:
         form = BOX
         steps = np.clip(np.divide(away, size, out=np.zeros_like(away), where=size > 0), -1.0, 1.0) * _STEPS
-        entries = np.rint(steps).astype(np.int16)
+        entries: npt.NDArray[Any] = np.rint(steps).astype(np.int16)
     else:
         form, known = FREE, np.outer(signs, signs)[upper]
         size = np.maximum(size, 0.0) * (1 - 1e-6)  # single precision rounds by less
         low, high = np.where(known < 0, -np.inf, -size), np.where(known > 0, np.inf, size)
         entries = np.clip(away, low, high).astype(np.float32)
-        signs = signs.astype(np.int8)
-    made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls)
-    return _with_constant(made, decoded(made, G, weights), settings)
+    written = None if signs is None else signs.astype(np.int8)
+    made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, written, dues, pulls)
+    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()))
 
 
 def threshold_line(
@@ -260,15 +266,14 @@ def threshold_line(
     """Return the line of the soft threshold of G at plain + weighted w_i w_j, nothing paid for indices."""
     none = np.zeros(len(G), np.float32)
     made = Line(features, 0.0, plain, weighted, IN_WEIGHTED_NORM, THRESHOLD, none, none)
-    return _with_constant(made, decoded(made, G, weights), settings)
+    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()))
 
 
-def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None) -> Line:
+def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None, top: float) -> Line:
     """Return the line with its c: the largest eigenvalue, and the room that the kernel's factorisation takes."""
     b, c = len(B), largest_eigenvalue(B, settings or RelaxationSettings())
-    c += 4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c)) + 1e-290
-    values = {name: getattr(line, name) for name in line.__dataclass_fields__}
-    return Line(**{**values, "c": c})
+    c += 4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c)) + 4e-16 * b * top
+    return replace(line, c=c)
 
 
 def decoded(line: Line, G: FloatArray, weights: FloatArray) -> FloatArray:

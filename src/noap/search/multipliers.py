@@ -4,8 +4,8 @@ A line above the variance consists of a matrix B near A and of prices: :math:`\m
 which cardinality is counted, :math:`\nu` for :math:`|v|_o^2`, another norm, and :math:`\pi_i` for the index of each
 free feature i. The best B minimises the largest eigenvalue. Its dual is
 
-.. math:: \max_{W \succeq 0,\ \mathrm{tr}\,W = 1}\ \langle A, W\rangle - \mu |W|_n - \nu |W|_o - \sum_i \pi_i z_i , \qquad
-   z_i = (1 - \theta) \frac{(\sum_j n_j |W_{ij}|)^2}{y\, W_{ii}} + \theta \frac{\sum_j W_{ij}^2}{W_{ii}} ,
+.. math:: \max_{W \succeq 0,\ \mathrm{tr}\,W = 1}\ \langle A, W\rangle - \mu |W|_n - \nu |W|_o - \sum_i \pi_i z_i ,
+   \qquad z_i = (1 - \theta) \frac{(\sum_j n_j |W_{ij}|)^2}{y\, W_{ii}} + \theta \frac{\sum_j W_{ij}^2}{W_{ii}} ,
 
 where y is the value of :math:`|v|_n^2` at which the line is wanted and both fractions are 1 for a feature of v if W is
 vv'. Without costs :math:`\theta = 0`: then all indices have one price, whose sum is a share of the slope.
@@ -68,7 +68,7 @@ class _Moving:
 
 @dataclass
 class Multipliers:
-    """State of the iteration for one matrix; slopes may change on the way.
+    r"""State of the iteration for one matrix; slopes may change on the way.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class Multipliers:
         Weights o of the other norm.
     costs : array of shape (m,) or None
     ratios : array of shape (m,)
-        :math:`\\sum_j n_j |Z_{ij}| / Z_{ii}`, of each row.
+        :math:`\sum_j n_j |Z_{ij}| / Z_{ii}`, of each row.
     penalty, top : float
         top is the largest entry of the matrix that all began with.
     share, mix : float
@@ -193,9 +193,9 @@ class Multipliers:
             mu /= 1.0 - float((0.5 * n[taken] ** 2 / own).sum())
             loads[taken], lifts[taken] = -mu * n[taken], -0.5 * mu * own
         p, wrong = self.penalty, None if signs is None else np.outer(signs, signs)
-        base = (
-            mu * np.outer(n, n) if self.other is None else mu * np.outer(n, n) + nu * np.outer(self.other, self.other)
-        )
+        base = mu * np.outer(n, n)
+        if self.other is not None:
+            base += nu * np.outer(self.other, self.other)
         base /= p
         whole = None  # the quotients of entries and diagonals, where there are dues
         pull, before = self.A / p, self.Z
@@ -243,16 +243,18 @@ class Multipliers:
     def _ratios_of(self, rows: IntArray) -> FloatArray:
         """Return the ratios of rows of Z, within reason."""
         sums, own = np.abs(self.Z[rows]) @ self.norm, np.maximum(self.Z.diagonal()[rows], self.settings.negligible)
-        return np.clip(sums / own, self.norm[rows], _LARGEST_RATIO)
+        found: FloatArray = np.clip(sums / own, self.norm[rows], _LARGEST_RATIO)
+        return found
 
     def _ratios(
         self, sizes: FloatArray, own: FloatArray, tau: FloatArray, dues: FloatArray | None, mu: float, rows: IntArray
     ) -> FloatArray:
         r"""Return the ratio :math:`g = |z|_n / z_i` of the row z nearest to each row x, prices included.
 
-        z has the entries of x cut by :math:`2\tau g n_j`, beside what the norms cut, then shrunk by :math:`s/(s + 2a)`,
-        a the due and s its diagonal entry. With :math:`e = s + 2a` and h the cut entries, :math:`(g - n_i) e = |h|_n` and
-        :math:`e = x_i + \tau (g^2 - 2 g n_i) + a + a |h|^2/e^2`. Any g of at least n_i would do, the root is the best.
+        z has the entries of x cut by :math:`2\tau g n_j`, beside what the norms cut, then shrunk by
+        :math:`s/(s + 2a)`, a the due and s its diagonal entry. With :math:`e = s + 2a` and h the cut entries,
+        :math:`(g - n_i) e = |h|_n` and :math:`e = x_i + \tau (g^2 - 2 g n_i) + a + a |h|^2/e^2`. Any g from n_i on
+        would do, the root is the best.
 
         Parameters
         ----------
@@ -309,14 +311,15 @@ class Multipliers:
         e: FloatArray = np.maximum(b, 0.0) + np.cbrt(c) + 1e-90
         for _ in range(self.settings.cubic_steps):
             e = e - (e * e * (e - b) - c) / (e * (3.0 * e - 2.0 * b))
-        return np.maximum(e, 2.0 * dues)
+        np.maximum(e, 2.0 * dues, out=e)  # below that nothing is left of the diagonal
+        return e
 
     def _move(self, prices: FloatArray, free: BoolArray, places: int, at: float) -> None:
         """Pay more for indices where too many are taken, and for the side of z that says more."""
         settings = self.settings
         if places:
             moved = self.share + self.share_step.towards(self.excess(free, places), settings)
-            self.share = min(max(moved, 0.0), settings.most_share if self.costs is None else 1.0)
+            self.share = min(max(moved, 0.0), settings.most_share)
         if self.costs is not None:
             by_sums, by_squares = self._sides()
             sums, squares = float(prices @ by_sums) * self.length(self.norm) / at, float(prices @ by_squares)
@@ -354,5 +357,5 @@ class Multipliers:
 
     def settled(self, excess: float) -> bool:
         """Return whether paying more for indices cannot shorten Z."""
-        most = self.settings.most_share if self.costs is None else 1.0
+        most = self.settings.most_share
         return excess <= self.settings.settled or self.share >= most

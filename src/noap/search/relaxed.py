@@ -144,8 +144,9 @@ class Relaxation:
         made = [threshold_line(A, self.features[at], weights, *one, self.settings) for one in slopes]
         lines = [KnownLine.of(one, at, len(self.A)) for one in made]
         costs = None if self.costs is None else self.costs[at]
-        state = Multipliers.of(A, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
-        state.top = self.top
+        state = None
+        if A.any():
+            state = Multipliers.of(A, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
         node = RelaxedNode(choices, np.zeros(len(self.A), np.intp), lines, state)
         self._look(node)
         return node
@@ -166,12 +167,12 @@ class Relaxation:
         free = free if places else free[:0]
         return Choices(included, free, min(places, len(free)), self.weights, self.budget, self.costs)
 
-    def _look(self, node: RelaxedNode) -> None:
-        """Bound a node by its lines, and forget those that say nothing new."""
+    def _look(self, node: RelaxedNode, enough: float = -math.inf) -> None:
+        """Bound a node by its lines, and forget those that are nowhere needed for a bound that is low enough."""
         if not len(node.features):
             node.bound = -node.choices.paid  # there is no unit vector
             return
-        node.bound, node.t, needed = lowest_bound(node.lines, node.choices, self.settings)
+        node.bound, node.t, needed = lowest_bound(node.lines, node.choices, self.settings, enough)
         node.lines = [node.lines[i] for i in needed]
 
     def improve(
@@ -199,19 +200,21 @@ class Relaxation:
         """
         settings, before, reached = self.settings, math.inf, math.inf
         worth_it = settings.worth_it_alone if alone else settings.worth_it
+        steps = settings.most_steps_at_root if thorough else settings.most_steps_below
         for number in range(settings.lines_at_root if thorough else settings.lines_below):
             if node.bound <= target or not len(node.features) or node.state is None or expired():
                 break
             if number >= 2 and reached - target > (1 - worth_it) * (before - target):
                 break
             before, t = node.bound, node.t
-            line = self._best(
-                node, target, settings.most_steps_at_root if thorough else settings.most_steps_below, expired
-            )
+            line = self._best(node, target, steps, expired)
             node.lines = [*node.lines, line]
             self._look(node)
             reached = max(line.least_bound(node.choices, t, settings), target)
-        return node.bound <= target
+        closed = node.bound <= target
+        if closed and len(node.features):
+            self._look(node, target)
+        return closed
 
     def _best(self, node: RelaxedNode, target: float, steps: int, expired: Callable[[], bool]) -> KnownLine:
         """Return the line that says most of the t at which the bound is made, of those that ADMM passes by."""
@@ -242,15 +245,8 @@ class Relaxation:
                 other.follow(state.length(state.other), True, settings.least_slope_factor)
         assert best is not None
         node.slope = aim.weighted.value if aim.plain is None else aim.plain.value
-        made = line_of(
-            self.A[np.ix_(at, at)],
-            self.features[at],
-            self.weights[at],
-            aim.counts,
-            best,
-            signs=signs,
-            settings=settings,
-        )
+        A, weights = self.A[np.ix_(at, at)], self.weights[at]
+        made = line_of(A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings)
         return KnownLine.of(made, at, len(self.A))
 
     def _aim(self, node: RelaxedNode, target: float, free: BoolArray) -> _Aim:
