@@ -30,10 +30,6 @@ class Settings:
         The same without a budget, where no attack can be at fault.
     cheap_nodes_below : int
         The same at a node of the relaxation's tree.
-    matrix_steps, matrix_eigenvectors : int
-        Steps of ADMM for the matrix rule, and leading eigenpairs in each.
-    matrix_near : float
-        The rule is tried once the multiplier is this close to feasible.
     dominance_steps : int
         Steps of the iteration for the scaling of a node.
     own_response : float
@@ -53,9 +49,6 @@ class Settings:
     cheap_nodes: int = 256
     cheap_nodes_vanilla: int = 600
     cheap_nodes_below: int = 8
-    matrix_steps: int = 40
-    matrix_eigenvectors: int = 60
-    matrix_near: float = 0.02
     dominance_steps: int = 25
     own_response: float = 1.3
     kernel_attempts: int = 60

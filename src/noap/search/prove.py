@@ -20,7 +20,7 @@ from noap.kernel.witness import LENGTHS, PLAIN, Envelope, Feature, Level, Matrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, value_of
 from noap.search.cheap import Better, CheapTree, Outlook, children
-from noap.search.matrix import matrix_witness
+from noap.search.matrix import definite_line
 from noap.search.relaxed import RelaxedNode, Relaxation
 from noap.settings import Settings
 
@@ -184,9 +184,9 @@ class Search:
                 self.relaxed_nodes += 1
                 ordered = np.sort(F)
                 C = eliminate(majorant, self.target, I, ordered, p)
-                line, worst = matrix_witness(C, ordered, p, self.settings)
+                line, carried = definite_line(C, p, ordered)
                 leaf = None if line is None else Matrix(PLAIN, line)
-                outlook.feature = int(ordered[worst])
+                outlook.feature = int(ordered[int(np.argmax(carried))])
             if leaf is not None:
                 knot.proof = [leaf]
                 continue
