@@ -30,6 +30,8 @@ class Settings:
         The same without a budget, where no attack can be at fault.
     cheap_nodes_below : int
         The same at a node of the relaxation's tree.
+    last_rounds : int
+        Rounds of lines for a node where features and signs are decided.
     dominance_steps : int
         Steps of the iteration for the scaling of a node.
     own_response : float
@@ -49,6 +51,7 @@ class Settings:
     cheap_nodes: int = 256
     cheap_nodes_vanilla: int = 600
     cheap_nodes_below: int = 8
+    last_rounds: int = 2
     dominance_steps: int = 25
     own_response: float = 1.3
     kernel_attempts: int = 60

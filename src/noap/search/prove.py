@@ -191,6 +191,7 @@ class Search:
                 knot.proof = [leaf]
                 continue
             if outlook.feature < 0:
+                self._climb_from(I)
                 return False
             # In this order: whatever interrupts, no leaf is forgotten.
             knot.kids = [_Knot(self.root.relaxed, self.root.by_lengths) for _ in range(2)]
@@ -199,6 +200,14 @@ class Search:
             stack += [(knot.kids[1], *without), (knot.kids[0], *with_it)]
         self._open.clear()
         return True
+
+    def _climb_from(self, I: IntArray) -> None:  # noqa: E741
+        """Raise Better if ascent from the included features alone ends above the target."""
+        start: FloatArray = np.zeros(len(self.data.A))
+        start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
+        v = climbed(self.data, start, self.settings.ascent_steps)
+        if v.any() and value_of(self.data, v) > self.target:
+            raise Better(v)
 
     def _by_lengths(self) -> float:
         """Return what lengths alone prove of the root."""
@@ -268,8 +277,11 @@ class Search:
             if kid.proof is not None:
                 return
         decided = len(choices.free) == 0
-        if self._lines(relaxation, node, thorough=decided):
-            kid.proof = [node.witness]
+        last = decided and bool(node.signs[choices.included].all())
+        for _ in range(self.settings.last_rounds if last else 1):
+            if self._lines(relaxation, node, thorough=decided):
+                kid.proof = [node.witness]
+                return
 
     def _lines(self, relaxation: Relaxation, node: RelaxedNode, thorough: bool) -> bool:
         def expired() -> bool:

@@ -108,9 +108,9 @@ class RelaxationSettings:
     first_slope: float = 0.1
     slope_factor: float = 1.2
     least_slope_factor: float = 1.003
-    steep: float = 10.0
-    steepest: float = 200.0
-    steepening: float = 1.5
+    steep: float = 1e3
+    steepest: float = 1e6
+    steepening: float = 4.0
     counted_plainly: float = 0.1
     matrix_steps: int = 40
     matrix_near: float = 0.02
