@@ -1,10 +1,32 @@
 """Tiny problems of every kind the kernel has a theorem about, as arguments that the judge and noap both take."""
 
+from dataclasses import replace
+
 import numpy as np
 from cases import SHAPES, small_data
 from kernel_judge import Truth
 
 import noap
+from noap.kernel.certificate import Proof
+from noap.kernel.claim import data_of
+from noap.kernel.witness import (
+    BOX,
+    FREE,
+    IN_PLAIN_NORM,
+    IN_WEIGHTED_NORM,
+    LENGTHS,
+    PLAIN,
+    THRESHOLD,
+    Attack,
+    Dominance,
+    Envelope,
+    Feature,
+    Level,
+    Line,
+    Matrix,
+    Scaling,
+    Sign,
+)
 
 
 def drawn(rng, most=7):
@@ -36,19 +58,94 @@ def drawn(rng, most=7):
     of_covariance = rng.random() < 0.3
     S = X.T @ X / n
     given = {"S": 0.5 * (S + S.T), "n": n} if of_covariance and np.isfinite(S).all() and S.any() else {"X": X}
-    return {"k": int(rng.integers(1, d + 1)), "rho": rho, "costs": costs, **given}
+    k = int(rng.integers(1, d + 1))
+    order = rng.permutation(d)
+    demanded = int(rng.integers(0, k + 1)) if rng.random() < 0.2 else 0
+    forbidden = int(rng.integers(0, d - demanded + 1)) if rng.random() < 0.2 else 0
+    chosen = {"include": order[:demanded].tolist(), "exclude": order[demanded : demanded + forbidden].tolist()}
+    return {"k": k, "rho": rho, "costs": costs, **chosen, **given}
 
 
-def problem_of(k, rho=None, costs=None, X=None, S=None, n=None):
+def problem_of(k, rho=None, costs=None, X=None, S=None, n=None, **chosen):
     """The problem for noap."""
     adversary = noap.NoAdversary() if rho is None else noap.FeatureWise(rho)
     if X is not None:
-        return noap.Problem(X, k, adversary, costs=costs)
-    return noap.Problem.from_covariance(S, n_samples=n, k=k, adversary=adversary, costs=costs)
+        return noap.Problem(X, k, adversary, costs=costs, **chosen)
+    return noap.Problem.from_covariance(S, n_samples=n, k=k, adversary=adversary, costs=costs, **chosen)
 
 
 def truth_of(problem):
     """The judge's view of what the problem really is: S may have been raised by noap, which says so."""
     rho = None if isinstance(problem.adversary, noap.NoAdversary) else problem.adversary.budgets(problem.n_features)
     data = {"X": problem.X} if problem.X is not None else {"S": problem.covariance, "n": problem.n_samples}
-    return Truth(problem.k, rho=rho, costs=problem.costs, **data)
+    return Truth(
+        problem.k,
+        rho=rho,
+        costs=problem.costs,
+        include=problem.include.tolist(),
+        exclude=problem.exclude.tolist(),
+        **data,
+    )
+
+
+def every_kind():
+    """A certificate, accepted by noap.verify, with every kind of witness, and its problem: built by hand.
+
+    Its levels are without nodes, by dominance with a scaling, and a tree of all rules; it demands nothing.
+    """
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 4)) @ (np.eye(4) + 0.3)
+    rho = np.array([0.4, 0.0, 0.3, 0.2])
+    costs = np.array([0.05, 0.0, 0.1, 0.02])
+    problem = noap.Problem(X, 3, noap.FeatureWise(rho), costs=costs, exclude=[3])
+    return problem, certificate_of(problem, rng)
+
+
+def certificate_of(problem, rng):
+    """A proof with every rule and every form of line, far above the optimum, of a problem with three features at least."""
+    best = noap.solve(problem, method="tree").certificate
+    data, shift = data_of(problem)
+    features = np.flatnonzero(data.allowed)
+    b = len(features)
+    x = np.zeros(len(data.A))
+    x[best.support] = best.weights
+    attack = Attack(features, x[features] + 0.01, 0.0)
+    gain = replace(attack, gain=1e-3)
+    top = float(np.linalg.eigvalsh(data.A)[-1]) * 1.0001 + 0.1
+    zero, some = np.zeros(b, np.float32), np.full(b, 0.01, np.float32)
+    pairs = b * (b - 1) // 2
+    pulls = np.zeros((b, b), np.float32)
+    pulls[0, 1], pulls[2, 0] = 0.01, -0.02
+
+    def line(form=THRESHOLD, counts=IN_PLAIN_NORM, plain=0.0, weighted=0.0, loads=some, **kwargs):
+        return Line(features, top, plain, weighted, counts, form, loads, loads, **kwargs)
+
+    steps = rng.integers(-99, 99, pairs).astype(np.int16)
+    free = rng.uniform(-1e-3, 1e-3, pairs).astype(np.float32)
+    box = line(BOX, entries=steps)
+    weighted = line(counts=IN_WEIGHTED_NORM, plain=0.001, weighted=0.002)
+    unsigned = line(FREE, loads=zero, entries=free, signs=np.zeros(b, np.int8))
+    signed = line(FREE, entries=free, signs=np.array([1, -1, *[0] * (b - 2)], np.int8))
+    drawn = line(BOX, entries=steps, dues=some, pulls=pulls)
+    first, second, third = (int(j) for j in features[:3])
+    rest = Line(features[1:], -0.01, 1e-4, 0.0, IN_PLAIN_NORM, BOX, zero[1:], zero[1:], np.zeros(pairs - b + 1, np.int16))
+    nodes = (
+        Feature(first),
+        Sign(first),
+        Sign(second),
+        Envelope((weighted, unsigned, drawn)),
+        Envelope((signed, box)),
+        Feature(second),
+        Sign(third),
+        Dominance(attack, Scaling(features[2:], np.full(b - 2, 1.01, np.float32))),
+        LENGTHS,
+    )
+    high = 2 * top + 1.0
+    levels = (
+        Level(1, high, high, features, ()),
+        Level(2, high, high, features, (Feature(first), Dominance(PLAIN), Matrix(gain, rest))),
+        Level(problem.k, high, high, features, nodes),
+    )
+    return replace(
+        best, claim=replace(best.claim, bound=high * 4.0**data.exponent), proof=Proof(levels, data.exponent, shift)
+    )

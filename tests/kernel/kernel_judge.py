@@ -18,7 +18,7 @@ def exact(numbers):
     """The array, or the number, as rationals."""
     found = np.asarray(numbers)
     if found.ndim == 0:
-        return Fraction(numbers)
+        return Fraction(found.item())
     made = np.empty(found.shape, dtype=object)
     made.ravel()[:] = [Fraction(x.item()) for x in found.ravel()]
     return made

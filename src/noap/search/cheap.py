@@ -1,5 +1,6 @@
 """Cheap nodes: majorants in response to good vectors, closed by scaled diagonal dominance; depth first."""
 
+import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -98,11 +99,17 @@ class CheapTree:
         if self.data.r_max == 0:
             self.bounders.append(self._bounder(PLAIN, keep=True))
         elif v.any():
-            self.bounders.extend(self._bounder(attack, keep=True) for attack in self._attacks(v))
+            self.bounders.extend(self._responses(v, keep=True))
 
     def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
         majorant = Majorant(self.data, attack)
         return _Bounder(attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z)
+
+    def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[_Bounder]:
+        """Yield the majorants in response to v that the kernel takes: none of a vector with next to no variance."""
+        for attack in self._attacks(v):
+            with contextlib.suppress(Refused):
+                yield self._bounder(attack, keep)
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:
         """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
@@ -148,8 +155,7 @@ class CheapTree:
                 return bounder.leaf(F, p)
         if self.data.r_max > 0 and len(I) and not outlook.ratio <= self.settings.own_response:
             v = self._own_vector(I, F, p)
-            for attack in self._attacks(v) if v is not None else ():
-                bounder = self._bounder(attack)
+            for bounder in self._responses(v) if v is not None else ():
                 if self._holds(bounder, I, F, p, outlook):
                     return bounder.leaf(F, p)
         return None

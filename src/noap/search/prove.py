@@ -29,6 +29,8 @@ __all__ = ["Found", "Search", "Stop"]
 
 # What is left of a threshold must be more than this for lines to prove it.
 _NOTHING = 1e-190
+# A leaf that is refused at a bound so much higher, relatively, is refused at any.
+_HOPELESS = 1e-2
 
 
 class Stop(Exception):
@@ -336,6 +338,10 @@ class Search:
                 # What was closed is open after all, with its lines or by lengths; what was open rises.
                 if knot.is_open:
                     step *= 32.0
+                    if step > _HOPELESS and knot.relaxed is not None and self.root.by_lengths < np.inf:
+                        # Lines whose own rounding is larger than what they are about: no bound makes them right.
+                        # By lengths a node is not above the root.
+                        knot.relaxed, knot.by_lengths, step = None, min(knot.by_lengths, self.root.by_lengths), 1e-12
                 knot.proof = None
                 continue
             return Found(bound, (level,), self.nodes)
