@@ -11,6 +11,7 @@ import numpy as np
 
 from noap.data.arguments import as_share
 from noap.errors import InvalidProblem, NoapWarning
+from noap.kernel import certificate as kernel
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
@@ -136,7 +137,7 @@ class KPath(ResultSeries):
         return frozen(self.values / top if top > 0 else np.ones(len(self)))
 
     @property
-    def certificates(self) -> tuple[Certificate | None, ...]:
+    def certificates(self) -> tuple[Certificate | kernel.Certificate | None, ...]:
         """The certificate of every bound."""
         return tuple(result.certificate for result in self.results)
 
