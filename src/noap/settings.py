@@ -28,6 +28,10 @@ class Settings:
         Nodes of majorants and dominance before the relaxation begins.
     cheap_nodes_vanilla : int
         The same without a budget, where no attack can be at fault.
+    cheap_nodes_unequal, alike : int, float
+        The same where a budget is below `alike` times another one: there lines are weaker.
+    holes : int
+        So many nodes that no majorant closes may be left to the relaxation.
     cheap_nodes_below : int
         The same at a node of the relaxation's tree.
     last_rounds : int
@@ -50,6 +54,9 @@ class Settings:
     hair: float = 1e-3
     cheap_nodes: int = 256
     cheap_nodes_vanilla: int = 600
+    cheap_nodes_unequal: int = 4000
+    alike: float = 0.02
+    holes: int = 64
     cheap_nodes_below: int = 8
     last_rounds: int = 2
     dominance_steps: int = 25

@@ -14,7 +14,7 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import value_of
 from noap.settings import Settings
 
-__all__ = ["Better", "CheapTree", "Outlook", "children"]
+__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children"]
 
 
 class Better(Exception):  # noqa: N818  # good news
@@ -54,6 +54,15 @@ def _covers(scaling: Scaling, F: IntArray, z: FloatArray) -> bool:
     every = np.ones(len(z))
     every[scaling.features] = scaling.values
     return bool((every[F] == z[F]).all())
+
+
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """A node that majorants do not close, whatever is branched on."""
+
+    included: IntArray
+    free: IntArray
+    places: int
 
 
 @dataclass
@@ -129,9 +138,20 @@ class CheapTree:
             if 1e-9 < largest < 1e5:
                 yield Attack(at, x, largest)
 
-    def close(self, I: IntArray, F: IntArray, p: int, budget: int) -> list[Node] | None:  # noqa: E741
-        """Return the subtree in preorder that closes a node; None where the budget of nodes was not enough."""
-        stack, nodes, found = [(I, F if p > 0 else F[:0], p)], 0, list[Node]()
+    def close(
+        self, I: IntArray, F: IntArray, p: int, budget: int, holes: int = 0  # noqa: E741
+    ) -> "list[Node | Hole] | None":
+        """Return the subtree in preorder that closes a node; None where the budget of nodes was not enough.
+
+        Parameters
+        ----------
+        I, F, p
+            The node.
+        budget : int
+        holes : int
+            So many nodes may stay open where no majorant closes the included features alone.
+        """
+        stack, nodes, found = [(I, F if p > 0 else F[:0], p)], 0, list[Node | Hole]()
         while stack:
             self.check()
             I, F, p = stack.pop()  # noqa: E741
@@ -141,6 +161,10 @@ class CheapTree:
             leaf = self.leaf(I, F, p, outlook)
             if leaf is not None:
                 found.append(leaf)
+                continue
+            if outlook.feature < 0 and holes > 0 and nodes < budget:
+                holes -= 1
+                found.append(Hole(I, F, p))
                 continue
             if outlook.feature < 0 or nodes >= budget:
                 return None

@@ -19,7 +19,7 @@ from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, PLAIN, Envelope, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, value_of
-from noap.search.cheap import Better, CheapTree, Outlook, children
+from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
 from noap.search.matrix import definite_line
 from noap.search.relaxed import RelaxedNode, Relaxation
 from noap.settings import Settings
@@ -60,7 +60,7 @@ class _Knot:
 
     relaxed: RelaxedNode | None
     by_lengths: float = np.inf
-    proof: list[Node] | None = None
+    proof: "list[Node | _Knot] | None" = None
     branch: Feature | Sign | None = None
     kids: list["_Knot"] = field(default_factory=list)
 
@@ -132,9 +132,13 @@ class Search:
         if len(I) + len(F) == 0 or self.root.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
             return True
-        budget = self.settings.cheap_nodes if self.data.r_max > 0 else self.settings.cheap_nodes_vanilla
-        self.root.proof = self.cheap.close(I, F, p, budget)
-        if self.root.proof is not None:
+        settings, w = self.settings, self.data.w[self.features]
+        budget = settings.cheap_nodes
+        if self.data.r_max == 0 or w.min() < settings.alike * w.max():
+            budget = settings.cheap_nodes_vanilla if self.data.r_max == 0 else settings.cheap_nodes_unequal
+        subtree = self.cheap.close(I, F, p, budget, settings.holes if self.data.r_max > 0 else 0)
+        if subtree is not None and not any(isinstance(node, Hole) for node in subtree):
+            self.root.proof = _closed(subtree)
             return True
         relaxation = self._relaxation()
         self.relaxed_nodes += 1
@@ -145,6 +149,8 @@ class Search:
             self.root.proof = [self.root.relaxed.witness]
             return True
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
+        if subtree is not None:
+            self._open_holes(relaxation, subtree)
         if self.data.r_max == 0 and not self.data.costs.any():
             return self._depth_first(I, F, p)
         while self._open:
@@ -166,6 +172,26 @@ class Search:
                 if kid.proof is None:
                     self._push(kid)
         return True
+
+    def _open_holes(self, relaxation: Relaxation, subtree: list[Node | Hole]) -> None:
+        """Keep a subtree that majorants close but for some nodes; these are open now instead of the root."""
+        root, proof = self.root.relaxed, list[Node | _Knot]()
+        assert root is not None
+        knots = []
+        for node in subtree:
+            if isinstance(node, Hole):
+                places = self._places(node.included, node.free, node.places)
+                knots.append(_Knot(relaxation.child(root, *places), self.root.by_lengths))
+                proof.append(knots[-1])
+            else:
+                proof.append(node)
+        for knot in knots:
+            self._close(relaxation, knot)
+        self.root.proof = proof
+        self._open.clear()
+        for knot in knots:
+            if knot.proof is None:
+                self._push(knot)
 
     def _depth_first(self, I: IntArray, F: IntArray, p: int) -> bool:  # noqa: E741
         """Close the root without an adversary: dominance, and the matrix rule on the Schur complement where that fails.
@@ -275,8 +301,9 @@ class Search:
         choices = node.choices
         if not node.signs.any():
             I, F = self.features[choices.included], self.features[choices.free]  # noqa: E741
-            kid.proof = self.cheap.close(I, F, choices.places, self.settings.cheap_nodes_below)
-            if kid.proof is not None:
+            subtree = self.cheap.close(I, F, choices.places, self.settings.cheap_nodes_below)
+            if subtree is not None:
+                kid.proof = _closed(subtree)
                 return
         decided = len(choices.free) == 0
         last = decided and bool(node.signs[choices.included].all())
@@ -311,7 +338,11 @@ class Search:
         while stack:
             knot = stack.pop()
             if knot.proof is not None:
-                yield from ((node, knot) for node in knot.proof)
+                for node in knot.proof:
+                    if isinstance(node, _Knot):
+                        yield from self._assembled(node)
+                    else:
+                        yield node, knot
             elif knot.branch is not None:
                 yield knot.branch, knot
                 stack.extend(reversed(knot.kids))
@@ -379,3 +410,8 @@ def _bytes(node: RelaxedNode) -> int:
     """Return about what an open node holds."""
     lines = sum(one.witness.entries.nbytes for one in node.lines if one.witness.entries is not None)
     return lines + (0 if node.state is None else 4 * node.state.W.nbytes)
+
+
+def _closed(subtree: list[Node | Hole]) -> list[Node | _Knot]:
+    """Return a subtree without holes as a proof."""
+    return [node for node in subtree if not isinstance(node, Hole)]
