@@ -108,6 +108,9 @@ class Result:
         Relative gap that a mixed-integer solver left open on its own model.
     formulation_error : float or None
         What the model itself may add to the optimum, by its theorem, in units of the value.
+    program_v : array of shape (d,) or None
+        Of method "mip" or "mip-r": the direction of the program's own best solution, cut to k entries and of unit
+        length; None where the solver has none, or only v = 0. `v` is the better one of it and ascent's.
     messages : tuple of str
         Anything else worth knowing, one sentence each.
     trace : tuple of TracePoint
@@ -129,6 +132,7 @@ class Result:
     asked_gap: float = 1e-4
     solver_gap: float | None = None
     formulation_error: float | None = None
+    program_v: FloatArray | None = field(default=None, repr=False)
     messages: tuple[str, ...] = ()
     trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     support: IntArray = field(init=False)
@@ -139,10 +143,10 @@ class Result:
             raise ValueError(f"bound_proof must be 'rigorous', 'solver' or None, got {self.bound_proof!r}.")
         if (self.bound_proof is None) != math.isinf(self.bound):
             raise ValueError("A finite bound needs a bound_proof, and an infinite one has none.")
-        v = orient(np.array(self.v, dtype=np.float64))
-        v += 0.0  # turns -0.0 into 0.0
-        v.flags.writeable = False
+        v = _settled(self.v)
         object.__setattr__(self, "v", v)
+        if self.program_v is not None:
+            object.__setattr__(self, "program_v", _settled(self.program_v))
         object.__setattr__(self, "support", np.flatnonzero(v))
         object.__setattr__(self, "value", self.problem.value(v))
         self.problem.check_unchanged()
@@ -318,6 +322,14 @@ class Result:
         moved = np.eye(len(v)) + T
         attacked = moved.T @ S @ moved
         return attacked
+
+
+def _settled(v: FloatArray) -> FloatArray:
+    """Return a copy whose largest entry is positive and which nobody can change."""
+    settled = orient(np.array(v, dtype=np.float64))
+    settled += 0.0  # turns -0.0 into 0.0
+    settled.flags.writeable = False
+    return settled
 
 
 def _up(number: float) -> str:

@@ -111,6 +111,7 @@ class ProgramSearch:
                     gap=max(_SOLVER_SHARE * self.controls.gap, _CLOSEST),
                     threads=self.options.threads,
                     seed=int(self.controls.rng.integers(2**30)),
+                    look_harder=self.options.as_printed,
                     watch=watch,
                 )
                 return solve_model(formulation.model, self.options.backend, settings).outcome
@@ -133,7 +134,7 @@ class ProgramSearch:
 
     def _bound_of(self, formulation: Formulation, outcome: SolverOutcome) -> float:
         if outcome.stop is Stop.INFEASIBLE:
-            if not self.options.cuts.needs_incumbent:
+            if not self.options.cuts.uses_value:
                 raise NoapError(
                     f"{self.options.backend.name} calls a model infeasible that has solutions; try another."
                 )
@@ -160,10 +161,10 @@ class ProgramSearch:
             entries = np.where(np.abs(entries) < _NO_WEIGHT, 0.0, entries)  # it would cost as much as any
         chosen = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
         v = formulation.instance.expand(chosen, self.problem.n_features)
-        self.own = v
+        self.own, self.degenerate = v, False
         value = self.problem.value(v)
         if value > self.value:
-            self.v, self.value, self.degenerate = v, value, False
+            self.v, self.value = v, value
 
     def _closed(self) -> bool:
         return self.bound - self.value <= self.controls.gap * self.value
