@@ -46,15 +46,26 @@ class Method:
         Given the problem and these options, returns them checked, or raises InvalidProblem.
     run : callable
         Given the problem, the controls and what `check` returned, solves.
+    runs_cancelled : bool
+        Whether it runs as the paper prints it where the adversary cancels every direction, too.
     """
 
     options: tuple[str, ...]
     check: Callable[..., Any]
     run: Callable[[Problem, Controls, Any], Result]
+    runs_cancelled: bool = False
 
 
-def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls) -> Result:
-    return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
+def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
+    return Result(
+        problem,
+        method,
+        v,
+        limit=controls.limit,
+        seconds=controls.seconds,
+        asked_gap=controls.gap,
+        messages=messages,
+    )
 
 
 def _check_ascent(
@@ -230,7 +241,7 @@ def _check_ppm(
 def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
     # The paper's start is the vanilla answer (caption of its second figure).
     first = _vanilla(problem, None, 100) if power.start is None else power.start
-    v = ppm(
+    ended = ppm(
         oracle_of(problem),
         problem.k,
         first,
@@ -239,7 +250,8 @@ def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
         iterate=power.iterate,
         controls=controls,
     )
-    return _heuristic(problem, "ppm", v, controls)
+    message = ended.message(power.iterations)
+    return _heuristic(problem, "ppm", ended.v, controls, *([] if message is None else [message]))
 
 
 def _vanilla(problem: Problem, start: FloatArray | None, iterations: int) -> FloatArray:
@@ -280,7 +292,7 @@ METHODS: dict[str, Callable[[], Method]] = {
     "mip": _mip,
     "mip-r": _mip_r,
     "ascent": lambda: Method(("keep", "polish", "max_steps", *_WORKERS), _check_ascent, _run_ascent),
-    "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm),
+    "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
     "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
-    "spca": lambda: Method(_POWER, _check_spca, _run_spca),
+    "spca": lambda: Method(_POWER, _check_spca, _run_spca, runs_cancelled=True),
 }

@@ -110,7 +110,7 @@ class Result:
         What the model itself may add to the optimum, by its theorem, in units of the value.
     program_v : array of shape (d,) or None
         Of method "mip" or "mip-r": the direction of the program's own best solution, cut to k entries and of unit
-        length; None where the solver has none, or only v = 0. `v` is the better one of it and ascent's.
+        length, or 0 where that is v = 0; None where the solver has none. `v` is the better one of it and ascent's.
     messages : tuple of str
         Anything else worth knowing, one sentence each.
     trace : tuple of TracePoint

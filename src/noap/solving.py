@@ -41,8 +41,9 @@ def solve(
         "relaxation": a rigorous bound in polynomial time, from the convex relaxation in the l1 norm of v, and a vector
         that is worth at least bound/k. Without an adversary or against FeatureWise.
         "ascent": monotone alternating ascent from many starts, then swaps.
-        "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
-        blind to the adversary.
+        "ppm": the paper's Algorithm 2, as printed: T = iterations makes T - 1 steps, and a message says when it ended
+        in a cycle, where T decides the answer. "spca": vanilla sparse PCA by the projected power method, blind to the
+        adversary. Both run where the adversary cancels every direction, too, with a warning.
     gap : float
         Relative gap (bound - value)/value at which a result counts as optimal.
     time_limit : float, optional
@@ -86,8 +87,12 @@ def solve(
     problem.check_unchanged()
     if problem.optimum_is_zero:
         less = "less noise" if problem.costs is None else "less noise or lower costs"
-        warnings.warn(f"{nothing_left(problem)}, so the optimum is 0; use {less}.", NoapWarning, stacklevel=2)
-        return zero_result(problem, method, controls.gap)
+        # The paper's heuristics never look whether anything is left; without data or with costs there is no printed way.
+        as_printed = chosen.runs_cancelled and problem.costs is None and problem.scale > 0
+        what = f"what method {method!r} returns is worth nothing" if as_printed else "the optimum is 0"
+        warnings.warn(f"{nothing_left(problem)}, so {what}; use {less}.", NoapWarning, stacklevel=2)
+        if not as_printed:
+            return zero_result(problem, method, controls.gap)
     return chosen.run(problem, controls, checked)
 
 

@@ -73,11 +73,11 @@ def test_the_vector_of_ascent_is_announced_and_the_own_one_is_there():
         )
 
 
-def test_a_program_whose_solution_is_no_direction_has_none():
+def test_a_program_whose_solution_is_no_direction_says_so():
     problem = noap.Problem(np.eye(3), 1, noap.FeatureWise(0.9))
     with pytest.warns(noap.errors.NoapWarning, match="v = 0"):
         result = run_mip_r(problem, controls(), rank=1, as_printed=True)
-    assert result.program_v is None
+    assert result.program_v.tolist() == [0.0, 0.0, 0.0]
     assert result.value > 0
 
 

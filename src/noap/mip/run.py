@@ -20,13 +20,16 @@ from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
 
-__all__ = ["OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
+__all__ = ["KEPT_START", "OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
 
 OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts")
 """What `run_mip` takes; `run_mip_r` takes rank too."""
 
 # Two directions whose cosine is within this of 1 are the same: solvers respect rows to 1e-6.
 _SAME = 1e-6
+
+KEPT_START = "The program's own solution is the start that ascent gave it."
+"""The message of a printed program that has found nothing better in its own objective."""
 
 _LIMITS = {
     Stop.TIME: Limit.TIME,
@@ -198,7 +201,7 @@ def _whose(search: ProgramSearch, ascended: FloatArray) -> list[str]:
     """Return a sentence when v is not the program's own solution, or a printed program kept the start as it is."""
     assert search.own is not None
     if _same(search.own, ascended):
-        return ["The program's own solution is the start that ascent gave it."] if search.options.as_printed else []
+        return [KEPT_START] if search.options.as_printed else []
     if _same(search.own, search.v):
         return []
     return [

@@ -47,7 +47,8 @@ class ProgramSearch:
     solver_gap, formulation_error : float or None
         Of the round that gave the bound.
     own : array of shape (d,) or None
-        The direction of the last program's own solution, whether or not it beats `v`; None before there is one.
+        The direction of the last program's own solution, whether or not it beats `v`, 0 where that is none; None before
+        there is a solution.
     """
 
     problem: Problem
@@ -155,7 +156,7 @@ class ProgramSearch:
         """Take the solver's direction, cut to k entries and normalised, if it is better."""
         entries = x[formulation.v]
         if float(np.abs(entries).max(initial=0.0)) < 1e-6:
-            self.degenerate = True
+            self.own, self.degenerate = np.zeros(self.problem.n_features), True
             return
         if self.problem.costs is not None:
             entries = np.where(np.abs(entries) < _NO_WEIGHT, 0.0, entries)  # it would cost as much as any
