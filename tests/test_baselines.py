@@ -39,7 +39,7 @@ def test_ppm_is_algorithm_2_as_printed(normalised, T):
     assert abs(mine @ theirs) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_a_cycle_is_named_and_the_answer_depends_on_the_parity_of_T():
+def test_a_cycle_is_named_and_the_answer_depends_on_the_parity_of_its_length():
     model = strong_weak(100)
     problem = noap.Problem(model.X, k=5, adversary=noap.FeatureWise(np.sqrt(100 / 5)))
     even, odd, again = (noap.solve(problem, method="ppm", iterations=T) for T in (1000, 1001, 1002))

@@ -87,7 +87,7 @@ def solve(
     problem.check_unchanged()
     if problem.optimum_is_zero:
         less = "less noise" if problem.costs is None else "less noise or lower costs"
-        # The paper's heuristics never look whether anything is left; without data or with costs there is no printed way.
+        # The paper's heuristics never look whether anything is left; with costs, or where X is 0, none is printed.
         as_printed = chosen.runs_cancelled and problem.costs is None and problem.scale > 0
         what = f"what method {method!r} returns is worth nothing" if as_printed else "the optimum is 0"
         warnings.warn(f"{nothing_left(problem)}, so {what}; use {less}.", NoapWarning, stacklevel=2)

@@ -46,7 +46,7 @@ def general_solvers(problem: Problem, limit: float, gap: float, skipped: list[st
                 skipped.append(f"{name}: its licence does not allow programs of {problem.n_features} features.")
                 continue
             times = spent, time.process_time() - started
-            value = score(problem, finding.v).resolved if finding.v.any() else 0.0
+            value = 0.0 if finding.v is None or not finding.v.any() else score(problem, finding.v).resolved
             yield _row(name, value, finding.bound, times, finding.nodes, limit, gap)
 
 

@@ -18,6 +18,13 @@ from noap.errors import InvalidProblem, StoreError
 __all__ = ["reproduce"]
 
 
+class Best(enum.StrEnum):
+    """The objective by which the paper's "best" is chosen."""
+
+    population = "population"
+    sample = "sample"
+
+
 class What(enum.StrEnum):
     """What to reproduce."""
 
@@ -44,13 +51,17 @@ def reproduce(
     cluster: Annotated[str | None, typer.Option(help="Do the work on this Dask scheduler, tcp://host:8786.")] = None,
     trials: Annotated[int | None, typer.Option(help="Independent draws per point. 10, or 2 with --quick.")] = None,
     mip_seconds: Annotated[
-        float | None, typer.Option(help="Limit of every program. 30 (the paper: 1800), or 1 with --quick.")
+        float | None, typer.Option(help="Limit of every program. 10 (the paper: 1800), or 1 with --quick.")
     ] = None,
     backend: Annotated[str, typer.Option(help="Solver of the printed programs: scip, highs, gurobi (paper).")] = "scip",
     out: Annotated[
         Path | None, typer.Option(help="Folder of tables, figures and claims. noap-reproduction[-quick].")
     ] = None,
     store: Annotated[Path | None, typer.Option(help="File of finished trials. trials.sqlite in --out.")] = None,
+    best: Annotated[
+        Best,
+        typer.Option(help="Objective that decides figure 1's best: of the population, as in the paper, or sample."),
+    ] = Best.population,
     render: Annotated[bool, typer.Option("--render", help="Run nothing; draw what is stored.")] = False,
     log: Log = False,
     json: Json = False,
@@ -82,7 +93,12 @@ def reproduce(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidProblem(f"--out {folder} cannot be made ({error.strerror}); choose another folder.") from None
-    given = {"--trials": trials, "--mip-seconds": mip_seconds, "--backend": None if backend == "scip" else backend}
+    given = {
+        "--trials": trials,
+        "--mip-seconds": mip_seconds,
+        "--backend": None if backend == "scip" else backend,
+        "--best": None if best is Best.population else best.value,
+    }
     command = " ".join(
         ["noap reproduce", what.value, *(["--quick"] if quick else [])]
         + [f"{name} {f'{value:g}' if isinstance(value, float) else value}" for name, value in given.items() if value]
@@ -98,7 +114,7 @@ def reproduce(
                 console.print("Interrupted: run the same command again to go on.")
                 return 130
         try:
-            judged = write_report(chosen, kept, folder, command=command)
+            judged = write_report(chosen, kept, folder, command=command, best=best.value)
         except OSError as error:
             raise StoreError(
                 f"--out {folder} cannot be written ({error.strerror or error}); the trials are stored, make room or "

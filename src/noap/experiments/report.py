@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from noap.experiments.paper import FULL_TRIALS, MIP_SECONDS
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
-from noap.experiments.table import points, trials
+from noap.experiments.table import Objective, points, trials
 from noap.measuring.environment import listed
 from noap.measuring.tables import markdown, write_table
 
@@ -35,12 +36,17 @@ FIGURES = {
 
 _LEGEND = """\
 `exact` is certified over all features, `exact-15` over the 15 that Algorithm 1 keeps. `MIP` and `MIP-r` are the paper's
-programs as printed, on those 15: their vector is the program's own solution and nothing else. The *corrected* ones have
-the valid rows of docs/mip.md and start from an incumbent. `PPM` is Algorithm 2 from the vanilla answer. `vanilla` is
-the projected power method, its bound the certified optimum without an adversary. `best` is the best objective of MIP,
-MIP-r and PPM. Where the optimum is 0 (rho >= rho_max) the programs are not run, and no method has a direction but PPM
-and vanilla, which do not look. Gaps are against the best value known over the same features.
+programs as printed, on those 15: their vector is the program's own solution, which may be the start that ascent gave
+it, and v = 0 counts as 0. The *corrected* ones have the valid rows of docs/mip.md and start from an incumbent. `PPM` is
+Algorithm 2 from the vanilla answer, v^(T) with T = 1000; `PPM, T + 1` is the iterate after it. `vanilla` is the
+projected power method, its bound the certified optimum without an adversary. `best` is the vector of MIP, MIP-r and PPM
+with the best {objective}. Where the optimum is 0 (rho >= rho_max) the programs are not run, and no method has a
+direction but PPM and vanilla, which do not look. Gaps are against the best value known over the same features.
 """
+_OBJECTIVES = {
+    "population": "population objective, equation (10), as the caption says",
+    "sample": "robust variance of the samples (the caption: the population objective, equation (10))",
+}
 
 
 def effort(specs: Mapping[str, Spec]) -> str:
@@ -101,7 +107,7 @@ def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFr
 
 
 def render(
-    specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str
+    specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str, best: Objective = "population"
 ) -> list[tuple[PaperClaim, Judgement]]:
     """Write tables, figures, claims and README.md to `folder`; return the judged claims.
 
@@ -114,12 +120,20 @@ def render(
         Must exist. Files of earlier calls are replaced: they are functions of the store.
     command : str
         What reproduces them, for the page.
+    best : "population" or "sample"
+        Which objective decides the paper's "best", see :func:`noap.experiments.table.trials`.
     """
-    return render_tables(specs, {name: trials(spec, store) for name, spec in specs.items()}, folder, command=command)
+    tables = {name: trials(spec, store, best=best) for name, spec in specs.items()}
+    return render_tables(specs, tables, folder, command=command, best=best)
 
 
 def render_tables(
-    specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path, *, command: str
+    specs: Mapping[str, Spec],
+    tables: Mapping[str, "polars.DataFrame"],
+    folder: Path,
+    *,
+    command: str,
+    best: Objective = "population",
 ) -> list[tuple[PaperClaim, Judgement]]:
     """Do what :func:`render` does, from the tables of trials alone."""
     import polars as pl
@@ -135,7 +149,7 @@ def render_tables(
     tried = effort(specs)
     _write(folder / "claims.md", claims_page(judged, tried))
     _write(folder / "specs.json", json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n")
-    _write(folder / "README.md", _page(specs, tables, drawn, judged, command, tried))
+    _write(folder / "README.md", _page(specs, tables, drawn, judged, command, tried, best))
     return judged
 
 
@@ -157,6 +171,7 @@ def _page(
     judged: Sequence[tuple[PaperClaim, Judgement]],
     command: str,
     tried: str,
+    best: Objective,
 ) -> str:
     parts = [
         "# Tables and figures of the reproduction\n",
@@ -170,7 +185,7 @@ def _page(
         markdown(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
         "## Experiments\n",
         _experiments(specs, tables),
-        _LEGEND,
+        "\n".join(textwrap.wrap(_LEGEND.format(objective=_OBJECTIVES[best]), 120)) + "\n",
         "## Methods of the figures\n",
         _methods(specs, tables),
         _environments(tables),
@@ -216,13 +231,32 @@ def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]
                 f"{method.solver}{f' ({options})' if options else ''}",
                 "none" if method.time_limit is None else f"{method.time_limit:g}",
                 str(one["limit_hit"].is_not_null().sum()),
+                _solutions(one),
                 f"{_number(one['seconds'].median())} / {_number(one['seconds'].max())}",
                 f"{_number(gaps.median())} / {_number(gaps.max())}" if len(gaps) else "-",
             ]
         )
     return markdown(
-        ["label", "what it is", "limit, s", "stopped by it", "seconds, median / most", "gap, median / most"], rows
+        [
+            "label",
+            "what it is",
+            "limit, s",
+            "stopped by it",
+            "solutions",
+            "seconds, median / most",
+            "gap, median / most",
+        ],
+        rows,
     )
+
+
+def _solutions(one: "polars.DataFrame") -> str:
+    """Return how many solutions of a printed program are its own, its start, v = 0, or missing; of PPM the cycles."""
+    found = one["solution"].drop_nulls().to_list()
+    words = {"own": "own", "start": "start", "zero": "v = 0", "none": "**no solution found**"}
+    parts = [f"{found.count(kind)} {said}" for kind, said in words.items() if kind in found]
+    cycles = one["cycle"].drop_nulls().len()
+    return ", ".join([*parts, *([f"{cycles} of {one.height} in a cycle"] if cycles else [])]) or "-"
 
 
 def _environments(tables: Mapping[str, "polars.DataFrame"]) -> str:
