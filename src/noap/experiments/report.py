@@ -213,7 +213,13 @@ def _experiments(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFra
                 f"{float(done['seconds'].sum()) if done.height else 0.0:.0f}",
             ]
         )
-    return markdown(["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"], rows)
+    keys = [key for table in tables.values() if table.height for key in table["key"].drop_nulls()]
+    different = len(set(keys))
+    counted = f"{different} different trials"
+    if different < len(keys):
+        counted += f"; {len(keys) - different} of them belong to two experiments and were done once"
+    columns = ["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"]
+    return f"{markdown(columns, rows)}\n{counted}.\n"
 
 
 def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:
