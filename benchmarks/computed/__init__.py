@@ -15,6 +15,7 @@ from benchmarks.computed.open_ones import open_instances
 from benchmarks.computed.profiled import faster
 from benchmarks.computed.relaxed import closing, relaxed
 from benchmarks.computed.remarks import entries, finishes, paths, sample_wise, together, unbranched, wide
+from benchmarks.computed.reproduced import gaps, half_an_hour, this_run
 
 __all__ = ["BLOCKS", "PAGES", "rewritten", "sources"]
 
@@ -35,6 +36,9 @@ BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "packed": ("docs/components.md", packed),
     "stocks": ("docs/components.md", stocks),
     "removal": ("docs/components.md", removal),
+    "this_run": ("docs/reproduction.md", this_run),
+    "gaps": ("docs/reproduction.md", gaps),
+    "half_an_hour": ("docs/reproduction.md", half_an_hour),
     "growth": ("docs/scaling.md", growth),
     "public": ("docs/scaling.md", public),
     "against": ("docs/scaling.md", against),

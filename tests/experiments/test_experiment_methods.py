@@ -14,7 +14,7 @@ from noap.experiments import Method, Spec, SpikedModel, Store, perform, run
 from noap.experiments.figures import cosines, measures
 from noap.experiments.methods import find
 from noap.experiments.population import population_of
-from noap.experiments.table import points, trials
+from noap.experiments.table import AVERAGED, points, trials
 from noap.theory import population_value, spiked_wishart
 
 MODEL = SpikedModel(d=20, k=3, lam=3.0, k1=1, c=0.8)
@@ -76,10 +76,28 @@ def test_without_a_solution_nothing_is_measured_and_nothing_is_drawn_as_0(tmp_pa
         assert len(panels) == len(titles)
         for axes in panels:
             lines = {line.get_label(): line for line in axes.lines}
-            assert list(lines["no solution found"].get_xdata()) == [1.0]
+            crosses = [line for line in axes.lines if line.get_label() == "no solution found"]
+            assert all(list(line.get_xdata()) == [1.0] for line in crosses)
+            assert crosses
             curves = [lines[name] for name in ("MIP", "strong", "weak") if name in lines]
             assert curves
             assert all(len(line.get_xdata()) == 0 for line in curves), "nothing is drawn for it, 0 least of all"
+
+
+@pytest.mark.parametrize(("kept", "marked"), [(2, False), (3, True), (4, True)])
+def test_a_point_whose_solutions_are_mostly_starts_is_marked(kept, marked):
+    rows = [
+        {"experiment": "figures", "method": "MIP", "n": 60, "budget": 1.0, "optimum": 1.0, "limit_hit": "time"}
+        | {"solution": "start" if seed < kept else "own", "gap": 0.5}
+        | dict.fromkeys(("cosine_strong", "cosine_weak"), 0.8)
+        for seed in range(4)
+    ]
+    measured = set(AVERAGED) - {"gap", "cosine_strong", "cosine_weak"}
+    table = pl.DataFrame([row | dict.fromkeys(measured, 1.0) for row in rows])
+    one = spec(Method("MIP", "mip"))
+    panel = next(a for a in cosines(points(table), one, population_of(MODEL, 2.0)).axes if a.get_title() == "MIP")
+    white = [line for line in panel.lines if line.get_color() == "white"]
+    assert [list(line.get_xydata()[0]) for line in white] == ([[1.0, 0.8], [1.0, 0.8]] if marked else [])
 
 
 def test_best_follows_the_population_objective_unless_asked_otherwise(tmp_path):

@@ -40,8 +40,8 @@ _FLOOR = 1e-5  # smallest gap that a logarithmic axis shows
 def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
     """Draw the paper's first figure: cosines of the strong (solid) and weak (dashed) part, one column per method.
 
-    PPM has a hatched band between the iterates at T and T + 1. A cross on the axis marks where a program found no
-    solution in some draw; the curve is that of the others.
+    PPM has a hatched band between the iterates at T and T + 1. White marks: the solution of the printed program is its
+    start in most draws. A cross on the axis: a program found no solution in some draw; the curve is that of the others.
 
     Parameters
     ----------
@@ -58,7 +58,8 @@ def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> F
             one = _select(points, label, n)
             _band(axes, one, "cosine_strong", STYLE[label], "-", "strong")
             _band(axes, one, "cosine_weak", STYLE[label], "--", "weak")
-            _mark_missing(axes, one, STYLE[label][0])
+            for part in ("strong", "weak"):
+                _mark_solutions(axes, one, f"cosine_{part}", STYLE[label])
             if label == "PPM":
                 for part in ("strong", "weak"):
                     _parities(axes, points, n, f"cosine_{part}")
@@ -140,15 +141,15 @@ def _measures(
         for label in values:
             one = _select(points, label, n)
             _band(value, one, "value", STYLE[label], "-", label, floor=0.0)
-            _mark_missing(value, one, STYLE[label][0])
+            _mark_solutions(value, one, "value", STYLE[label])
         value.set_ylabel("robust variance")
         for label in supports:
             one = _select(points, label, n)
             _band(support, one, "recovery_strong", STYLE[label], "-", label)
             _band(support, one, "recovery_weak", STYLE[label], "--", "")
-            _mark_missing(support, one, STYLE[label][0])
-            if label == "PPM":
-                for part in ("strong", "weak"):
+            for part in ("strong", "weak"):
+                _mark_solutions(support, one, f"recovery_{part}", STYLE[label])
+                if label == "PPM":
                     _parities(support, points, n, f"recovery_{part}")
         support.set_ylabel("support recovered")
         support.set_ylim(-0.05, 1.08)
@@ -276,8 +277,19 @@ def _band(
     axes.fill_between(x, low, mean + std, color=colour, alpha=0.15, linewidth=0)
 
 
-def _mark_missing(axes: Any, points: "polars.DataFrame", colour: str) -> None:
-    """Mark on the axis where a program found no solution in some draw: nothing is drawn there as a 0."""
+def _mark_solutions(axes: Any, points: "polars.DataFrame", name: str, style: tuple[str, str]) -> None:
+    """Mark what is no work of a printed program: its start on the curve, no solution on the axis (not drawn as a 0)."""
+    kept = points.filter((points["kept_start"] * 2 > points["trials"]) & points[name].is_not_null())
+    if kept.height:
+        axes.plot(
+            kept["budget"].to_numpy(),
+            kept[name].to_numpy(),
+            linestyle="none",
+            marker=style[1],
+            color="white",
+            markersize=3.5,
+            zorder=5,
+        )
     missing = points.filter(points["no_solution"] > 0)["budget"].to_numpy()
     if len(missing):
         axes.plot(
@@ -285,7 +297,7 @@ def _mark_missing(axes: Any, points: "polars.DataFrame", colour: str) -> None:
             np.zeros(len(missing)),
             linestyle="none",
             marker="x",
-            color=colour,
+            color=style[0],
             markersize=7,
             markeredgewidth=1.8,
             clip_on=False,
