@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -89,10 +90,15 @@ def solve(
         less = "less noise" if problem.costs is None else "less noise or lower costs"
         # The paper's heuristics never look whether anything is left; with costs, or where X is 0, none is printed.
         as_printed = chosen.runs_cancelled and problem.costs is None and problem.scale > 0
-        what = f"what method {method!r} returns is worth nothing" if as_printed else "the optimum is 0"
-        warnings.warn(f"{nothing_left(problem)}, so {what}; use {less}.", NoapWarning, stacklevel=2)
+        worthless = f", and what method {method!r} returns is worth nothing" if as_printed else ""
+        warnings.warn(
+            f"{nothing_left(problem)}, so the optimum is 0{worthless}; use {less}.", NoapWarning, stacklevel=2
+        )
+        nothing = zero_result(problem, method, controls.gap)
         if not as_printed:
-            return zero_result(problem, method, controls.gap)
+            return nothing
+        found = chosen.run(problem, controls, checked)
+        return replace(found, bound=nothing.bound, bound_proof=nothing.bound_proof, proof=nothing.proof)
     return chosen.run(problem, controls, checked)
 
 

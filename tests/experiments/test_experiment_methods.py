@@ -132,6 +132,7 @@ def test_ppm_and_vanilla_are_measured_as_they_are_where_nothing_is_left():
     assert beyond.optimum_is_zero
     for solver in ("ppm", "vanilla"):
         assert find(beyond, Method(solver, solver), 0).v.any()
+    assert find(beyond, Method("PPM", "ppm"), 0).bound == math.inf
     for solver in ("exact", "mip"):
         found = find(beyond, Method(solver, solver), 0)
         assert not found.v.any()

@@ -95,10 +95,11 @@ def _finding(result: Result, *, as_printed: bool) -> Finding:
     elif as_printed:
         v, solution = result.program_v, _whose(result)
     cycles = [found for message in result.messages if (found := re.search(r"cycle of length (\d+)", message))]
+    proves = result.method != "ppm"  # it never looks, even where the optimum is known to be 0
     return Finding(
         v,
-        bound=result.bound,
-        proof=result.bound_proof,
+        bound=result.bound if proves else math.inf,
+        proof=result.bound_proof if proves else None,
         limit=None if result.limit is None else result.limit.value,
         nodes=result.nodes,
         solver_gap=result.solver_gap,
