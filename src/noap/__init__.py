@@ -15,7 +15,6 @@ from noap.solving import solve
 
 __all__ = [
     "Certificate",
-    "ContrastiveSparsePCA",
     "EntryWise",
     "FeatureWise",
     "JointCertificate",
@@ -28,8 +27,6 @@ __all__ = [
     "Path",
     "Problem",
     "Result",
-    "RobustSparseCCA",
-    "RobustSparseLDA",
     "RobustSparsePCA",
     "RobustSparsePCACV",
     "SampleWise",
@@ -67,15 +64,12 @@ _LAZY = {
     "theory": "noap.theory",
 }
 _LAZY_NAMES = {
-    "ContrastiveSparsePCA": "noap.estimators",
     "JointCertificate": "noap.proofs.joint",
     "JointResult": "noap.joint",
     "KPath": "noap.sweep",
     "ListCertificate": "noap.proofs.supports",
     "NearOptimal": "noap.alternatives",
     "Path": "noap.sweep",
-    "RobustSparseCCA": "noap.estimators",
-    "RobustSparseLDA": "noap.estimators",
     "RobustSparsePCA": "noap.estimators",
     "RobustSparsePCACV": "noap.estimators",
     "Stability": "noap.resampling",

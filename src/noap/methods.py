@@ -118,7 +118,7 @@ def _ascended_in_metric(
     problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None
 ) -> FloatArray:
     assert problem.metric is not None
-    if problem.metric.ndim == 1 and problem.groups is None:
+    if problem.metric.ndim == 1:
         from noap.data.rescaling import Rescaled
 
         units = Rescaled.of(problem)

@@ -12,7 +12,6 @@ from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import inner_products, screening
 from noap.data.arguments import as_costs, as_sparsity
 from noap.data.centring import warn_if_uncentred
-from noap.data.groups import Groups, as_groups
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
@@ -56,9 +55,6 @@ class Problem(Variants):
     metric : array-like of shape (d,) or (d, d), optional
         B of :math:`v^\top B v = 1`, which takes the place of :math:`\|v\|_2 = 1`: positive definite, or its diagonal.
         Of a second data set, :func:`noap.metric_from_samples`. For FeatureWise and NoAdversary, without costs.
-    groups : sequence of pairs (features, size), optional
-        A direction may use at most `size` of the features of each group; every feature is in one, and the sizes are k
-        together. As a metric, for "exact" and "ascent" against FeatureWise and NoAdversary, without costs.
     feature_names : sequence of str, optional
         A name for every column; those of a DataFrame by default.
 
@@ -68,8 +64,7 @@ class Problem(Variants):
     n_samples, n_features, k : int
     adversary : Adversary
     costs : array of shape (d,), or None
-    metric : array of shape (d,) or (d, d), or None where B is the unit matrix and there are no groups
-    groups : Groups or None
+    metric : array of shape (d,) or (d, d), or None where B is the unit matrix
     feature_names : tuple of str, or None
 
     Examples
@@ -87,7 +82,6 @@ class Problem(Variants):
     adversary: Adversary
     costs: FloatArray | None
     metric: FloatArray | None
-    groups: Groups | None
     feature_names: tuple[str, ...] | None
 
     def __init__(
@@ -98,7 +92,6 @@ class Problem(Variants):
         *,
         costs: ArrayLike | None = None,
         metric: Any = None,
-        groups: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
         given, own_names = as_samples(X)
@@ -107,7 +100,7 @@ class Problem(Variants):
             warn_of_identifiers(X, given)
         data = frozen(where_needed(given, adversary))
         n, d = int(data.shape[0]), int(data.shape[1])
-        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric, groups)
+        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
@@ -121,7 +114,6 @@ class Problem(Variants):
         adversary: Adversary,
         costs: ArrayLike | None = None,
         metric: Any = None,
-        groups: Any = None,
         feature_names: Sequence[str] | None = None,
     ) -> "Problem":
         r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
@@ -137,7 +129,7 @@ class Problem(Variants):
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, costs, metric, groups, feature_names : as for Problem
+        k, adversary, costs, metric, feature_names : as for Problem
 
         Examples
         --------
@@ -152,14 +144,14 @@ class Problem(Variants):
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
         known = as_covariance(S, definite=not adversary.is_idle)
         names = as_names(feature_names, len(known.matrix)) or known.names
-        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs, metric, groups)
+        return cls._of_symmetric(known._replace(names=names), int(n_samples), k, adversary, costs, metric)
 
     @classmethod
     def _of_symmetric(
-        cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any, metric: Any = None, groups: Any = None
+        cls, known: Symmetric, n: int, k: Any, adversary: Any, costs: Any, metric: Any = None
     ) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric, groups)
+        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric)
         # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = known.matrix
         problem.__dict__["diagonal_shift"] = known.shift
@@ -170,20 +162,16 @@ class Problem(Variants):
         """Return what travels to another process: not a second copy of X."""
         return {name: known for name, known in self.__dict__.items() if name != "by_columns"}
 
-    def _set(
-        self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any, groups: Any
-    ) -> None:
+    def _set(self, X: Data | None, n: int, d: int, k: Any, adversary: Any, names: Any, costs: Any, metric: Any) -> None:
         sparsity = as_sparsity(k, d)
-        given, sizes = as_costs(costs, d), as_groups(groups, d, sparsity)
-        form = as_metric(metric, d, keep=sizes is not None)
+        given, form = as_costs(costs, d), as_metric(metric, d)
         require_fit(adversary, n, d, given, form)
         fields = {"X": X, "n_samples": n, "n_features": d, "k": sparsity, "adversary": adversary}
-        self.__dict__.update(fields, costs=given, metric=form, groups=sizes, feature_names=names)
+        self.__dict__.update(fields, costs=given, metric=form, feature_names=names)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
         terms = ("" if self.costs is None else ", costs") + ("" if self.metric is None else ", metric")
-        terms += "" if self.groups is None else ", groups"
         return (
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
             f"k={self.k}, adversary={self.adversary!r}{terms})"
@@ -204,9 +192,8 @@ class Problem(Variants):
 
     def require_no_metric(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes no metric, if the problem has one."""
-        term = "metric" if self.groups is None else "groups"
         if self.metric is not None:
-            raise InvalidProblem(f"{what} takes no {term}; leave it out, or use noap.solve with 'exact' or 'ascent'.")
+            raise InvalidProblem(f"{what} takes no metric; leave it out, or use noap.solve with 'exact' or 'ascent'.")
 
     def require_covariance(self, what: str) -> None:
         """Raise InvalidProblem, naming what works on the d x d matrix, where that would take most of the memory."""
@@ -366,8 +353,6 @@ class Problem(Variants):
             raise InvalidProblem(f"v must have {what}, it has length {length:.12g}; normalise it.")
         if support.size > self.k:
             raise InvalidProblem(f"v has {support.size} non-zero entries, more than k = {self.k}.")
-        if self.groups is not None and not self.groups.admit(support[None, :])[0]:
-            raise InvalidProblem("v uses more features of a group than it may; look at the groups of the problem.")
         if not abs(length - 1.0) <= 1e-9:
             direction = direction / length
         if self.X is not None:

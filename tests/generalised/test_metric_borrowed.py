@@ -1,4 +1,4 @@
-"""Certificates of other kinds, with a claim about a problem in a metric or with groups: what they prove is not that."""
+"""Certificates of other kinds, with a claim about a problem in a metric: what they prove is not that."""
 
 from dataclasses import replace
 
@@ -15,7 +15,6 @@ D = 6
 TERMS = {
     "a diagonal": {"metric": np.full(D, 0.1)},
     "a matrix": {"metric": 0.1 * np.eye(D) + 0.01},
-    "groups": {"groups": [([0, 1, 2, 3], 1), ([4, 5], 1)]},
 }
 
 
@@ -49,7 +48,7 @@ def test_components_of_the_plain_problem(plain, name):
 
 @pytest.mark.parametrize("name", TERMS)
 def test_lists_of_the_plain_problem(plain, name):
-    """An empty list says that nothing is worth more than the bound; a full one of groups, that too much is reached."""
+    """An empty list says that nothing is worth more than the bound; a full one, that what it lists is reached."""
     problem = noap.Problem(plain.X, 2, noap.NoAdversary(), **TERMS[name])
     full = noap.near_optimal(plain, within=0.01).certificate
     bare = {"starts": full.starts[:1], "places": full.places[:0], "weights": full.weights[:0]}

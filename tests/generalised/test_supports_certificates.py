@@ -1,8 +1,7 @@
-"""Certificates support by support: against an adversary with any metric, and with groups of features."""
+"""Certificates support by support: against an adversary with any metric."""
 
 import math
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -15,10 +14,10 @@ from noap.proofs.metric import MetricProof
 from noap.proofs.metric_supports import BY_CELLS, BY_FORM, BY_OWN, CLOSED, CONE, SupportsProof
 
 
-def made(seed=0, d=5, k=4, rho=3.0, **terms):
+def made(seed=0, d=5, k=4, rho=3.0):
     X, B = random_pencil(np.random.default_rng(seed), d)
     budgets = rho * np.linspace(0.6, 1.4, d)
-    return noap.Problem(X, k, noap.FeatureWise(budgets), metric=B, **terms)
+    return noap.Problem(X, k, noap.FeatureWise(budgets), metric=B)
 
 
 @pytest.fixture(scope="module", params=["every support", "a tree"])
@@ -208,96 +207,3 @@ def check_nothing(problem):
     report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
     assert report.ok, report.message
     assert (report.value, report.bound) == (0.0, 0.0)
-
-
-GROUPS = [([0, 1, 2, 3], 2), ([4, 5, 6], 1)]
-
-
-def in_groups(noise, groups=GROUPS, seed=0, **terms):
-    X, B = random_pencil(np.random.default_rng(seed), 7)
-    adversary = noap.FeatureWise(noise) if noise else noap.NoAdversary()
-    return noap.Problem(X, sum(size for _, size in groups), adversary, groups=groups, **{"metric": B, **terms})
-
-
-def best_in_groups(problem, groups=GROUPS):
-    A = problem.covariance
-    B = problem.metric if problem.metric.ndim == 2 else np.diag(problem.metric)
-    rho = problem.adversary.budgets(7) / math.sqrt(problem.n_samples)
-    best = 0.0
-    for P in combinations(groups[0][0], groups[0][1]):
-        for Q in combinations(groups[1][0], groups[1][1]):
-            S = [*P, *Q]
-            best = max(best, robust_ratio(A[np.ix_(S, S)], B[np.ix_(S, S)], rho[S], len(S), starts=2))
-    return best
-
-
-@pytest.mark.parametrize("few", [300_000, 0])
-@pytest.mark.parametrize("noise", [0.0, 1.0, 3.0])
-@pytest.mark.parametrize("terms", [{}, {"metric": np.arange(1.0, 8.0)}, {"metric": None}])
-def test_groups(noise, few, terms, monkeypatch):
-    monkeypatch.setattr(violators, "_FEW", few)
-    monkeypatch.setattr(robust, "_FAR", math.inf)
-    problem = in_groups(noise, **terms)
-    result = noap.solve(problem)
-    assert result.status is noap.Status.OPTIMAL
-    optimum = best_in_groups(problem)
-    assert result.value == pytest.approx(optimum, rel=1.1e-4)
-    assert result.bound >= optimum * (1 - 1e-12)
-    report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
-    assert report.ok, report.message
-    assert report.bound >= optimum * (1 - 1e-12)
-
-
-def test_other_groups_are_another_problem():
-    problem = in_groups(2.0)
-    certificate = noap.solve(problem).certificate
-    others = [([4, 5, 6], 2), ([0, 1, 2, 3], 1)]
-    assert "other groups" in noap.verify(in_groups(2.0, others), certificate).message
-    without = noap.Problem(problem.X, 3, problem.adversary, metric=problem.metric)
-    assert "other groups" in noap.verify(without, certificate).message
-    for seed in range(3):
-        problem = in_groups(2.0, seed=seed)
-        certificate = noap.solve(problem).certificate
-        without = noap.Problem(problem.X, 3, problem.adversary, metric=problem.metric)
-        report = noap.verify(without, replace(certificate, claim=replace(certificate.claim, groups=None)))
-        assert not report.ok or report.bound >= optimum_of(without) * (1 - 1e-12)
-    problem = in_groups(2.0)
-    certificate = noap.solve(problem).certificate
-    # The order in which groups are named does not matter.
-    assert noap.verify(in_groups(2.0, GROUPS[::-1]), certificate).ok
-    three = replace(certificate, places=np.array([0, 1, 2]), weights=np.ones(3))
-    assert "features of a group" in noap.verify(problem, three).message
-
-
-@pytest.mark.parametrize(
-    ("groups", "said"),
-    [
-        ([([0, 1, 2, 3], 2), ([4, 5], 1)], "each of the 7 features"),
-        ([([0, 1, 2, 3], 2), ([3, 4, 5, 6], 1)], "each of the 7 features"),
-        ([([0, 1, 2, 3], 0), ([4, 5, 6], 3)], "size 0"),
-        ([([0, 1, 2, 3], 2.0), ([4, 5, 6], 1)], "pairs"),
-        ([0, 1], "pairs"),
-        (3, "pairs"),
-    ],
-)
-def test_groups_that_make_no_sense(groups, said):
-    with pytest.raises(InvalidProblem, match=said):
-        noap.Problem(np.eye(7), 3, noap.NoAdversary(), groups=groups)
-
-
-def test_groups_are_kept_in_mind():
-    problem = in_groups(0.0)
-    with pytest.raises(InvalidProblem, match="k must be 3"):
-        noap.Problem(np.eye(7), 4, noap.NoAdversary(), groups=GROUPS)
-    v = np.zeros(7)
-    v[:3] = 1.0
-    v /= math.sqrt(v @ problem.metric @ v)
-    with pytest.raises(InvalidProblem, match="features of a group"):
-        problem.value(v)
-    for refused in (lambda: problem.with_sparsity(2), lambda: problem.restricted([0, 1])):
-        with pytest.raises(InvalidProblem, match="groups"):
-            refused()
-    with pytest.raises(InvalidProblem, match="takes no groups"):
-        noap.solve(problem, "mip")
-    assert problem.with_metric(None).metric.tolist() == [1.0] * 7
-    assert "groups" in repr(problem)

@@ -26,8 +26,6 @@ def other_problem(problem: Problem, claim: Claim) -> str | None:
         return "the certificate is about other costs"
     if claim.metric != mine.metric:
         return "the certificate is about another metric"
-    if claim.groups != mine.groups:
-        return "the certificate is about other groups of features"
     # To the last bit: the same numbers centred and scaled by another formula are other data.
     other = (
         "the certificate is about other data: other entries, another order, centred and scaled otherwise, or deflated "

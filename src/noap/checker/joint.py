@@ -45,7 +45,7 @@ def check_joint(
     try:
         reason = certificate.malformed()
         if reason is None and problem.metric is not None:
-            reason = "there is no theorem about several components in a metric, or with groups of features"
+            reason = "there is no theorem about several components in a metric"
         if reason is None and certificate.claim.n_features != problem.n_features:
             reason = f"the certificate is about {certificate.claim.n_features} features, not {problem.n_features}"
         if reason is None:

@@ -59,7 +59,7 @@ def check_list(problem: Problem, certificate: ListCertificate, margins: Margins,
     try:
         reason = other_problem(problem, certificate.claim) or certificate.malformed()
         if reason is None and problem.metric is not None:
-            reason = "there is no theorem about lists of supports in a metric, or with groups of features"
+            reason = "there is no theorem about lists of supports in a metric"
         if reason is None and not moves_features(problem.adversary):
             reason = "lists of supports are about no adversary, or one that moves features"
         if reason is None:

@@ -245,10 +245,6 @@ def _require_files(
     claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None, metric: Path | None
 ) -> None:
     """Raise InvalidProblem if the claim is about budgets or costs of features, or a metric, and no file says which."""
-    if claim.groups is not None:
-        raise InvalidProblem(
-            f"CERT {certificate} is about groups of features, which no file says; check it with noap.verify in Python."
-        )
     if (claim.metric is None) != (metric is None):
         wanted = "a metric; pass the --metric it was made with" if metric is None else "no metric; leave out --metric"
         raise InvalidProblem(f"CERT {certificate} is about {wanted}.")

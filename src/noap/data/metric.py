@@ -19,16 +19,13 @@ __all__ = ["as_metric", "block", "length", "metric_from_samples"]
 _BLURRED = 1e-11
 
 
-def as_metric(metric: Any, d: int, *, keep: bool = False) -> "FloatArray | None":
+def as_metric(metric: Any, d: int) -> "FloatArray | None":
     """Return B as a read-only array: d x d, or its diagonal where it has nothing else; None where it is I, or None.
-
-    With `keep` I is a diagonal like any other.
 
     Raises InvalidProblem unless B is symmetric and a factorisation proves it positive definite.
     """
-    if metric is None and not keep:
+    if metric is None:
         return None
-    metric = np.ones(d) if metric is None else metric
     given = metric if hasattr(metric, "to_numpy") or hasattr(metric, "toarray") else np.asarray(metric)
     if getattr(given, "ndim", 2) == 1:
         B = _diagonal(given, d)
@@ -36,7 +33,7 @@ def as_metric(metric: Any, d: int, *, keep: bool = False) -> "FloatArray | None"
         B = _matrix(given, d)
         if not np.count_nonzero(B - np.diag(B.diagonal())):
             B = np.ascontiguousarray(B.diagonal())
-    if B.ndim == 1 and not keep and (B == 1.0).all():
+    if B.ndim == 1 and (B == 1.0).all():
         return None
     B.flags.writeable = False
     return B

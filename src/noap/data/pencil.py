@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.data.groups import Groups
 from noap.data.metric import scaling_exponents
 from noap.linalg.outward import UNIT, gamma, is_definite
 from noap.linalg.types import FloatArray, IntArray
@@ -33,8 +32,6 @@ class Pencil:
         A direction w here is 2^exponents w of the problem.
     error : float
         Every entry of A is within this of the true one.
-    groups : Groups or None
-        Where only so many features of each group may be used.
     """
 
     A: FloatArray
@@ -43,13 +40,12 @@ class Pencil:
     k: int
     exponents: IntArray
     error: float
-    groups: Groups | None = None
 
     @classmethod
     def of(cls, problem: "Problem") -> "Pencil":
-        """Take covariance, metric and budgets of a problem against FeatureWise or NoAdversary."""
-        assert problem.metric is not None
-        B = problem.metric if problem.metric.ndim == 2 else np.diag(problem.metric)
+        """Take covariance, metric and budgets of a problem whose metric is a matrix."""
+        B = problem.metric
+        assert B is not None
         e = scaling_exponents(B.diagonal())
         both = e[:, None] + e
         S = problem.covariance
@@ -61,7 +57,7 @@ class Pencil:
         if problem.X is not None:
             error = 1.1 * gamma(problem.n_samples + 8) * float(A.diagonal().max())
         rho = problem.adversary.budgets(problem.n_features) / np.sqrt(problem.n_samples)
-        return cls(A, np.ldexp(B, both), np.ldexp(rho, e), problem.k, e, error, problem.groups)
+        return cls(A, np.ldexp(B, both), np.ldexp(rho, e), problem.k, e, error)
 
     @property
     def is_idle(self) -> bool:

@@ -76,7 +76,7 @@ class Variants:
         >>> problem.with_metric([4.0, 1.0]).value([0.5, 0.0])
         3.125
         """
-        given = as_metric(metric, self.n_features, keep=self.groups is not None)
+        given = as_metric(metric, self.n_features)
         require_fit(self.adversary, self.n_samples, self.n_features, self.costs, given)
         changed: Problem = self._changed(metric=given)
         changed.__dict__.pop("scale", None)
@@ -91,8 +91,6 @@ class Variants:
         >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.NoAdversary()).with_sparsity(2).k
         2
         """
-        if self.groups is not None:
-            raise InvalidProblem("k is what the groups allow together; build another Problem with other groups.")
         changed: Problem = self._changed(k=as_sparsity(k, self.n_features))
         changed.__dict__.pop("row_top_k_norms", None)  # the one property that depends on k
         return changed
@@ -113,8 +111,6 @@ class Variants:
         >>> problem.restricted([2, 0]).feature_names
         ('c', 'a')
         """
-        if self.groups is not None:
-            raise InvalidProblem("features of a problem with groups cannot be taken alone; build another Problem.")
         features = np.asarray(features, dtype=np.intp)
         k = min(self.k, len(features)) if k is None else k
         names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)

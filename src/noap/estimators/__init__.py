@@ -1,17 +1,11 @@
 """The scikit-learn classes. The only package that imports scikit-learn's machinery."""
 
 from noap.estimators.choice import Choice
-from noap.estimators.contrastive_sparse_pca import ContrastiveSparsePCA
-from noap.estimators.robust_sparse_cca import RobustSparseCCA
-from noap.estimators.robust_sparse_lda import RobustSparseLDA
 from noap.estimators.robust_sparse_pca import RobustSparsePCA
 from noap.estimators.robust_sparse_pca_cv import RobustSparsePCACV
 
 __all__ = [
     "Choice",
-    "ContrastiveSparsePCA",
-    "RobustSparseCCA",
-    "RobustSparseLDA",
     "RobustSparsePCA",
     "RobustSparsePCACV",
 ]

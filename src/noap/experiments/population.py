@@ -34,7 +34,7 @@ class Population:
     thresholds: tuple[float, float, float]
 
 
-def population_of(model: SpikedModel, largest: float, points: int = 400) -> Population:
+def population_of(model: SpikedModel, largest: float) -> Population:
     """Return the population path of a strong/weak model for normalised budgets from 0 to `largest`.
 
     Examples
@@ -47,7 +47,7 @@ def population_of(model: SpikedModel, largest: float, points: int = 400) -> Popu
         raise InvalidProblem("model must have k1 and c: the stages are those of a strong and a weak part.")
     truth = theory.strong_weak_truth(model.k, model.k1, model.c)
     strong, weak = np.arange(model.k1), np.arange(model.k1, model.k)
-    budgets = np.linspace(0.0, largest, points)
+    budgets = np.linspace(0.0, largest, 400)
     # With n = k budgets are normalised already, and nothing else depends on n.
     path = theory.population_path(theory.Spike(truth, model.lam), budgets, n=model.k)
     vectors = np.where((path.values > 0)[:, None], path.vectors, 0.0)
@@ -73,7 +73,7 @@ def population_of(model: SpikedModel, largest: float, points: int = 400) -> Popu
     )
 
 
-def guaranteed_cosines(model: SpikedModel, largest: float, points: int = 200) -> tuple[FloatArray, FloatArray]:
+def guaranteed_cosines(model: SpikedModel, largest: float) -> tuple[FloatArray, FloatArray]:
     """Return normalised budgets and the cosine that Theorem 4, corrected, guarantees the population optimum there.
 
     Examples
@@ -82,7 +82,7 @@ def guaranteed_cosines(model: SpikedModel, largest: float, points: int = 200) ->
     >>> bool((np.diff(budgets) > 0).all() and (np.diff(cosines) < 0).all())
     True
     """
-    deltas = np.linspace(1e-6, 1.0 - 1e-6, 10 * points)
+    deltas = np.linspace(1e-6, 1.0 - 1e-6, 2000)
     budgets = np.array([theory.recovery_condition(model.lam, model.k, delta, n=model.k) for delta in deltas])
     keep = budgets <= largest
     return budgets[keep], 1.0 - deltas[keep]

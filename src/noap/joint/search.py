@@ -203,7 +203,7 @@ class JointSearch:
         while True:
             solution = node.solution = fractional(list(self.columns), groups, self.d)
             self._round(solution)
-            self._say(solution)
+            self._say()
             if min(node.bound, self.bound) <= self.target or self.controls.expired():
                 return
             if settled and solution.value > self.target:
@@ -328,7 +328,7 @@ class JointSearch:
             node.record, node.bound = record, record.bound
         return all(pricing.is_complete for pricing in record.pricings)
 
-    def _say(self, solution: Fractional) -> None:
+    def _say(self) -> None:
         if self.line.line is not None and self.line.line.due():
             self.line.say(
                 f"{self.controls.seconds:.1f} s, value {self.value:.6g}, bound {self.bound:.6g}, "

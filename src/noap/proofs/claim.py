@@ -43,9 +43,6 @@ class Claim:
         same budget, or none a cost.
     metric : str or None
         Fingerprint of the metric, row by row; of its diagonal where it has nothing else. None where there is none.
-    groups : str or None
-        Fingerprint of the groups of features: the number of the group of each feature, counted in the order of their
-        first features, and then how many of each may be used. None where there are none.
     """
 
     adversary: str
@@ -60,7 +57,6 @@ class Claim:
     budgets: str | None = None
     costs: str | None = None
     metric: str | None = None
-    groups: str | None = None
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
@@ -87,14 +83,12 @@ class Claim:
             digest,
             None if problem.costs is None else digest_of(problem.costs),
             None if problem.metric is None else digest_of(problem.metric.ravel()),
-            None if problem.groups is None else digest_of(np.append(problem.groups.of, problem.groups.sizes) + 0.0),
         )
 
     @property
     def rho_in_words(self) -> str:
         """The budget, and whether it is the only one, as it stands in a sentence."""
         terms = ("" if self.costs is None else ", with costs") + ("" if self.metric is None else ", with a metric")
-        terms += "" if self.groups is None else " and groups"
         several = "" if self.budgets is None else "budgets of their own, the largest "
         return f"{several}rho = {self.rho:g}{terms}"
 
@@ -104,9 +98,6 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
     entry: dict[str, Any] = {field.name: getattr(claim, field.name) for field in fields(Claim)}
     for name in ("rho", "value", "bound"):
         entry[name] = float(entry[name]).hex()
-    if entry["groups"] is not None:
-        return entry, container.WITH_GROUPS
-    del entry["groups"]
     if entry["metric"] is not None:
         return entry, container.WITH_METRIC
     del entry["metric"]
@@ -118,12 +109,8 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
 
 def claim_from(entry: Any, version: int) -> Claim:
     """Read what the header says of a claim, trusting nothing."""
-    terms = {"budgets", "costs", "metric", "groups"}
-    missing = {
-        container.VERSION: terms,
-        container.WITH_TERMS: {"metric", "groups"},
-        container.WITH_METRIC: {"groups"},
-    }.get(version, set())
+    terms = {"budgets", "costs", "metric"}
+    missing = {container.VERSION: terms, container.WITH_TERMS: {"metric"}}.get(version, set())
     expected = {field.name for field in fields(Claim)} - missing
     if not isinstance(entry, dict) or set(entry) != expected:
         raise unreadable("its claim is malformed")
@@ -134,8 +121,6 @@ def claim_from(entry: Any, version: int) -> Claim:
         raise unreadable("its claim names neither budgets nor costs, as its version says")
     if version >= container.WITH_METRIC and entry["metric"] is None:
         raise unreadable("its claim names no metric, as its version says")
-    if version >= container.WITH_GROUPS and entry["groups"] is None:
-        raise unreadable("its claim names no groups, as its version says")
     for name in ("adversary", "source", "sha256"):
         if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
             raise unreadable(f"its {name} is not one that noap knows")

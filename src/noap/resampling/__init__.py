@@ -1,7 +1,6 @@
-"""What chance does to the answer: the bootstrap, and data without structure."""
+"""What chance does to the answer: the bootstrap; beside it, data without structure (`permutation.py`)."""
 
 from noap.resampling.bootstrap import stability
 from noap.resampling.frequencies import Stability
-from noap.resampling.permutation import PermutationNull, permutation_null
 
-__all__ = ["PermutationNull", "Stability", "permutation_null", "stability"]
+__all__ = ["Stability", "stability"]

@@ -65,8 +65,7 @@ def bound_in_metric(
     elif isinstance(proof, SupportsProof):
         bound, reason = bound_by_supports(problem, proof, margins, allowance)
     else:
-        # With groups of features the units of a diagonal metric are not changed.
-        by = _by_units if problem.metric.ndim == 1 and problem.groups is None else _by_threshold
+        by = _by_units if problem.metric.ndim == 1 else _by_threshold
         bound, reason = by(problem, proof, margins, allowance, bound_above)
     if reason is None and not bound <= claimed * (1.0 + _MOST_ABOVE):
         return math.inf, f"it proves a bound of {bound:.12g}, more than the claimed {claimed:.12g}"

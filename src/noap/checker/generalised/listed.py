@@ -1,7 +1,6 @@
 """Walk a tree whose leaves are closed, or are supports on a list: what no other support is worth more than."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -15,24 +14,11 @@ from noap.checker.feature_wise.prover import GramProver
 from noap.checker.levels import NO_LEVELS
 from noap.checker.margins import Margins
 from noap.linalg.outward import scaled_up, up
-from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 from noap.proofs.feature_wise import GramProof
 
-__all__ = ["Sizes", "unlisted_bound"]
-
-
-class Sizes:
-    """Of which group a feature is, and how many of each a support may have."""
-
-    def __init__(self, of: IntArray, sizes: "tuple[int, ...]") -> None:
-        self.of, self.most = of, np.array(sizes)
-
-    def allowed(self, inc: IntArray, free: IntArray) -> BoolArray:
-        """Return which free features may be used beside the included ones."""
-        used = np.bincount(self.of[inc], minlength=len(self.most))
-        allowed: BoolArray = (used < self.most)[self.of[free]]
-        return allowed
+__all__ = ["unlisted_bound"]
 
 
 def unlisted_bound(
@@ -41,7 +27,6 @@ def unlisted_bound(
     tree: GramProof,
     claimed: float,
     supports: IntArray,
-    sizes: Sizes | None,
     margins: Margins,
     allowance: Allowance,
 ) -> tuple[float, str | None]:
@@ -53,8 +38,6 @@ def unlisted_bound(
     ----------
     S : array of shape (d, d), symmetric
     supports : array of int, shape (m, k)
-    sizes : Sizes or None
-        Supports that have too many features of a group are not looked at.
     """
     plain = Problem.from_covariance(S, n_samples=1, k=k, adversary=NoAdversary())
     data = GramData.of(plain, allowance)
@@ -63,7 +46,7 @@ def unlisted_bound(
         return math.inf, reason
     raised = margins.raised
     claims = math.ldexp(claimed, -2 * data.exponent) * raised + lift
-    walk = _ListedWalk(data, k, tree, supports, sizes, raised, lift, claims, allowance)
+    walk = _ListedWalk(data, k, tree, supports, raised, lift, claims, allowance)
     if len(walk.free) < len(S):
         return math.inf, "a feature without a single entry is left out of its tree"
     reason = walk.refused()
@@ -81,21 +64,14 @@ class _ListedWalk(Walk):
         k: int,
         tree: GramProof,
         supports: IntArray,
-        sizes: Sizes | None,
         raised: FloatArray,
         lift: float,
         claims: FloatArray,
         allowance: Allowance,
     ) -> None:
         super().__init__(data, k, NO_LEVELS, tree, raised, lift, claims, allowance)
-        self.sizes = sizes
         allowance.keep(16 * supports.size)
         self.prover = _ListedProver(data, self.k, tree, supports, allowance)
-
-    def _children(self, place: int, node: GramNode | None) -> Iterator[GramNode | None]:
-        if node is not None and self.sizes is not None:
-            node = node.only(self.sizes.allowed(node.inc, node.free))
-        yield from super()._children(place, node)
 
 
 class _ListedProver(GramProver):

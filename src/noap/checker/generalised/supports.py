@@ -10,7 +10,7 @@ from noap.checker.allowance import Allowance
 from noap.checker.generalised.cells import Cells, OpenCell
 from noap.checker.generalised.definite import are_definite
 from noap.checker.generalised.forms import Forms, attacks_on_supports, least_eigenvalue
-from noap.checker.generalised.listed import Sizes, unlisted_bound
+from noap.checker.generalised.listed import unlisted_bound
 from noap.checker.margins import Margins
 from noap.linalg.outward import UNIT, up
 from noap.linalg.types import BoolArray, FloatArray, IntArray
@@ -46,13 +46,12 @@ def bound_by_supports(
     # The shift has no part in what closes a support: only a T of this size keeps rounding above what may underflow.
     if not largest < 1e200 or not T > 1e-250:
         return math.inf, "its numbers for the metric are beyond what these data could be worth"
-    sizes = None if problem.groups is None else Sizes(problem.groups.of, problem.groups.sizes)
     reason = _closed(forms, found, supports, proof, allowance)
     if reason is not None:
         return math.inf, reason
     if proof.tree is None:
-        return (T, None) if _no_others(forms, found, T, supports, k, sizes, allowance) else (math.inf, _OTHERS)
-    return _beside(problem, forms, found[0], supports, sizes, proof, largest, margins, allowance)
+        return (T, None) if _no_others(forms, found, T, supports, k, allowance) else (math.inf, _OTHERS)
+    return _beside(problem, forms, found[0], supports, proof, largest, margins, allowance)
 
 
 _NONE: IntArray = np.empty((0, 0), dtype=np.int64)
@@ -83,7 +82,6 @@ def _beside(
     forms: Forms,
     first: tuple[FloatArray, float],
     supports: IntArray,
-    sizes: Sizes | None,
     proof: SupportsProof,
     largest: float,
     margins: Margins,
@@ -100,7 +98,7 @@ def _beside(
     for share in SMALLER:
         with allowance.passing():
             bound, reason = unlisted_bound(
-                S, problem.k, proof.tree, proof.bound, supports, sizes, margins.times(share), allowance
+                S, problem.k, proof.tree, proof.bound, supports, margins.times(share), allowance
             )
         if reason is None:
             break
@@ -192,20 +190,16 @@ def _no_others(
     T: float,
     listed: IntArray,
     k: int,
-    sizes: Sizes | None,
     allowance: Allowance,
 ) -> bool:
     """Return whether the forms close every support that is not listed; there are no more than can be looked at."""
     d = len(forms.B)
-    members = [np.arange(d)] if sizes is None else [np.flatnonzero(sizes.of == g) for g in range(len(sizes.most))]
-    most = [k] if sizes is None else sizes.most.tolist()
-    if math.prod(math.comb(len(one), size) for one, size in zip(members, most, strict=True)) > _MOST_SUPPORTS:
+    if math.comb(d, k) > _MOST_SUPPORTS:
         return False
     names = {tuple(row) for row in listed.tolist()}
-    choices = [list(itertools.combinations(one.tolist(), size)) for one, size in zip(members, most, strict=True)]
-    every = itertools.product(*choices)
+    every = itertools.combinations(range(d), k)
     while some := list(itertools.islice(every, _AT_ONCE)):
-        supports = np.sort(np.array([sum(parts, ()) for parts in some]), axis=1)
+        supports = np.array(some)
         allowance.spent(20.0 * supports.size)
         closed = _by_forms(forms, found, T, supports, allowance)
         if any(tuple(row) not in names for row in supports[~closed].tolist()):

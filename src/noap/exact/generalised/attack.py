@@ -33,7 +33,7 @@ class Attacked(NamedTuple):
     def pencil(self, pencil: Pencil) -> Pencil:
         """Return the attacked columns as a pencil without an adversary."""
         none = np.zeros(len(self.form))
-        return Pencil(self.form, pencil.B, none, pencil.k, pencil.exponents, self.error, pencil.groups)
+        return Pencil(self.form, pencil.B, none, pencil.k, pencil.exponents, self.error)
 
 
 def respond(pencil: Pencil, w: FloatArray, share: float = 1.0) -> Attacked | None:

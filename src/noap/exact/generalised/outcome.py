@@ -17,11 +17,11 @@ __all__ = ["metric_outcome"]
 def metric_outcome(problem: Problem, controls: Controls, v: FloatArray, limits: Limits, prove: Prove) -> SearchOutcome:
     """Prove the optimum of a problem with a metric, starting from v with v'Bv = 1."""
     assert problem.metric is not None
-    if problem.metric.ndim == 1 and problem.groups is None:
+    if problem.metric.ndim == 1:
         return diagonal_outcome(problem, controls, v, limits, prove)
     pencil = Pencil.of(problem)
     # Where all supports are looked at the smallest eigenvalue of all of B does not count.
     singular = least_eigenvalue(pencil.B) < NEAR_SINGULAR and few_supports(pencil)
-    if pencil.is_idle and pencil.groups is None and not singular:
+    if pencil.is_idle and not singular:
         return PlainSearch(pencil, controls, limits, pencil.inside(v), prove).run()
     return RobustSearch(pencil, controls, limits, pencil.inside(v), prove).run()

@@ -7,7 +7,7 @@ from noap.exact.generalised.definite import definite
 from noap.linalg.outward import UNIT, gamma
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["closed_by_forms", "closed_by_own_attacks", "closing_shares"]
+__all__ = ["closed_by_forms", "closing_shares"]
 
 # Shares of the answer to the best direction on a support.
 _SHARES = (1.0, 0.95, 0.85, 0.65, 0.3)
@@ -30,12 +30,6 @@ def closed_by_forms(pencils: "list[Pencil]", supports: IntArray, T: float) -> Bo
             shown = definite(metric[open_ones] - one.A[rows[open_ones], columns[open_ones]], 2.0 * room)
             closed[first + open_ones[shown]] = True
             open_ones = open_ones[~shown]
-    return closed
-
-
-def closed_by_own_attacks(pencil: Pencil, supports: IntArray, weights: FloatArray, T: float) -> BoolArray:
-    """Return which supports an attack on the direction given for each of them closes at T (`attack.py`)."""
-    closed: BoolArray = closing_shares(pencil, supports, weights, T) > 0.0
     return closed
 
 

@@ -106,7 +106,7 @@ class RobustSearch:
 
     def _attacks(self) -> list[Attacked]:
         """Return attacks, first the one that leaves least of the supports next to that of the vector found."""
-        if self.pencil.is_idle:  # groups alone are why this is not the search without an adversary
+        if self.pencil.is_idle:  # a metric near to a singular one is why this is not the search without an adversary
             return [Attacked(self.pencil.A, self.pencil.error, np.empty(0))]
         answers = [respond(self.pencil, self.w, share) for share in _SHARES]
         attacks = [one for one in answers if one is not None] + [shrink(self.pencil)]
@@ -180,9 +180,6 @@ class RobustSearch:
         return used or (self.controls.time_limit is not None and self.controls.seconds >= self.controls.time_limit)
 
     def _offer(self, w: FloatArray) -> None:
-        groups = self.pencil.groups
-        if groups is not None and not groups.admit(np.flatnonzero(w)[None, :])[0]:
-            return  # a relaxation may find what may not be used
         worth = self.pencil.worth(w)
         if worth > self.worth:
             self.w, self.worth = w / self.pencil.length(w), worth

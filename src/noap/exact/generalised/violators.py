@@ -1,11 +1,10 @@
 """Every support on which a form exceeds a threshold times the metric."""
 
 import math
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 
-from noap.data.groups import Groups
 from noap.data.pencil import Pencil
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.generalised.naming import Naming
@@ -70,11 +69,7 @@ class Violators:
         aim = self.bound / instance.unit
         # The matrix of the instance is larger than the form by at least its offset on the diagonal.
         threshold = (aim + instance.offset) * (1.0 - 4e-16)
-        listing: Naming = (
-            Naming(instance, incumbent, threshold)
-            if pencil.groups is None
-            else _GroupedNaming(instance, incumbent, threshold, pencil.groups)
-        )
+        listing = Naming(instance, incumbent, threshold)
         try:
             while listing.stack and self.limit is None:
                 self.nodes += listing.advance()
@@ -94,40 +89,14 @@ class Violators:
         return supports
 
 
-class _GroupedNaming(Naming):
-    """The same among supports that use only so many features of each group: no others are looked for."""
-
-    def __init__(self, instance: GramInstance, incumbent: Incumbent, T: float, groups: Groups) -> None:
-        super().__init__(instance, incumbent, T)
-        self.groups = groups
-
-    def advance(self) -> int:
-        """Leave the features out that the node on top of the stack may not use, then examine it."""
-        node = self.stack[-1]
-        allowed = self.groups.allowed(self.instance.features[node.inc])[self.instance.features[node.free]]
-        node.free, node.ceil = node.free[allowed], node.ceil[allowed]
-        return super().advance()
-
-
 def few_supports(pencil: Pencil) -> bool:
     """Return whether there are so few supports that all of them are looked at."""
-    members, sizes = _members(len(pencil.B), pencil.k, pencil.groups)
-    return math.prod(math.comb(len(one), size) for one, size in zip(members, sizes, strict=True)) <= _FEW
-
-
-def _members(d: int, k: int, groups: Groups | None) -> tuple[list[IntArray], tuple[int, ...]]:
-    """Return the features of each group, and how many of them a support has."""
-    if groups is None:
-        return [np.arange(d)], (k,)
-    return [np.flatnonzero(groups.of == g) for g in range(len(groups.sizes))], groups.sizes
+    return math.comb(len(pencil.B), pencil.k) <= _FEW
 
 
 def _every_support(pencil: Pencil) -> "IntArray | None":
     """Return all supports of k features, if they are few."""
     if not few_supports(pencil):
         return None
-    k = pencil.k
-    members, sizes = _members(len(pencil.B), k, pencil.groups)
-    choices = [combinations(one.tolist(), size) for one, size in zip(members, sizes, strict=True)]
-    flat = np.fromiter((j for parts in product(*choices) for part in parts for j in part), dtype=np.intp)
-    return np.sort(flat.reshape(-1, k), axis=1)
+    flat = np.fromiter((j for one in combinations(range(len(pencil.B)), pencil.k) for j in one), dtype=np.intp)
+    return flat.reshape(-1, pencil.k)

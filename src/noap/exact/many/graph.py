@@ -46,7 +46,7 @@ def cliques(pairs: Pairs, test: Compatible) -> tuple[int, Iterator[Clique]]:
     # The core: what is left when the first feature with enough neighbours is taken out.
     enough = np.flatnonzero(left >= test.size - 1)
     core = order[enough[0] :] if len(enough) else order[:0]
-    return len(core), _places(pairs.features[touched], starts, neighbours, order, core, test.size)
+    return len(core), _places(pairs.features[touched], starts, neighbours, core, test.size)
 
 
 def _adjacency(n: int, rows: IntArray, columns: IntArray) -> tuple[IntArray, IntArray]:
@@ -57,9 +57,7 @@ def _adjacency(n: int, rows: IntArray, columns: IntArray) -> tuple[IntArray, Int
     return starts, others[by_end].astype(np.int64)
 
 
-def _places(
-    features: IntArray, starts: IntArray, neighbours: IntArray, order: IntArray, core: IntArray, size: int
-) -> Iterator[Clique]:
+def _places(features: IntArray, starts: IntArray, neighbours: IntArray, core: IntArray, size: int) -> Iterator[Clique]:
     if len(core) == 0:
         return
     from scipy.sparse import csr_array  # takes the time of `import noap` to load

@@ -80,7 +80,7 @@ class Core:
         for number in range(_ROUNDS):
             coupling = self._coupling(aim)
             found: tuple[float, float, Nearby] | None = None
-            for step in self._climbed(coupling, node, aim, _LOOKS_AT_FIRST if self.state is None else _LOOKS):
+            for step in self._climbed(coupling, aim, _LOOKS_AT_FIRST if self.state is None else _LOOKS):
                 if found is None or step[0] + step[1] * aim.t < found[0] + found[1] * aim.t:
                     found = step
                 yield None
@@ -99,7 +99,7 @@ class Core:
         node.slope = aim.slope
         yield best
 
-    def _climbed(self, coupling: FloatArray, node: Node, aim: Aim, looks: int) -> Iterator[tuple[float, float, Nearby]]:
+    def _climbed(self, coupling: FloatArray, aim: Aim, looks: int) -> Iterator[tuple[float, float, Nearby]]:
         """Take steps of ADMM on the core; yields the largest eigenvalue, the slope and the matrix of each look."""
         F = self.features
         A = self.A[np.ix_(F, F)] + coupling

@@ -13,7 +13,7 @@ import numpy as np
 
 from noap.exact.sample_wise.kernels.ball import project_rows
 from noap.exact.sample_wise.kernels.game import climb, contest, respond, truncate
-from noap.exact.sample_wise.kernels.supports import COMPLETE, INCLUDED, list_supports, removable
+from noap.exact.sample_wise.kernels.supports import COMPLETE, list_supports, removable
 from noap.exact.sample_wise.portions import gram, is_long, portions
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.controls import never
@@ -114,7 +114,6 @@ class Listing:
 
     complete: bool
     sets: list[tuple[IntArray, IntArray]]
-    included_fails: bool
 
 
 @dataclass
@@ -237,7 +236,7 @@ class Attack:
         work = min(max(_PASSES * m * m, _WORK), _MOST_WORK)
         verdict, count, _ = list_supports(M, self.n_inc, self.p, t, room, work, supports, sizes, rest, rest_sizes)
         sets = [(supports[c, : sizes[c]] + self.n_inc, rest[c, : rest_sizes[c]] + self.n_inc) for c in range(count)]
-        return Listing(verdict == COMPLETE, sets, verdict == INCLUDED)
+        return Listing(verdict == COMPLETE, sets)
 
     def less_costs(self, M: FloatArray) -> FloatArray:
         """Return M with the costs of the free features taken off its diagonal, as far as it stays above 0."""

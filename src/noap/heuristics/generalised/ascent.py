@@ -80,11 +80,9 @@ def _first_supports(pencil: Pencil, k: int) -> Iterator[IntArray]:
     vectors = np.linalg.solve(L.T, np.linalg.eigh((C + C.T) / 2)[1][:, -min(4, d) :])
     # What a feature adds is seen in units in which all are of length 1.
     yield np.unique(_leading(pencil, (vectors * np.sqrt(pencil.B.diagonal())[:, None]).T), axis=0)
-    chosen = _first_pair(pencil) if pencil.groups is not None else np.empty((1, 0), dtype=np.intp)
-    for _ in range(k - chosen.shape[1]):
+    chosen = np.empty((1, 0), dtype=np.intp)
+    for _ in range(k):
         rest = np.setdiff1d(np.arange(d), chosen[0])
-        if pencil.groups is not None:
-            rest = rest[pencil.groups.allowed(chosen[0])[rest]]
         grown = np.column_stack([np.repeat(chosen, len(rest), axis=0), rest])
         chosen = grown[[int(np.argmax(best_on(pencil, grown, steps=3)[1]))]]
     yield chosen
@@ -99,10 +97,6 @@ def _exchanged(pencil: Pencil, best: _Best, check: Callable[[], None]) -> Iterat
         rest = np.setdiff1d(np.arange(d), support)
         swaps = np.repeat(support[None, :], k * len(rest), axis=0)
         swaps[np.arange(len(swaps)), np.repeat(np.arange(k), len(rest))] = np.tile(rest, k)
-        if pencil.groups is not None:
-            swaps = swaps[pencil.groups.admit(swaps)]
-            if len(swaps) == 0:
-                return
         weights, worths = best_on(pencil, swaps, steps=4)
         if not pencil.is_idle:
             last = np.argsort(-worths)[:_FINALISTS]
@@ -113,28 +107,15 @@ def _exchanged(pencil: Pencil, best: _Best, check: Callable[[], None]) -> Iterat
 
 
 def _padded(pencil: Pencil, support: IntArray) -> IntArray:
-    """Return the support, with the first other features that may be used where it has fewer than k."""
-    while len(support) < pencil.k:
-        others = np.setdiff1d(np.arange(len(pencil.B)), support)
-        others = others if pencil.groups is None else others[pencil.groups.allowed(support)[others]]
-        support = np.append(support, others[0])
-    return support
+    """Return the support, with the first other features where it has fewer than k."""
+    others = np.setdiff1d(np.arange(len(pencil.B)), support)
+    return np.append(support, others[: pencil.k - len(support)])
 
 
 def _leading(pencil: Pencil, vectors: FloatArray) -> IntArray:
     """Return supports of k features, of the largest entries of each vector."""
-    if pencil.groups is not None:
-        return np.sort(pencil.groups.leading(vectors))
     places: IntArray = np.argsort(-np.abs(vectors), axis=1, kind="stable")[:, : pencil.k]
     return np.sort(places)
-
-
-def _first_pair(pencil: Pencil) -> IntArray:
-    """Return the best pair of features of two groups: where single features are all alike, none of them is a start."""
-    assert pencil.groups is not None
-    i, j = np.nonzero(pencil.groups.of[:, None] < pencil.groups.of)
-    pairs: IntArray = np.column_stack([i, j])
-    return pairs[[int(np.argmax(best_on(pencil, pairs, steps=3)[1]))]]
 
 
 def attacked(pencil: Pencil, w: FloatArray) -> FloatArray:

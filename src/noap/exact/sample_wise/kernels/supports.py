@@ -40,8 +40,8 @@ def all_finite(M):
 
 
 @part
-def violating_rows(C, cand, m, p, d, sums, top, rows):
-    """Fill `rows` with the positions (in cand) of the rows that violate scaled dominance; returns how many.
+def violating_rows(C, m, p, d, sums, top, rows):
+    """Fill `rows` with the positions of the rows that violate scaled dominance; returns how many.
 
     C has unit diagonal. A few steps d <- sqrt(d sums) look for the scaling with the fewest violating rows.
     """
@@ -236,7 +236,7 @@ def list_supports(M, n_inc, p, t, room, work_limit, supports, sizes, rest, rest_
                                 emit(chosen, level + 2, cand, ZERO, supports, sizes, rest, rest_sizes, count)
                                 count += 1
                 else:
-                    n_pending[level] = violating_rows(C, cand, m, q, d, sums, top, pending[level])
+                    n_pending[level] = violating_rows(C, m, q, d, sums, top, pending[level])
                     work += 3 * m * m
                     for f in range(m):
                         gone[level, f] = False
