@@ -1,4 +1,4 @@
-"""Theorems 4 and 5 and Proposition 5: what is printed fails where we say, what we state holds against the optimum."""
+"""Theorems 4 and 5, Propositions 5 and 7: what is printed fails where we say, ours holds against the optimum."""
 
 import math
 
@@ -13,6 +13,7 @@ from noap.theory import (
     feasible_rho,
     feasible_rho_printed,
     gamma_factor,
+    oblivious_condition,
     population_path,
     recovery_condition,
     recovery_condition_printed,
@@ -223,6 +224,44 @@ def test_recovery_epsilon_as_printed():
     assert recovery_epsilon(0.1, 0.2) == pytest.approx(0.19 / math.sqrt(6 * 1.6))
 
 
+# ---- Proposition 7
+
+
+def printed_epsilon(right):
+    """Bisect ``eps sqrt(ln(1/eps)) = right`` on the branch that rises, eps <= exp(-1/2)."""
+    low, high = 0.0, math.exp(-0.5)
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if middle * math.sqrt(-math.log(middle)) <= right else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("delta", [0.001, 0.03, 0.0999])
+@pytest.mark.parametrize("lam", [1e-3, 0.5, 3.0, 1e4])
+def test_proposition_7_is_the_largest_budget_as_printed(lam, delta):
+    for n, k in ((500, 5), (10, 4000)):
+        signal = min(math.sqrt(lam), lam) * math.sqrt(n / k)
+        expected = printed_epsilon(delta**6 * min(1.0, signal)) * signal
+        assert oblivious_condition(lam, k, delta, n=n) == pytest.approx(expected, rel=1e-9)
+    assert oblivious_condition(0.0, 5, delta, n=10) == 0.0
+
+
+def test_tiny_delta_leaves_a_budget_above_zero():
+    assert 0.0 < oblivious_condition(3.0, 5, 1e-40, n=500) < 1e-200  # delta^12 is below the smallest float
+
+
+@given(lam=st.floats(1e-8, 1e8), k=st.integers(2, 10**4), delta=st.floats(1e-6, 0.099), n=st.integers(1, 10**8))
+@settings(deadline=None, max_examples=300, derandomize=True)
+def test_theorem_4_and_proposition_7_depend_on_lambda_alike(lam, k, delta, n):
+    # Corrected, the advantage "lambda >= min(sqrt(lambda), lambda)" is gone: both are of the order of the minimum.
+    order = min(math.sqrt(lam), lam) * math.sqrt(n)
+    share = recovery_condition(lam, k, delta, n=n) / (order / (math.sqrt(k) - 1))
+    assert (2 * delta - delta**2) / math.sqrt(8) * (1 - 1e-9) <= share <= (2 * delta - delta**2) * (1 + 1e-9)
+    epsilon = oblivious_condition(lam, k, delta, n=n) / (order / math.sqrt(k))
+    assert epsilon <= delta**6
+    assert oblivious_condition(lam, k, delta, n=n) < recovery_condition(lam, k, delta, n=n)
+
+
 # ---- Proposition 5
 
 
@@ -270,6 +309,11 @@ def test_printed_feasible_budget_fails_for_uniform_truths_when_stated(lam, k):
         (lambda: recovery_condition(1.0, 5, 0.0, n=5), "delta"),
         (lambda: recovery_condition(1.0, 5, 1.0, n=5), "delta"),
         (lambda: recovery_condition(1.0, 5, 0.1, n=0), "n"),
+        (lambda: oblivious_condition(-1.0, 5, 0.05, n=5), "lam"),
+        (lambda: oblivious_condition(1.0, 0, 0.05, n=5), "k"),
+        (lambda: oblivious_condition(1.0, 5, 0.1, n=5), "delta"),
+        (lambda: oblivious_condition(1.0, 5, 0.0, n=5), "delta"),
+        (lambda: oblivious_condition(1.0, 5, 0.05, n=0), "n"),
         (lambda: recovery_condition_printed(1.0, 5, 0.1, n=5, constant=0.0), "constant"),
         (lambda: recovery_condition_printed(1.0, 5, math.nan, n=5, constant=1.0), "delta"),
         (lambda: recovery_epsilon(0.1, 1.5), "cosine"),

@@ -1,4 +1,4 @@
-"""How much budget recovery survives: Proposition 5, Theorem 4 and Theorem 5, as printed and as they hold."""
+"""How much budget recovery survives: Propositions 5 and 7, Theorems 4 and 5, as printed and as they hold."""
 
 import math
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ __all__ = [
     "StageThresholds",
     "feasible_rho",
     "feasible_rho_printed",
+    "oblivious_condition",
     "recovery_condition",
     "recovery_condition_printed",
     "recovery_epsilon",
@@ -83,6 +84,47 @@ def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, cons
     lam = require_number("lam", lam, at_least=0.0)
     k, n = require_count("k", k), require_count("n", n)
     return require_number("constant", constant, above=0.0) * require_fraction("delta", delta) * lam * math.sqrt(n / k)
+
+
+def oblivious_condition(lam: float, k: int, delta: float, *, n: int) -> float:
+    r"""Return the budget of Proposition 7 (Novikov, 2023, Theorem 4.1), whose adversary the paper calls oblivious.
+
+    .. math:: \rho = \epsilon \min\{\sqrt\lambda, \lambda\} \sqrt{n/k} , \qquad \epsilon \sqrt{\ln(1/\epsilon)} =
+        \delta^6 \min\bigl\{1, \min\{\sqrt\lambda, \lambda\} \sqrt{n/k}\bigr\} .
+
+    Up to this rho some algorithm returns a v with :math:`|\langle v, v^*\rangle| \ge 1 - \delta` from the perturbed
+    samples X + E, if n, k and lam are large as well (up to constants that are not stated, so not checked here).
+    The left side rises up to :math:`\epsilon = e^{-1/2}` and falls to 0 at 1; the rising branch is meant: near
+    :math:`\epsilon = 1`, with :math:`\lambda \ge 1`, the budget suffices to take a uniform spike out of the samples.
+
+    Theorem 4 compares this with :func:`recovery_condition`. Both grow like :math:`\min\{\sqrt\lambda, \lambda\}`; what
+    differs is the dependence on delta.
+
+    Parameters
+    ----------
+    lam, k, n : as in :func:`recovery_condition`
+    delta : float
+        In (0, 0.1), as in the proposition.
+
+    Examples
+    --------
+    >>> f"{oblivious_condition(3.0, 5, 0.09, n=500):.3g}, {recovery_condition(3.0, 5, 0.09, n=500):.3g}"
+    '2.31e-06, 2.41'
+    """
+    lam = require_number("lam", lam, at_least=0.0)
+    k, n = require_count("k", k), require_count("n", n)
+    delta = require_fraction("delta", delta)
+    if delta >= 0.1:
+        raise InvalidProblem(f"delta must be below 0.1, as in Proposition 7, got {delta:g}.")
+    if lam == 0.0:
+        return 0.0
+    signal = min(math.sqrt(lam), lam) * math.sqrt(n / k)
+    # With w = ln(1/eps^2) the equation is w - ln w = -ln(2 x^2), x its right side: logarithms, since x^2 may underflow.
+    target = -math.log(2.0) - 2.0 * (6.0 * math.log(delta) + min(0.0, math.log(signal)))
+    w = target
+    for _ in range(60):  # a contraction by 1/w < 1/20 at each step: x <= 1e-6
+        w = target + math.log(w)
+    return math.exp(-0.5 * w) * signal
 
 
 def recovery_epsilon(delta: float, cosine: float) -> float:
