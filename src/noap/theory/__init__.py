@@ -9,6 +9,7 @@ from noap.theory.model import (
     strong_weak_truth,
 )
 from noap.theory.population import (
+    Law,
     PopulationPath,
     gamma_factor,
     population_path,
@@ -29,6 +30,7 @@ from noap.theory.thresholds import (
 )
 
 __all__ = [
+    "Law",
     "PopulationPath",
     "PrintedStages",
     "Spike",
