@@ -143,6 +143,55 @@ def test_printed_robust_stage_can_be_non_empty():
     assert not stage_thresholds_printed(3.0, 50, 2, 0.9, n=100).is_empty
 
 
+def right_side(lam, k, k1, c):
+    """The right side of the proof's step 2.1 before it is bounded, over sqrt(n): what rho must exceed at each theta."""
+    theta = np.linspace(1e-9, math.pi / 2, 100_001)
+    both = np.sqrt(1 + lam * (math.sqrt(c) * np.cos(theta) + math.sqrt(1 - c) * np.sin(theta)) ** 2)
+    strong = np.sqrt(1 + lam * c * np.cos(theta) ** 2)
+    gained = lam * (2 * math.sqrt(c * (1 - c)) * np.cos(theta) + (1 - c) * np.sin(theta))
+    return gained / (both + strong) / math.sqrt(k - k1)
+
+
+def test_one_loose_inequality_empties_the_printed_stage():
+    needed = right_side(3.0, 5, 2, 0.8).max() * math.sqrt(5)
+    printed, exact = stage_thresholds_printed(3.0, 5, 2, 0.8, n=5), stage_thresholds(3.0, 5, 2, 0.8, n=5)
+    assert needed == pytest.approx(0.847, abs=5e-4)
+    assert exact.weak_ends < needed < printed.robust_to < exact.single_from
+    assert printed.robust_from > printed.robust_to
+
+
+@given(parameters=strong_weak(assumption_3=True))
+@settings(deadline=None, max_examples=100, derandomize=True)
+def test_the_printed_bound_is_one_and_the_weak_part_ends_before_it_where_a_robust_stage_follows(parameters):
+    lam, k, k1, c = parameters
+    needed = right_side(lam, k, k1, c).max()
+    assert needed <= stage_thresholds_printed(lam, k, k1, c, n=1).robust_from * (1 + 1e-12)
+    exact = stage_thresholds(lam, k, k1, c, n=1)
+    if exact.weak_ends < exact.single_from:
+        assert exact.weak_ends <= needed * (1 + 1e-6)
+
+
+@given(lam=st.floats(1e-6, 1e6), c=st.floats(0.501, 0.99), k1=st.integers(2, 30), more=st.floats(1.0, 50.0))
+@settings(deadline=None, max_examples=300, derandomize=True)
+def test_theorem_5_holds_in_its_orders(lam, c, k1, more):
+    # "k1 far below k2", made precise: from here on the weak part leaves continuously and a robust stage follows.
+    k2 = math.ceil(k1 * more * max(4 * (1 - c) / c, c * (1 - c) / (2 * c - 1) ** 2, 1.0))
+    exact, order = stage_thresholds(lam, k1 + k2, k1, c, n=7), min(lam, math.sqrt(lam)) * math.sqrt(7)
+    assert exact.weak_ends == pytest.approx(lam * math.sqrt(7 * c * (1 - c) / k2 / (1 + lam * c)), rel=1e-9)
+    assert exact.weak_ends < exact.single_from
+    weak = exact.weak_ends / (order / math.sqrt(k2)) / math.sqrt(c * (1 - c))
+    single = exact.single_from / (order / math.sqrt(k1))
+    assert math.sqrt(1 / 2) * (1 - 1e-9) <= weak <= math.sqrt(2) * (1 + 1e-9)
+    assert (math.sqrt(2) - 1) * c * (1 - 1e-9) <= single <= math.sqrt(c) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(("lam", "weak", "single"), [(1e-9, 0.4, 0.8 * 1.5 / 2), (1e9, math.sqrt(0.2), math.sqrt(0.8))])
+def test_the_constants_of_theorem_5_at_either_end_of_lambda(lam, weak, single):
+    exact, order = stage_thresholds(lam, 104, 4, 0.8, n=1), min(lam, math.sqrt(lam))
+    assert exact.weak_ends * 10 / order == pytest.approx(weak, rel=1e-4)
+    assert exact.single_from * 2 / order == pytest.approx(single, rel=1e-4)
+
+
 def test_stage_of_a_budget():
     stages = stage_thresholds(3.0, 5, 2, 0.8, n=5)
     assert [stages.stage(rho) for rho in (0.0, 0.5, 1.0, 2.5, 3.4)] == [
