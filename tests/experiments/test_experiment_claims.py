@@ -5,9 +5,11 @@ import dataclasses
 import polars as pl
 import pytest
 
+import noap
 from noap.experiments import SpikedModel, Store, paper_specs, run
 from noap.experiments.claims import CLAIMS, Verdict, judge
 from noap.experiments.claims.claim import ranges, verdict_of
+from noap.experiments.claims.screening import supports_found
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.report import FIGURES, render, write_figures
 from noap.experiments.table import trials
@@ -95,6 +97,35 @@ def test_restriction_is_measured_against_the_whole():
     judgement = claim("15 features are enough").check(with_optimum(rows))
     assert judgement.verdict is Verdict.DEPENDS
     assert "1 of 2 instances, by up to 5 %" in judgement.evidence
+
+
+def setting(samples):
+    """The columns of the table of figures that say which model was drawn."""
+    return pl.DataFrame([{"n": n, "d": 100, "k": 5, "lam": 3.0, "k1": 2, "c": 0.8} for n in samples])
+
+
+def test_algorithm_1_and_the_true_support():
+    included = claim("the reduced set includes the true support").check(setting([100, 500]))
+    assert included.verdict is Verdict.DEPENDS
+    assert included.evidence.endswith(
+        "strong and weak part, n = 100: 57; strong and weak part, n = 500: 100; "
+        "general truth, n = 100: 26; general truth, n = 500: 56."
+    )
+    found = claim("the power method finds the true support").check(setting([100, 500]))
+    assert found.verdict is Verdict.DEPENDS
+    assert "n = 100: 52" in found.evidence
+
+
+def test_the_true_support_is_counted_against_the_draw():
+    kept = found = 0
+    for seed in range(20):
+        draw = noap.theory.spiked_wishart(100, 30, 3, 3.0, random_state=seed)
+        chosen = noap.screen_submatrix(draw.X.T @ draw.X / 100, 3, 15)
+        direction = noap.solve(noap.Problem(draw.X, k=3, adversary=noap.NoAdversary()), method="spca")
+        kept += all(draw.v[j] == 0 or j in chosen for j in range(30))
+        found += direction.support.tolist() == draw.support.tolist()
+    assert supports_found(100, 30, 3, 3.0, draws=20) == (kept, found)
+    assert 0 < found < kept < 20
 
 
 def test_small_helpers():
