@@ -42,7 +42,8 @@ def solve(
         that is worth at least bound/k. Without an adversary or against FeatureWise.
         "ascent": monotone alternating ascent from many starts, then swaps.
         "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
-        blind to the adversary.
+        blind to the adversary. "diagonal-thresholding", "covariance-thresholding": its classical baselines, which pick
+        the support by the largest variances, or by the leading eigenvector of the covariance without its small entries.
     gap : float
         Relative gap (bound - value)/value at which a result counts as optimal.
     time_limit : float, optional
@@ -61,6 +62,7 @@ def solve(
         mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
         as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
+        covariance-thresholding: threshold (in sampling errors of an entry; 1.5).
 
     Returns
     -------

@@ -10,6 +10,7 @@ from noap.experiments import SpikedModel, Store, paper_specs, run
 from noap.experiments.claims import CLAIMS, Verdict, judge
 from noap.experiments.claims.claim import ranges, verdict_of
 from noap.experiments.claims.screening import supports_found
+from noap.experiments.figures import recovery
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.report import FIGURES, render, write_figures
 from noap.experiments.table import trials
@@ -126,6 +127,17 @@ def test_the_true_support_is_counted_against_the_draw():
         found += direction.support.tolist() == draw.support.tolist()
     assert supports_found(100, 30, 3, 3.0, draws=20) == (kept, found)
     assert 0 < found < kept < 20
+
+
+def test_bands_of_cosines_end_at_1():
+    spec = paper_specs(quick=True)["recovery"]
+    columns = {"method": "exact", "n": 100, "cosine": 0.95, "cosine_std": 0.2}
+    rows = pl.DataFrame([columns | {"budget": b} for b in (0.0, 0.5)])
+    figure = recovery(rows, spec, guaranteed_cosines(spec.model, 1.0))
+    band = figure.axes[0].collections[0]  # of n = 100
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert heights.max() == 1.0
+    assert heights.min() == pytest.approx(0.75)
 
 
 def test_small_helpers():

@@ -234,12 +234,15 @@ def _band(
         mean, low = np.maximum(mean, floor), np.maximum(low, floor)
     if name == "gap":  # on a logarithmic axis a large deviation would reach down to nothing: no trial lies there
         low = np.minimum(np.maximum(low, known["gap_min"].to_numpy()), mean)
+    high = mean + std
+    if name.startswith(("cosine", "recovery")):  # shares: no trial lies outside 0 and 1
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     colour, marker = style
     every = max(len(x) // 12, 1)
     axes.plot(
         x, mean, color=colour, marker=marker, markersize=4, markevery=every, linestyle=line, linewidth=1.5, label=label
     )
-    axes.fill_between(x, low, mean + std, color=colour, alpha=0.15, linewidth=0)
+    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def _cosines_of(axes: Any, population: Population) -> None:

@@ -1,5 +1,6 @@
 """Theory beside the solvers: the spiked Wishart model, population objectives and path, thresholds."""
 
+from noap.theory.eigengap import sparse_eigengap, sparse_eigenvalues
 from noap.theory.model import (
     Spike,
     SpikedWishart,
@@ -47,6 +48,8 @@ __all__ = [
     "recovery_condition_printed",
     "recovery_epsilon",
     "rho_from_normalised",
+    "sparse_eigengap",
+    "sparse_eigenvalues",
     "spiked_wishart",
     "stage_thresholds",
     "stage_thresholds_printed",
