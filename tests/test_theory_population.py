@@ -381,14 +381,14 @@ def test_path_under_assumption_3_is_all_then_strong_then_one():
     assert np.all(np.diff(sizes) <= 0)
     assert set(sizes) == {7, 3, 1}
     for support, stage, value in zip(path.supports, path.stages, path.values, strict=True):
-        if stage == "recovery":
+        if stage == "full":
             assert np.array_equal(support, model.support)
-        elif stage == "robust":
+        elif stage == "partial":
             assert np.array_equal(support, model.strong)
         else:
             assert support.size == 1
             assert support[0] in model.strong
-        assert (value == 0.0) == (stage == "zero")
+        assert (value == 0.0) == (stage == "none")
     assert path.vectors[0] == pytest.approx(model.v)
     # The square root of the optimum is convex and nonincreasing in the budget: a maximum of falling lines.
     roots = np.sqrt(path.values)
@@ -401,15 +401,15 @@ def test_path_with_fewer_features_than_the_truth_uses_the_largest():
     path = population_path(spike, [0.0, 0.3], n=1, k=2)
     assert path.supports[0].tolist() == [2, 4]
     assert path.vectors[0][[2, 4]] == pytest.approx([0.8, 0.6])
-    assert path.stages[0] == "recovery"
+    assert path.stages[0] == "full"
 
 
 def test_path_without_a_spike_and_with_one_feature():
     flat = population_path(Spike(strong_weak_truth(5, 2, 0.8), 0.0), [0.5, 1.5], n=1)
-    assert flat.stages == ("single", "zero")
+    assert flat.stages == ("single", "none")
     assert flat.values == pytest.approx([0.25, 0.0])
     one = population_path(Spike([0.0, -1.0], 3.0), [0.5, 2.0], n=1)
-    assert one.stages == ("recovery", "zero")
+    assert one.stages == ("full", "none")
     assert one.vectors[0].tolist() == [0.0, -1.0]
     assert one.values == pytest.approx([2.25, 0.0])
 

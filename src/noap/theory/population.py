@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Form = Literal["limit", "expectation", "clipped"]
-Stage = Literal["recovery", "robust", "single", "zero"]
+Stage = Literal["full", "partial", "single", "none"]
 
 
 def gamma_factor(n: int) -> float:
@@ -277,7 +277,8 @@ class PopulationPath:
     vectors : ndarray, shape (m, d)
         Unit optima with the signs of the truth.
     stages : tuple of str
-        "recovery" (every feature that k allows), "robust" (two or more, not all), "single", "zero" (value 0).
+        "full" (every feature that k allows), "partial" (two or more, not all), "single", "none" (value 0), as in
+        :meth:`noap.Path.stages`.
     """
 
     rhos: Floats
@@ -319,7 +320,7 @@ def population_path(
     >>> spike = Spike(strong_weak_truth(5, 2, 0.8), lam=3.0)
     >>> path = population_path(spike, rho_from_normalised(np.array([0.5, 1.5, 2.5, 3.5]), n=500, k=5), n=500)
     >>> path.stages
-    ('recovery', 'robust', 'single', 'zero')
+    ('full', 'partial', 'single', 'none')
     """
     spike = as_spike(covariance)
     budgets = require_array("rhos", rhos)
@@ -341,7 +342,5 @@ def population_path(
         vectors[i, order] = v * np.sign(spike.truth[order])
         values[i] = max(root, 0.0) ** 2
         size = np.count_nonzero(v)
-        stages.append(
-            "zero" if root <= 0.0 else "recovery" if size == order.size else "single" if size == 1 else "robust"
-        )
+        stages.append("none" if root <= 0.0 else "full" if size == order.size else "single" if size == 1 else "partial")
     return PopulationPath(rhos=budgets, values=values, vectors=vectors, stages=tuple(stages))

@@ -143,30 +143,30 @@ def recovery_epsilon(delta: float, cosine: float) -> float:
 
 @dataclass(frozen=True)
 class PrintedStages:
-    """Theorem 5's robust stage ``robust_from < rho <= robust_to`` with the constants of its proof."""
+    """Theorem 5's robust stage ("partial" here) ``partial_from < rho <= partial_to`` with the constants of its proof."""
 
-    robust_from: float
-    robust_to: float
+    partial_from: float
+    partial_to: float
 
     @property
     def is_empty(self) -> bool:
-        """Whether no budget lies in the printed robust stage."""
-        return self.robust_from >= self.robust_to
+        """Whether no budget lies in the printed partial stage."""
+        return self.partial_from >= self.partial_to
 
 
 def stage_thresholds_printed(lam: float, k: int, k1: int, c: float, *, n: int) -> PrintedStages:
-    r"""Return the robust stage of Theorem 5 as its proof has it, from the first of these budgets to the second.
+    r"""Return the robust stage of Theorem 5 ("partial" here) with the constants of its proof: its first and last budget.
 
     .. math:: \frac{\lambda \sqrt{1+2c-3c^2}}{1+\sqrt{1+\lambda(1-c)}} \sqrt{\frac{n}{k_2}} , \qquad
         \frac{\lambda c}{1+\sqrt{1+\lambda c}} \sqrt{\frac{n}{k_1}} .
 
     The theorem prints only orders; these are the constants of its proof. Under Assumption 3 the interval, where
-    it is not empty, lies in the exact robust stage of :func:`stage_thresholds` (for k1 = 1 in the single one).
+    it is not empty, lies in the exact partial stage of :func:`stage_thresholds` (for k1 = 1 in the single one).
 
     Examples
     --------
     >>> printed = stage_thresholds_printed(3.0, 5, 2, 0.8, n=5)  # n = k: normalised budgets
-    >>> round(printed.robust_from, 3), round(printed.robust_to, 3), printed.is_empty
+    >>> round(printed.partial_from, 3), round(printed.partial_to, 3), printed.is_empty
     (1.41, 1.334, True)
     """
     lam, c, n = _check_stages(lam, k, k1, c, n)
@@ -184,8 +184,8 @@ class StageThresholds:
     weak_ends : float
         All k features below this rho, no weak feature above it.
     single_from : float
-        One strong feature from this rho on; equal to `weak_ends` when there is no robust stage.
-    zero_at : float
+        One strong feature from this rho on; equal to `weak_ends` when there is no partial stage.
+    none_from : float
         Value 0 from this rho on.
     n, k : int
         What the budgets refer to.
@@ -193,25 +193,25 @@ class StageThresholds:
 
     weak_ends: float
     single_from: float
-    zero_at: float
+    none_from: float
     n: int
     k: int
 
     @property
     def normalised(self) -> tuple[float, float, float]:
         r"""The three thresholds times :math:`\sqrt{k/n}`."""
-        ends = (self.weak_ends, self.single_from, self.zero_at)
+        ends = (self.weak_ends, self.single_from, self.none_from)
         weak, single, zero = (normalised_from_rho(rho, self.n, self.k) for rho in ends)
         return weak, single, zero
 
     def stage(self, rho: float) -> Stage:
         """Return the stage of a budget, named as in :class:`noap.theory.PopulationPath`."""
         rho = require_number("rho", rho, at_least=0.0)
-        if rho >= self.zero_at:
-            return "zero"
+        if rho >= self.none_from:
+            return "none"
         if rho < self.weak_ends:
-            return "recovery"
-        return "robust" if rho < self.single_from else "single"
+            return "full"
+        return "partial" if rho < self.single_from else "single"
 
 
 def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageThresholds:
@@ -225,7 +225,7 @@ def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageT
     - one strong feature is left from :math:`(\sqrt{1+\lambda c} - \sqrt{1+\lambda c/k_1})/(\sqrt{k_1} - 1)`;
     - the value is 0 from :math:`\sqrt{1+\lambda c/k_1}`.
 
-    If the weak part outlasts the second threshold, there is no robust stage: all k features give way to one.
+    If the weak part outlasts the second threshold, there is no partial stage: all k features give way to one.
 
     Examples
     --------

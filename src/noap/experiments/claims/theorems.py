@@ -194,15 +194,15 @@ def _theorem_5_printed(table: "polars.DataFrame") -> Judgement:
     exact = theory.stage_thresholds(lam, k, k1, c, n=k).normalised
     largest = int(table["n"].max())  # type: ignore[arg-type]
     inside = table.filter(
-        (table["n"] == largest) & (table["budget"] > exact[0] + 0.1) & (table["budget"] <= printed.robust_from)
+        (table["n"] == largest) & (table["budget"] > exact[0] + 0.1) & (table["budget"] <= printed.partial_from)
     )
     weak = inside.filter(inside["recovery_weak"] > 0).height
     if inside.height == 0:
         return Judgement(Verdict.UNKNOWN, "The grid has no budget between the exact and the printed end of recovery.")
     return Judgement(
         verdict_of([weak == inside.height and not printed.is_empty]),
-        f"With the constants of its proof the robust stage is from rho-bar {printed.robust_from:.3f} to "
-        f"{printed.robust_to:.3f}: empty. Recovery would last to {printed.robust_from:.3f}; of {inside.height} "
+        f"With the constants of its proof the robust (partial) stage is from rho-bar {printed.partial_from:.3f} to "
+        f"{printed.partial_to:.3f}: empty. The full stage would last to {printed.partial_from:.3f}; of {inside.height} "
         f"certified optima at rho-bar {ranges(inside['budget'].to_list())}, n = {largest}, {weak} have a weak feature. "
         "That is due to one loose inequality of the proof, not to the theorem, which states orders.",
     )
@@ -257,7 +257,7 @@ THEOREMS = (
     PaperClaim(
         "the stages change where the proof says",
         "Theorem 5, constants of its proof",
-        "The weak part is recovered up to the printed start of the robust stage, which is not empty.",
+        "The weak part is recovered up to the printed start of the robust (partial) stage, which is not empty.",
         "stages",
         _theorem_5_printed,
     ),
