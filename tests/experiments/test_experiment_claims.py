@@ -10,9 +10,9 @@ from noap.experiments import SpikedModel, Store, paper_specs, run
 from noap.experiments.claims import CLAIMS, Verdict, judge
 from noap.experiments.claims.claim import ranges, verdict_of
 from noap.experiments.claims.screening import supports_found
-from noap.experiments.figures import recovery
+from noap.experiments.figures import recovery, stage_of
 from noap.experiments.population import guaranteed_cosines, population_of
-from noap.experiments.report import FIGURES, render, write_figures
+from noap.experiments.report import FIGURES, render, stage_rows, write_figures
 from noap.experiments.table import trials
 
 
@@ -127,6 +127,24 @@ def test_the_true_support_is_counted_against_the_draw():
         found += direction.support.tolist() == draw.support.tolist()
     assert supports_found(100, 30, 3, 3.0, draws=20) == (kept, found)
     assert 0 < found < kept < 20
+
+
+def test_stages_are_where_the_optima_change():
+    rows = [
+        {"n": 50, "seed": 0, "budget": budget, "size": size, "value": value, "recovery_weak": weak}
+        for budget, size, value, weak in [
+            (0.0, 5, 3.0, 1.0), (1.0, 3, 2.0, 0.5), (2.0, 2, 1.0, 0.0), (3.0, 1, 0.5, 0.0), (4.0, 1, 0.0, 0.0),
+        ]
+    ]  # fmt: skip
+    model = {"d": 100, "k": 5, "lam": 3.0, "k1": 2, "c": 0.8}
+    exact, printed, seen = stage_rows(pl.DataFrame([row | model for row in rows]))
+    assert exact[1:] == pytest.approx((0.840, 1.947, 3.317), abs=1e-3)
+    assert printed[1:3] == pytest.approx((1.410, 1.334), abs=1e-3)
+    assert printed[3] is None
+    assert seen == ("seen at n = 50, mean of 1", 1.5, 2.5, 3.5)
+    assert stage_rows(None) == []
+    kinds = [stage_of(row["size"], row["value"], 5) for row in rows]
+    assert kinds == ["full", "partial", "partial", "single", "none"]
 
 
 def test_bands_of_cosines_end_at_1():

@@ -16,7 +16,7 @@ from noap.linalg.types import FloatArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "vectors_over_n"]
+__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "stages", "vectors_over_n"]
 
 # Okabe and Ito's colours stay apart for colour-blind readers; markers tell the lines apart without any colour.
 STYLE = {
@@ -30,12 +30,18 @@ STYLE = {
     "MIP corrected": ("#CC79A7", "P"),
     "MIP-r corrected": ("#CC79A7", "X"),
 }
+STAGE_STYLE = {
+    "full": ("#009E73", "o"),
+    "partial": ("#0072B2", "s"),
+    "single": ("#E69F00", "D"),
+    "none": ("#000000", "^"),
+}
 _POPULATION = {"color": "0.35", "linewidth": 1.0}
 _FLOOR = 1e-5  # smallest gap that a logarithmic axis shows
 
 
 def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
-    """Draw the paper's first figure: cosines of the strong (solid) and weak (dashed) part, one column per method.
+    """Draw Figure 1 of the paper: cosines of the strong (solid) and weak (dashed) part, one column per method.
 
     Parameters
     ----------
@@ -86,7 +92,7 @@ def cosines_full(points: "polars.DataFrame", spec: Spec, population: Population)
 
 
 def measures(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
-    """Draw the paper's second figure: gap, objective and support recovery, on the paper's 15 features."""
+    """Draw Figure 2 of the paper: gap, objective and support recovery, on the paper's 15 features."""
     return _measures(
         points,
         spec,
@@ -190,6 +196,45 @@ def recovery(points: "polars.DataFrame", spec: Spec, guaranteed: tuple[FloatArra
     axes.set_ylim(0.0, 1.05)
     axes.legend(frameon=False, fontsize="small", loc="lower left")
     return figure
+
+
+def stages(table: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw Theorem 5: the share of draws whose certified optimum is in each stage, one panel per n.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One row per trial, from :func:`noap.experiments.table.trials`.
+    spec : Spec
+    population : Population
+        Its exact thresholds are dotted lines.
+    """
+    figure, panels = _grid(1, len(spec.samples), "rho-bar", width=3.4)
+    for axes, n in zip(panels[0], spec.samples, strict=True):
+        one = table.filter((table["n"] == n) & (table["method"] == "exact"))
+        for kind, (colour, marker) in STAGE_STYLE.items():
+            shares = [
+                np.mean([stage_of(size, value, spec.model.k) == kind for size, value in here])
+                for here in (
+                    one.filter(one["budget"] == budget).select("size", "value").rows() for budget in spec.budgets
+                )
+            ]
+            axes.plot(spec.budgets, shares, color=colour, marker=marker, markersize=3, linewidth=1.2, label=kind)
+        for threshold in population.thresholds:
+            axes.axvline(threshold, color="0.5", linewidth=0.9, linestyle=":")
+        axes.set_title(f"n = {n}", fontsize="small")
+        axes.set_ylim(-0.05, 1.05)
+    panels[0][0].set_ylabel("share of the draws")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, fontsize="small", loc="outside upper center", ncols=len(names))
+    return figure
+
+
+def stage_of(size: int, value: float, k: int) -> str:
+    """Return the stage of an optimum, in the words of `Path.stages`, from the number of its features and its value."""
+    if value == 0.0:
+        return "none"
+    return "full" if size == k else "single" if size == 1 else "partial"
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:

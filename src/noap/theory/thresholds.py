@@ -143,7 +143,7 @@ def recovery_epsilon(delta: float, cosine: float) -> float:
 
 @dataclass(frozen=True)
 class PrintedStages:
-    """Theorem 5's robust stage ("partial" here) ``partial_from < rho <= partial_to`` with the constants of its proof."""
+    """Theorem 5's robust stage, ``partial_from < rho <= partial_to``, with the constants of its proof."""
 
     partial_from: float
     partial_to: float
@@ -155,7 +155,7 @@ class PrintedStages:
 
 
 def stage_thresholds_printed(lam: float, k: int, k1: int, c: float, *, n: int) -> PrintedStages:
-    r"""Return the robust stage of Theorem 5 ("partial" here) with the constants of its proof: its first and last budget.
+    r"""Return the robust stage of Theorem 5 (here "partial") with the constants of its proof: first and last budget.
 
     .. math:: \frac{\lambda \sqrt{1+2c-3c^2}}{1+\sqrt{1+\lambda(1-c)}} \sqrt{\frac{n}{k_2}} , \qquad
         \frac{\lambda c}{1+\sqrt{1+\lambda c}} \sqrt{\frac{n}{k_1}} .

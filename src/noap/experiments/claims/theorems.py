@@ -9,11 +9,12 @@ import numpy as np
 
 from noap import theory
 from noap.experiments.claims.claim import Judgement, PaperClaim, Verdict, ranges, verdict_of
+from noap.linalg.types import FloatArray
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["THEOREMS", "cosines_to_vanilla"]
+__all__ = ["THEOREMS", "cosines_to_vanilla", "stages_seen"]
 
 _DELTAS = (0.1, 0.2, 0.3)
 
@@ -122,17 +123,32 @@ def _theorem_4_samples(table: "polars.DataFrame") -> Judgement:
     )
 
 
-def _theorem_5_thresholds(table: "polars.DataFrame") -> Judgement:
+def stages_seen(table: "polars.DataFrame") -> tuple[tuple[float, float, float], dict[int, FloatArray], float]:
+    """Return where the stages of Theorem 5 change, normalised: exactly, and by n in the certified optima; and the step.
+
+    Each is (no weak feature from, one feature from, value 0 from); of the optima the means over the draws, in the
+    middle of a step of the grid.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        Trials of a strong/weak model with the exact method, at two budgets or more.
+    """
     lam, k, k1, c = (table[name][0] for name in ("lam", "k", "k1", "c"))
     exact = theory.stage_thresholds(lam, k, k1, c, n=k).normalised
     budgets = sorted(table["budget"].unique().to_list())
     step = budgets[1] - budgets[0]
-    words, errors = [], {}
+    seen = {}
     for n in sorted(table["n"].unique().to_list()):
-        seen = [_transitions(table.filter((table["n"] == n) & (table["seed"] == seed))) for seed in _seeds(table)]
-        means = np.mean(seen, axis=0)
-        errors[n] = float(np.max(np.abs(means - step / 2 - np.array(exact))))
-        words.append(f"n = {n}: {', '.join(f'{mean - step / 2:.2f}' for mean in means)}")
+        draws = [_transitions(table.filter((table["n"] == n) & (table["seed"] == seed))) for seed in _seeds(table)]
+        seen[int(n)] = np.mean(draws, axis=0) - step / 2
+    return exact, seen, step
+
+
+def _theorem_5_thresholds(table: "polars.DataFrame") -> Judgement:
+    exact, seen, step = stages_seen(table)
+    words = [f"n = {n}: {', '.join(f'{mean:.2f}' for mean in means)}" for n, means in seen.items()]
+    errors = {n: float(np.max(np.abs(means - np.array(exact)))) for n, means in seen.items()}
     order = [errors[n] for n in sorted(errors)]
     closer = all(b <= a + step / 2 for a, b in itertools.pairwise(order))
     return Judgement(
