@@ -32,6 +32,8 @@ def solve(
 
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
 
+    This is equation (1) of the paper.
+
     Parameters
     ----------
     problem : Problem

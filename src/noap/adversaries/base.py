@@ -214,8 +214,9 @@ class Adversary(ABC):
     def project(self, X: Data, v: ArrayLike) -> FloatArray:
         r"""Return :math:`\mathrm{Proj}_{\mathcal F(v)}(Xv)`, the reachable point nearest to Xv (Proposition 1).
 
-        :math:`\mathcal F(v) = \{Ev : \|E\| \le \rho\}`, and n times the robust variance is the squared distance from
-        :math:`Xv`. It is :math:`-E v` for the attack E.
+        :math:`\mathcal F(v)` is the set of all :math:`Ev` with :math:`\|E\| \le \rho`, and n times the robust variance
+        is the squared distance of :math:`Xv` from it: equation (2) of the paper. The point is :math:`-E v` for the
+        attack E.
 
         Parameters
         ----------

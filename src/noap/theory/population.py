@@ -90,7 +90,8 @@ def truncated_variance(sigma: float, rho: float, *, law: Law | Callable[[float],
 
     which rises *strictly* with sigma wherever it is positive (its derivative is :math:`2 E(\sigma|z| - \rho)_+ |z|`),
     and is 0 for a bounded z with :math:`\sigma \sup|z| \le \rho`. So sample-wise robust and plain sparse PCA have the
-    same optima exactly where the robust optimum is positive; where it is 0 every v is optimal.
+    same optima exactly where the robust optimum is positive; where it is 0 every v is optimal. Of finitely many samples
+    none of this need hold (Remark 2).
 
     Parameters
     ----------
@@ -192,8 +193,8 @@ def population_value(
 
     Below, :math:`s = \sqrt{v^\top\Sigma v}` and :math:`r = \rho\|v\|_1/\sqrt n`.
 
-    - "sample": :math:`E(|x^\top v| - \rho)_+^2`, see :func:`truncated_variance` (Theorem 3).
-    - "feature", form "limit" (the default): :math:`(s - r)_+^2`, what Theorems 4 and 5 maximise.
+    - "sample": :math:`E(|x^\top v| - \rho)_+^2`, see :func:`truncated_variance` (Theorem 3): equation (9) of the paper.
+    - "feature", form "limit" (the default): :math:`(s - r)_+^2`, what Theorems 4 and 5 maximise: equation (10).
     - "feature", form "expectation": :math:`E\frac{1}{n}(\|Xv\|_2 - \rho\|v\|_1)^2 = (s - r)^2 + 2(1 - c_n) s r`, with
       nothing clipped (Proposition 5).
     - "feature", form "clipped": :math:`E\frac{1}{n}(\|Xv\|_2 - \rho\|v\|_1)_+^2`, by incomplete Gammas.
@@ -297,9 +298,9 @@ def population_path(
 ) -> PopulationPath:
     r"""Maximise :math:`\sqrt{1 + \lambda\langle v, v^*\rangle^2} - \rho\|v\|_1/\sqrt n` over k-sparse unit v.
 
-    This is the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum is one
-    feature or proportional to the soft threshold :math:`(|v^*| - \tau)_+`; each piece of that family has at most one
-    maximum, found by a bracketed root and compared with the others, so the path is exact to rounding for any
+    This is equation (10), the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum
+    is one feature or proportional to the soft threshold :math:`(|v^*| - \tau)_+`; each piece of that family has at most
+    one maximum, found by a bracketed root and compared with the others, so the path is exact to rounding for any
     truth (a feature whose effect on the value is below rounding may be in or out). Under Assumption 3 it is: all
     k features, then all of the strong part, then one strong feature, then value 0; the second can be missing.
 

@@ -89,16 +89,15 @@ def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, cons
 def oblivious_condition(lam: float, k: int, delta: float, *, n: int) -> float:
     r"""Return the budget of Proposition 7 (Novikov, 2023, Theorem 4.1), whose adversary the paper calls oblivious.
 
-    .. math:: \rho = \epsilon \min\{\sqrt\lambda, \lambda\} \sqrt{n/k} , \qquad \epsilon \sqrt{\ln(1/\epsilon)} =
-        \delta^6 \min\bigl\{1, \min\{\sqrt\lambda, \lambda\} \sqrt{n/k}\bigr\} .
+    .. math:: \rho = \epsilon\, m \sqrt{n/k} , \qquad \epsilon \sqrt{\ln(1/\epsilon)} =
+        \delta^6 \min(1, m \sqrt{n/k}) , \qquad m = \min(\sqrt\lambda, \lambda) .
 
     Up to this rho some algorithm returns a v with :math:`|\langle v, v^*\rangle| \ge 1 - \delta` from the perturbed
     samples X + E, if n, k and lam are large as well (up to constants that are not stated, so not checked here).
     The left side rises up to :math:`\epsilon = e^{-1/2}` and falls to 0 at 1; the rising branch is meant: near
     :math:`\epsilon = 1`, with :math:`\lambda \ge 1`, the budget suffices to take a uniform spike out of the samples.
 
-    Theorem 4 compares this with :func:`recovery_condition`. Both grow like :math:`\min\{\sqrt\lambda, \lambda\}`; what
-    differs is the dependence on delta.
+    Theorem 4 compares this with :func:`recovery_condition`. Both grow like m; what differs is the dependence on delta.
 
     Parameters
     ----------
