@@ -211,7 +211,7 @@ def test_large_d_without_a_gram_matrix(monkeypatch):
     assert value == pytest.approx(solve(X, 3, noap.FeatureWise(1.0)).value)
 
 
-@pytest.mark.parametrize("method", ["ascent", "ppm", "spca"])
+@pytest.mark.parametrize("method", ["ascent", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding"])
 def test_unknown_options_list_the_known_ones(method):
     problem = noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary())
     with pytest.raises(noap.errors.InvalidProblem, match=r"colour is not an option of method .*it takes"):

@@ -156,6 +156,59 @@ def test_spca_ignores_the_adversary():
     assert set(np.flatnonzero(vectors[0])) == set(model.support)
 
 
+def largest(values, k):
+    return sorted(int(j) for j in np.argsort(-values, kind="stable")[:k])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_diagonal_thresholding_is_the_best_direction_on_the_largest_variances(seed):
+    model = strong_weak(100, seed)
+    result = noap.solve(noap.Problem(model.X, k=5, adversary=noap.FeatureWise(3.0)), method="diagonal-thresholding")
+    chosen = largest((model.X**2).sum(axis=0), 5)
+    assert result.support.tolist() == chosen
+    leading = np.linalg.svd(model.X[:, chosen])[2][0]
+    assert abs(result.v[chosen] @ leading) == pytest.approx(1.0)
+    assert (result.status, result.bound) == (noap.Status.HEURISTIC, np.inf)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1.0, 1.5])
+def test_covariance_thresholding_follows_its_definition(threshold):
+    model = strong_weak(100, 3)
+    S, n = model.X.T @ model.X / 100, 100
+    shrunk = np.zeros_like(S)
+    for i in range(100):
+        for j in range(100):
+            if i != j:
+                size = threshold * np.sqrt(S[i, i] * S[j, j] / n)
+                shrunk[i, j] = np.sign(S[i, j]) * max(abs(S[i, j]) - size, 0.0)
+    leading = np.linalg.eigh(shrunk)[1][:, -1]
+    problem = noap.Problem(model.X, k=5, adversary=noap.NoAdversary())
+    result = noap.solve(problem, method="covariance-thresholding", threshold=threshold)
+    assert result.support.tolist() == largest(np.abs(leading), 5)
+    assert result.value == pytest.approx(np.linalg.eigvalsh(S[np.ix_(result.support, result.support)])[-1])
+
+
+def test_covariance_thresholding_finds_what_diagonal_thresholding_misses():
+    hits = dict.fromkeys(("diagonal-thresholding", "covariance-thresholding"), 0)
+    for seed in range(20):
+        model = strong_weak(500, seed)
+        problem = noap.Problem(model.X, k=5, adversary=noap.NoAdversary())
+        for method in hits:
+            hits[method] += noap.solve(problem, method=method).support.tolist() == model.support.tolist()
+    assert hits["covariance-thresholding"] == 20
+    assert hits["diagonal-thresholding"] < 10
+
+
+def test_where_no_entry_survives_the_threshold_variances_decide():
+    problem = noap.Problem(strong_weak(100).X, k=5, adversary=noap.NoAdversary())
+    by_variance = noap.solve(problem, method="diagonal-thresholding")
+    nothing = noap.solve(problem, method="covariance-thresholding", threshold=1e6)
+    assert nothing.support.tolist() == by_variance.support.tolist()
+    for bad in (-1.0, np.nan, np.inf, True, "high"):
+        with pytest.raises(noap.errors.InvalidProblem, match="threshold must be a number of at least 0"):
+            noap.solve(problem, method="covariance-thresholding", threshold=bad)
+
+
 def test_truncated_power_never_ends_below_its_start():
     rng = np.random.default_rng(0)
     for _ in range(20):

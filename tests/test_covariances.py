@@ -84,7 +84,7 @@ def test_without_a_budget_every_symmetric_matrix_is_a_question(kind, adversary):
         assert report.bound <= result.bound * (1 + 1e-9) + 4e-12 * problem.scale
         assert not bounded_by(S, k, max(report.value * (1 - 1e-13), 0.0)) or report.value == 0
         np.testing.assert_array_equal(result.attacked_covariance(), problem.covariance)
-        for method in ("ascent", "ppm", "spca"):
+        for method in ("ascent", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding"):
             found = noap.solve(problem, method=method)
             assert found.value <= optimum + 1e-14 * size
         assert noap.solve(problem, method="ascent").value >= 0.999 * optimum - 1e-12 * size

@@ -15,6 +15,7 @@ from noap.heuristics.ascent import Funnel, ascent, compile_ascent, is_pooled
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
+from noap.heuristics.thresholding import covariance_thresholding, diagonal_thresholding
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
@@ -233,9 +234,14 @@ def _check_ppm(
 ) -> _Power:
     if iterate not in ("last", "best"):
         raise InvalidProblem(f"iterate must be 'last' or 'best', got {iterate!r}.")
-    if isinstance(tolerance, (bool, str)) or not isinstance(tolerance, (int, float, np.number)) or not tolerance >= 0:
-        raise InvalidProblem(f"tolerance must be a number of at least 0, got {tolerance!r}.")
-    return _Power(_start(problem, start), as_count("iterations", iterations), float(tolerance), iterate)
+    return _Power(_start(problem, start), as_count("iterations", iterations), _size("tolerance", tolerance), iterate)
+
+
+def _size(name: str, given: Any) -> float:
+    """Return an option that must be a finite number of at least 0."""
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+        raise InvalidProblem(f"{name} must be a number of at least 0, got {given!r}.")
+    return float(given)
 
 
 def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
@@ -252,6 +258,22 @@ def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
     )
     message = ended.message(power.iterations)
     return _heuristic(problem, "ppm", ended.v, controls, *([] if message is None else [message]))
+
+
+def _check_diagonal(problem: Problem) -> None:
+    return None
+
+
+def _run_diagonal(problem: Problem, controls: Controls, nothing: None) -> Result:
+    return _heuristic(problem, "diagonal-thresholding", diagonal_thresholding(problem), controls)
+
+
+def _check_covariance(problem: Problem, threshold: Any = 1.5) -> float:
+    return _size("threshold", threshold)
+
+
+def _run_covariance(problem: Problem, controls: Controls, threshold: float) -> Result:
+    return _heuristic(problem, "covariance-thresholding", covariance_thresholding(problem, threshold), controls)
 
 
 def _vanilla(problem: Problem, start: FloatArray | None, iterations: int) -> FloatArray:
@@ -295,4 +317,6 @@ METHODS: dict[str, Callable[[], Method]] = {
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
     "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
     "spca": lambda: Method(_POWER, _check_spca, _run_spca, runs_cancelled=True),
+    "diagonal-thresholding": lambda: Method((), _check_diagonal, _run_diagonal),
+    "covariance-thresholding": lambda: Method(("threshold",), _check_covariance, _run_covariance),
 }

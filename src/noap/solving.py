@@ -33,6 +33,8 @@ def solve(
 
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
 
+    This is equation (1) of the paper.
+
     Parameters
     ----------
     problem : Problem
@@ -45,6 +47,8 @@ def solve(
         "ppm": the paper's Algorithm 2, as printed: T = iterations makes T - 1 steps, and a message says when it ended
         in a cycle, where T decides the answer. "spca": vanilla sparse PCA by the projected power method, blind to the
         adversary. Both run where the adversary cancels every direction, too, with a warning.
+        "diagonal-thresholding", "covariance-thresholding": its classical baselines, which pick the support by the
+        largest variances, or by the leading eigenvector of the covariance without its small entries.
     gap : float
         Relative gap (bound - value)/value at which a result counts as optimal.
     time_limit : float, optional
@@ -63,6 +67,7 @@ def solve(
         mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
         as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
+        covariance-thresholding: threshold (in sampling errors of an entry; 1.5).
 
     Returns
     -------

@@ -5,11 +5,14 @@ import dataclasses
 import polars as pl
 import pytest
 
+import noap
 from noap.experiments import SpikedModel, Store, paper_specs, run
 from noap.experiments.claims import CLAIMS, Verdict, judge
 from noap.experiments.claims.claim import ranges, verdict_of
+from noap.experiments.claims.screening import supports_found
+from noap.experiments.figures import recovery, stage_of
 from noap.experiments.population import guaranteed_cosines, population_of
-from noap.experiments.report import FIGURES, render, write_figures
+from noap.experiments.report import FIGURES, render, stage_rows, write_figures
 from noap.experiments.table import trials
 
 
@@ -141,6 +144,64 @@ def test_restriction_is_measured_against_the_whole():
     judgement = claim("15 features are enough").check(with_optimum(rows))
     assert judgement.verdict is Verdict.DEPENDS
     assert "1 of 2 instances, by up to 5 %" in judgement.evidence
+
+
+def setting(samples):
+    """The columns of the table of figures that say which model was drawn."""
+    return pl.DataFrame([{"n": n, "d": 100, "k": 5, "lam": 3.0, "k1": 2, "c": 0.8} for n in samples])
+
+
+def test_algorithm_1_and_the_true_support():
+    included = claim("the reduced set includes the true support").check(setting([100, 500]))
+    assert included.verdict is Verdict.DEPENDS
+    assert included.evidence.endswith(
+        "strong and weak part, n = 100: 57; strong and weak part, n = 500: 100; "
+        "general truth, n = 100: 26; general truth, n = 500: 56."
+    )
+    found = claim("the power method finds the true support").check(setting([100, 500]))
+    assert found.verdict is Verdict.DEPENDS
+    assert "n = 100: 52" in found.evidence
+
+
+def test_the_true_support_is_counted_against_the_draw():
+    kept = found = 0
+    for seed in range(20):
+        draw = noap.theory.spiked_wishart(100, 30, 3, 3.0, random_state=seed)
+        chosen = noap.screen_submatrix(draw.X.T @ draw.X / 100, 3, 15)
+        direction = noap.solve(noap.Problem(draw.X, k=3, adversary=noap.NoAdversary()), method="spca")
+        kept += all(draw.v[j] == 0 or j in chosen for j in range(30))
+        found += direction.support.tolist() == draw.support.tolist()
+    assert supports_found(100, 30, 3, 3.0, draws=20) == (kept, found)
+    assert 0 < found < kept < 20
+
+
+def test_stages_are_where_the_optima_change():
+    rows = [
+        {"n": 50, "seed": 0, "budget": budget, "size": size, "value": value, "recovery_weak": weak}
+        for budget, size, value, weak in [
+            (0.0, 5, 3.0, 1.0), (1.0, 3, 2.0, 0.5), (2.0, 2, 1.0, 0.0), (3.0, 1, 0.5, 0.0), (4.0, 1, 0.0, 0.0),
+        ]
+    ]  # fmt: skip
+    model = {"d": 100, "k": 5, "lam": 3.0, "k1": 2, "c": 0.8}
+    exact, printed, seen = stage_rows(pl.DataFrame([row | model for row in rows]))
+    assert exact[1:] == pytest.approx((0.840, 1.947, 3.317), abs=1e-3)
+    assert printed[1:3] == pytest.approx((1.410, 1.334), abs=1e-3)
+    assert printed[3] is None
+    assert seen == ("seen at n = 50, mean of 1", 1.5, 2.5, 3.5)
+    assert stage_rows(None) == []
+    kinds = [stage_of(row["size"], row["value"], 5) for row in rows]
+    assert kinds == ["full", "partial", "partial", "single", "none"]
+
+
+def test_bands_of_cosines_end_at_1():
+    spec = paper_specs(quick=True)["recovery"]
+    columns = {"method": "exact", "n": 100, "cosine": 0.95, "cosine_std": 0.2}
+    rows = pl.DataFrame([columns | {"budget": b} for b in (0.0, 0.5)])
+    figure = recovery(rows, spec, guaranteed_cosines(spec.model, 1.0))
+    band = figure.axes[0].collections[0]  # of n = 100
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert heights.max() == 1.0
+    assert heights.min() == pytest.approx(0.75)
 
 
 def test_small_helpers():

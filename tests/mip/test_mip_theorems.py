@@ -24,6 +24,7 @@ from noap.mip import Cuts, run_mip, run_mip_r
 from noap.mip.backends.base import Settings, Stop
 from noap.mip.backends.registry import backend_named
 from noap.mip.formulations.assemble import formulate
+from noap.mip.formulations.breakpoints import interpolated, printed
 from noap.mip.instance import instance_of
 from noap.mip.rounds import solve_model
 
@@ -50,6 +51,15 @@ def test_printed_bound_lies_between_optimum_and_theorem(case):
     term = eigenvalues_of(case).sum() / (4 * case.pieces**2)
     assert result.formulation_error == pytest.approx(term, rel=1e-9)
     assert opt - tolerance <= result.bound <= opt + term + tolerance
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 10])
+def test_equation_4_chords_lie_above_by_a_quarter_of_a_squared_piece(pieces):
+    (points,) = printed(pieces, 1)
+    assert points == pytest.approx(np.linspace(-1, 1, 2 * pieces + 1))
+    excess = [interpolated(points, g) - g**2 for g in np.linspace(-1, 1, 20 * pieces + 1)]
+    assert min(excess) >= -1e-15
+    assert max(excess) == pytest.approx(1 / (4 * pieces**2))
 
 
 @pytest.mark.parametrize("case", ALL + LARGER, ids=lambda case: case.name)

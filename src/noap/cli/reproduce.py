@@ -30,12 +30,18 @@ class What(enum.StrEnum):
 
     figure1 = "figure1"
     figure2 = "figure2"
+    theorem3 = "theorem3"
+    theorem4 = "theorem4"
+    theorem5 = "theorem5"
     all = "all"
 
 
 _EXPERIMENTS = {
     What.figure1: ("stages", "figures"),
     What.figure2: ("figures",),
+    What.theorem3: ("sample-wise",),
+    What.theorem4: ("recovery",),
+    What.theorem5: ("stages",),
     # The long programs come last: whatever stops the run, the quick experiments are there.
     What.all: ("sample-wise", "recovery", "stages", "figures"),
 }
@@ -43,7 +49,7 @@ _COLOURS = {"holds": "green", "does not hold": "red", "depends": "yellow", "not 
 
 
 def reproduce(
-    what: Annotated[What, typer.Argument(help="A figure of the paper, or all with Theorems 3 to 5 and the claims.")],
+    what: Annotated[What, typer.Argument(help="A figure or theorem of the paper, or all of them.")],
     quick: Annotated[
         bool, typer.Option("--quick", help="2 trials, 1 s per program and coarser grids: minutes instead of hours.")
     ] = False,
@@ -74,14 +80,17 @@ def reproduce(
 
     noap reproduce all --quick
 
+    noap reproduce theorem5 --quick
+
     noap reproduce figure1 --jobs 2 --backend gurobi
 
     noap reproduce all --cluster tcp://scheduler:8786
     """
     # Slow to import, and only this command needs them.
     from noap.experiments import Store, paper_specs, run
-    from noap.experiments.report import effort
+    from noap.experiments.report import STAGES, effort, stage_rows
     from noap.experiments.report import render as write_report
+    from noap.experiments.table import trials as trials_of
     from noap.mip.backends.registry import backend_named
 
     log_progress(log)
@@ -120,9 +129,10 @@ def reproduce(
                 f"--out {folder} cannot be written ({error.strerror or error}); the trials are stored, make room or "
                 "choose another folder and run again."
             ) from None
+        stages = stage_rows(trials_of(chosen["stages"], kept)) if what is What.theorem5 else []
     tried = effort(chosen)
     if json:
-        document = {
+        document: dict[str, object] = {
             "noap": __version__,
             "command": command,
             "out": str(folder),
@@ -133,8 +143,17 @@ def reproduce(
                 for c, j in judged
             ],
         }
+        if stages:
+            document["stages"] = [{"of": row[0]} | dict(zip(STAGES, row[1:], strict=True)) for row in stages]
         typer.echo(json_module.dumps(document, indent=2))
         return 0
+    if stages:
+        table = Table(title="Stages of Theorem 5 by normalised budget", title_justify="left")
+        for column in ("", *STAGES):
+            table.add_column(column)
+        for name, *starts in stages:
+            table.add_row(escape(name), *("-" if start is None else f"{start:.3f}" for start in starts))
+        console.print(table)
     table = Table(title="The paper's claims", caption=tried or None, title_justify="left", caption_justify="left")
     for column in ("claim", "source", "verdict"):
         table.add_column(column)

@@ -17,7 +17,7 @@ from noap.linalg.types import FloatArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "vectors_over_n"]
+__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "stages", "vectors_over_n"]
 
 # Okabe and Ito's colours stay apart for colour-blind readers; markers tell the lines apart without any colour.
 STYLE = {
@@ -31,6 +31,12 @@ STYLE = {
     "MIP corrected": ("#CC79A7", "P"),
     "MIP-r corrected": ("#882255", "X"),
 }
+STAGE_STYLE = {
+    "full": ("#009E73", "o"),
+    "partial": ("#0072B2", "s"),
+    "single": ("#E69F00", "D"),
+    "none": ("#000000", "^"),
+}
 _POPULATION = {"color": "0.35", "linewidth": 1.0}
 # Drawn wide, so that they show beneath a corrected program with the same answer.
 _WIDE = ("MIP", "MIP-r")
@@ -38,7 +44,7 @@ _FLOOR = 1e-5  # smallest gap that a logarithmic axis shows
 
 
 def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
-    """Draw the paper's first figure: cosines of the strong (solid) and weak (dashed) part, one column per method.
+    """Draw Figure 1 of the paper: cosines of the strong (solid) and weak (dashed) part, one column per method.
 
     PPM has a hatched band between the iterates at T and T + 1. White marks: the solution of the printed program is its
     start in most draws. A cross on the axis: a program found no solution in some draw; the curve is that of the others.
@@ -97,7 +103,7 @@ def cosines_full(points: "polars.DataFrame", spec: Spec, population: Population)
 
 
 def measures(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
-    """Draw the paper's second figure: gap, objective and support recovery, on the paper's 15 features."""
+    """Draw Figure 2 of the paper: gap, objective and support recovery, on the paper's 15 features."""
     return _measures(
         points,
         spec,
@@ -217,6 +223,45 @@ def recovery(points: "polars.DataFrame", spec: Spec, guaranteed: tuple[FloatArra
     return figure
 
 
+def stages(table: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw Theorem 5: the share of draws whose certified optimum is in each stage, one panel per n.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One row per trial, from :func:`noap.experiments.table.trials`.
+    spec : Spec
+    population : Population
+        Its exact thresholds are dotted lines.
+    """
+    figure, panels = _grid(1, len(spec.samples), "rho-bar", width=3.4)
+    for axes, n in zip(panels[0], spec.samples, strict=True):
+        one = table.filter((table["n"] == n) & (table["method"] == "exact"))
+        for kind, (colour, marker) in STAGE_STYLE.items():
+            shares = [
+                np.mean([stage_of(size, value, spec.model.k) == kind for size, value in here])
+                for here in (
+                    one.filter(one["budget"] == budget).select("size", "value").rows() for budget in spec.budgets
+                )
+            ]
+            axes.plot(spec.budgets, shares, color=colour, marker=marker, markersize=3, linewidth=1.2, label=kind)
+        for threshold in population.thresholds:
+            axes.axvline(threshold, color="0.5", linewidth=0.9, linestyle=":")
+        axes.set_title(f"n = {n}", fontsize="small")
+        axes.set_ylim(-0.05, 1.05)
+    panels[0][0].set_ylabel("share of the draws")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, fontsize="small", loc="outside upper center", ncols=len(names))
+    return figure
+
+
+def stage_of(size: int, value: float, k: int) -> str:
+    """Return the stage of an optimum, in the words of `Path.stages`, from the number of its features and its value."""
+    if value == 0.0:
+        return "none"
+    return "full" if size == k else "single" if size == 1 else "partial"
+
+
 def save(figure: Figure, stem: Path) -> list[Path]:
     """Write `stem`.png and `stem`.svg; the same figure gives the same bytes. Return the paths."""
     written = [stem.with_name(stem.name + suffix) for suffix in (".png", ".svg")]
@@ -261,6 +306,9 @@ def _band(
         mean, low = np.maximum(mean, floor), np.maximum(low, floor)
     if name == "gap":  # on a logarithmic axis a large deviation would reach down to nothing: no trial lies there
         low = np.minimum(np.maximum(low, known["gap_min"].to_numpy()), mean)
+    high = mean + std
+    if name.startswith(("cosine", "recovery")):  # shares: no trial lies outside 0 and 1
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     colour, marker = style
     wide = points["method"].is_in(_WIDE).any()
     axes.plot(
@@ -274,7 +322,7 @@ def _band(
         linewidth=2.8 if wide else 1.5,
         label=label,
     )
-    axes.fill_between(x, low, mean + std, color=colour, alpha=0.15, linewidth=0)
+    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
 def _mark_solutions(axes: Any, points: "polars.DataFrame", name: str, style: tuple[str, str]) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge
+from noap import theory
+from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge, stages_seen
 from noap.experiments.paper import FULL_TRIALS, MIP_SECONDS
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.spec import Spec
@@ -19,14 +20,14 @@ from noap.measuring.tables import markdown, write_table
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FIGURES", "claims_page", "effort", "render", "render_tables", "write_figures"]
+__all__ = ["FIGURES", "claims_page", "effort", "render", "render_tables", "stage_rows", "write_figures"]
 
 # Which experiment every figure is drawn from, and what it shows.
 FIGURES = {
     "figure1": (
         "figures",
-        "The paper's first figure: cosine with the truth, strong part solid, weak part dashed. White in a mark: in "
-        "most draws the printed program's solution is the start that ascent gave it. A cross on the axis: no solution "
+        "Figure 1 of the paper: cosine with the truth, strong part solid, weak part dashed. White in a mark: in most "
+        "draws the printed program's solution is the start that ascent gave it. A cross on the axis: no solution "
         "found. Hatched: PPM between the iterates T and T + 1.",
     ),
     "figure1-full": (
@@ -35,11 +36,15 @@ FIGURES = {
     ),
     "figure2": (
         "figures",
-        "The paper's second figure: gap, objective and support recovery on the 15 chosen features; marks as above.",
+        "Figure 2 of the paper: gap, objective and support recovery on the 15 chosen features; marks as above.",
     ),
     "figure2-full": ("figures", "The same over all features, with certified bounds; population in grey."),
     "theorem3": ("sample-wise", "Sample-wise optima at rho against the one at 0, as n grows."),
     "theorem4": ("recovery", "Cosine with a general sparse truth, and what Theorem 4 (corrected) guarantees."),
+    "theorem5": (
+        "stages",
+        "The stages of the certified optimum over all features: share of the draws in each; exact thresholds dotted.",
+    ),
 }
 
 _LEGEND = """\
@@ -101,6 +106,8 @@ def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFr
             figure = figures.vectors_over_n(cosines_to_vanilla(table), spec)
         elif name == "theorem4":
             figure = figures.recovery(means, spec, guaranteed_cosines(spec.model, max(spec.budgets)))
+        elif name == "theorem5":
+            figure = figures.stages(table, spec, population_of(spec.model, max(spec.budgets)))
         else:
             draw = {
                 "figure1": figures.cosines,
@@ -153,7 +160,7 @@ def render_tables(
         write_table(every.drop("environment", "finished", "scope", "loadings"), folder / "trials.csv")
         write_table(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
     drawn = write_figures(specs, tables, folder)
-    judged = judge(tables)
+    judged = [(claim, judgement) for claim, judgement in judge(tables) if claim.experiment in specs]
     tried = effort(specs)
     _write(folder / "claims.md", claims_page(judged, tried))
     _write(folder / "specs.json", json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n")
@@ -193,6 +200,7 @@ def _page(
         markdown(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
         "## Experiments\n",
         _experiments(specs, tables),
+        _stages(tables),
         "\n".join(textwrap.wrap(_LEGEND.format(objective=_OBJECTIVES[best]), 120)) + "\n",
         "## Methods of the figures\n",
         _methods(specs, tables),
@@ -201,6 +209,47 @@ def _page(
         *[f"![{name}]({name}.png)\n\n*{name}* ([SVG]({name}.svg)). {FIGURES[name][1]}\n" for name in drawn],
     ]
     return "\n".join(parts)
+
+
+STAGES = ("partial from", "single from", "none from")
+
+
+def stage_rows(table: "polars.DataFrame | None") -> list[tuple[str, float, float, float | None]]:
+    """Return where Theorem 5's stages begin, normalised: exactly, by the proof's constants, as seen for each n.
+
+    Parameters
+    ----------
+    table : polars.DataFrame or None
+        Trials of the experiment "stages"; without two budgets there are no rows.
+    """
+    if table is None or table.height == 0 or table["budget"].n_unique() < 2:
+        return []
+    exact, seen, _ = stages_seen(table)
+    lam, k, k1, c = (table[name][0] for name in ("lam", "k", "k1", "c"))
+    printed = theory.stage_thresholds_printed(lam, k, k1, c, n=k)
+    rows: list[tuple[str, float, float, float | None]] = [
+        ("population, exact", *exact),
+        ("constants of the proof", printed.partial_from, printed.partial_to, None),
+    ]
+    draws = table["seed"].n_unique()
+    for n, (partial, single, none) in seen.items():
+        rows.append((f"seen at n = {n}, mean of {draws}", float(partial), float(single), float(none)))
+    return rows
+
+
+def _stages(tables: Mapping[str, "polars.DataFrame"]) -> str:
+    rows = [
+        [name, *("-" if start is None else f"{start:.3f}" for start in starts)]
+        for name, *starts in stage_rows(tables.get("stages"))
+    ]
+    if not rows:
+        return ""
+    return (
+        "## Stages of Theorem 5 by normalised budget\n\n"
+        + markdown(["", *STAGES], rows)
+        + "\nThe stage is `full` before the first. *Seen* are certified optima of all features: no weak feature, one "
+        "feature at most, value 0 from there on. The proof's first two are where its robust stage begins and ends.\n"
+    )
 
 
 def _experiments(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:

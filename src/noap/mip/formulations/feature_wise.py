@@ -1,4 +1,4 @@
-"""Theorem 2 and Appendix A: every feature may be moved."""
+"""Theorem 2, equation (8), and Proposition 6, equation (11): every feature may be moved."""
 
 import math
 from collections.abc import Callable

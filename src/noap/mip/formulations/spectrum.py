@@ -1,6 +1,6 @@
 r"""The block that bounds :math:`v^\top S v = \sum_j \lambda_j g_j^2`, :math:`g_j = \langle q_j, v\rangle`, from above.
 
-As printed (the paper's PLU set): :math:`g_j` is a combination of two neighbouring breakpoints, and
+As printed (the paper's PLU set, equation (4)): :math:`g_j` is a combination of two neighbouring breakpoints, and
 :math:`\xi_j`, the same combination of their squares, is the chord of :math:`g_j^2`.
 """
 
