@@ -184,18 +184,9 @@ def test_mip_on_the_command_line(table):
     assert missing.returncode == 2
 
 
-def test_backends_lists_solvers_and_what_they_can_do():
-    shown = noap("backends")
-    assert shown.returncode == 0
-    for words in ("scip", "highs", "gurobi", "licence"):
-        assert words in shown.stdout
-    found = json.loads(noap("backends", "--json").stdout)
-    assert {info["name"] for info in found if info["installed"]} >= {"scip", "highs"}
-
-
 def test_help_and_version():
     assert "solve" in noap("--help").stdout
-    for verb in ("solve", "demo", "backends"):
+    for verb in ("solve", "demo"):
         shown = noap(verb, "--help")
         assert shown.returncode == 0
         assert f"noap {verb}" in shown.stdout

@@ -3,18 +3,19 @@
 import csv
 from statistics import median
 
-from benchmarks import RESULTS
-from benchmarks.computed.reading import Row, duration, from_results, paragraph, percent, results
-from noap.measuring.tables import markdown
+from benchmarks.boards.programs import parts
+from benchmarks.computed.reading import duration, from_results, paragraph, percent, results
+from benchmarks.versions import ROOT
+from benchmarks.words import more
+from noap.experiments.formats import markdown
 
 __all__ = ["gaps", "half_an_hour", "this_run"]
 
-ROOT = RESULTS.parent.parent
 _TRIALS = "docs/reproduction/trials.csv"
 _COLUMNS = ("MIP", "MIP-r", "vanilla", "MIP corrected", "MIP-r corrected", "exact")
 
 
-def _trials() -> list[Row]:
+def _trials() -> list[dict[str, str]]:
     with open(ROOT / _TRIALS, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
@@ -64,15 +65,17 @@ def gaps() -> str:
 gaps.sources = (_TRIALS,)  # type: ignore[attr-defined]
 
 
-@from_results("printed")
+@from_results("programs")
 def half_an_hour() -> str:
     """Return the table of printed programs with the paper's limit."""
-    body = []
-    for row in results("printed"):
-        optimum, bound = float(row["optimum"]), float(row["bound"])
-        own = f"{100 * float(row['own_value']) / optimum:.4g} %" if row["own_value"] else "no solution found"
-        left = percent(float(row["solver_gap"])) if row["solver_gap"] else "-"
-        which = f"{row['adversary']}, n = {row['n']}, {float(row['budget']):g}"
-        body.append([which, row["backend"], own, percent(bound / optimum - 1), left, duration(float(row["seconds"]))])
-    columns = ["instance", "solver", "own solution, of the optimum", "gap", "solver gap", "time"]
-    return markdown(columns, body)
+    body, rows = [], [row for row in results("programs") if " long: " in row["instance"]]
+    optima = {row["budget"]: row["value"] for row in rows if row["method"] == "exact"}
+    for row in rows:
+        if row["method"] != "exact":
+            optimum, own = optima[row["budget"]], more(row, "own_value")
+            said = f"{100 * own / optimum:.4g} %" if own else "no solution found"
+            left = percent(more(row, "solver_gap")) if more(row, "solver_gap") is not None else "-"
+            which = f"feature-wise, n = {row['n']}, {row['budget']:g}"
+            gap = percent(row["bound"] / optimum - 1)
+            body.append([which, parts(row)[2], said, gap, left, duration(row["wall_s"])])
+    return markdown(["instance", "solver", "own solution, of the optimum", "gap", "solver gap", "time"], body)

@@ -13,8 +13,6 @@ from rich.markup import escape
 
 from noap._version import __version__
 from noap.cli.attack import attack
-from noap.cli.backends import backends
-from noap.cli.bench import bench
 from noap.cli.demo import demo
 from noap.cli.help import Command, Group
 from noap.cli.k_path import k_path
@@ -37,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (demo, solve, verify, path, k_path, near_optimal, stability, attack, report, reproduce, backends, bench):
+for command in (demo, solve, verify, path, k_path, near_optimal, stability, attack, report, reproduce):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from noap import theory
 from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge, stages_seen
+from noap.experiments.environment import listed
+from noap.experiments.formats import markdown, write_table
 from noap.experiments.paper import FULL_TRIALS, MIP_SECONDS
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
 from noap.experiments.table import Objective, points, trials
-from noap.measuring.environment import listed
-from noap.measuring.tables import markdown, write_table
 
 if TYPE_CHECKING:
     import polars

@@ -3,9 +3,9 @@
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
+from noap.experiments.formats import frame_of
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
-from noap.measuring.tables import frame_of
 from noap.metrics import gap as relative_gap
 
 if TYPE_CHECKING:
