@@ -18,7 +18,7 @@ import noap
 import noap.mip
 
 PEERS = ("abess", "scikit-learn")
-VECTORS = ("ascent", "ppm", "spca")
+VECTORS = ("ascent", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding")
 _HELD: dict = {}  # the matrix that was read last
 _WARM: set = set()
 
