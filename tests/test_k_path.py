@@ -207,14 +207,13 @@ def test_values_never_fall_whatever_the_engine_finds(monkeypatch):
     assert noap.verify(path[2].problem, path[2].certificate).ok
 
 
-def test_given_ks_are_sorted_and_cut_at_the_features():
+def test_given_ks_are_sorted_and_none_is_beyond_the_features():
     problem = noap.Problem(data(4), k=2, adversary=noap.NoAdversary())
     path = noap.k_path(problem, np.array([4, 2, 2]))
     assert path.ks.tolist() == [2, 4]
     assert_right(path)
-    with pytest.warns(NoapWarning, match="ks goes up to 500, beyond the number of features; it was cut at 6"):
-        cut = noap.k_path(problem, [5, 7, 500])
-    assert cut.ks.tolist() == [5, 6]
+    with pytest.raises(InvalidProblem, match="ks must be at most the number of features, 6, got 500"):
+        noap.k_path(problem, [5, 7, 500])
     assert noap.k_path(problem).ks.tolist() == [1, 2]
 
 

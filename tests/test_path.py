@@ -336,6 +336,8 @@ def test_plot_draws_a_bar_per_interval(cancer, tmp_path):
         ({"rhos": []}, "rhos is empty"),
         ({"rhos": [-1.0]}, "rhos must be finite numbers of at least 0"),
         ({"rhos": ["much"]}, "rhos must be a list of numbers"),
+        ({"rhos": [[1.0, 2.0]]}, "rhos must be a list of numbers"),
+        ({"rhos": [True]}, "rhos must be a list of numbers"),
         ({"k": 9}, "k must be at most"),
         ({"k": []}, "k must hold at least one"),
         ({"n_jobs": 0}, "n_jobs must be"),

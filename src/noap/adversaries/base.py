@@ -46,6 +46,8 @@ class Adversary(ABC):
     @classmethod
     def with_noise(cls, noise: Any, n: int) -> "Adversary":
         """Return the adversary of the given noise on n samples: a number, or one for each of what it moves."""
+        if np.asarray(noise).dtype.kind == "b":
+            raise InvalidProblem(f"noise must be a number, or one for each of what is moved, got {noise!r}.")
         strength = noise if isinstance(noise, (float, int)) else np.asarray(noise, dtype=np.float64)
         return cls.with_budget(strength * cls.noise_unit(n))
 

@@ -1,6 +1,5 @@
 """What the page shows, gathered once; the page itself is a pure function of it."""
 
-import math
 import warnings
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -11,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 import noap
 from noap.adversaries import serves
 from noap.alternatives import LISTING_SERVES
-from noap.data.arguments import as_sparsity
+from noap.data.arguments import as_sparsity, as_strength
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
@@ -161,8 +160,8 @@ def build_report(
     if adversary not in _FAMILIES:
         raise InvalidProblem(f"adversary must be one of {tuple(_FAMILIES)}, got {adversary!r}.")
     several = has_one_for_each(noise)
-    if not several and not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
-        raise InvalidProblem(f"noise must be a finite number of at least 0, got {noise!r}.")
+    if not several:
+        as_strength("noise", noise)
     if adversary != "feature" and several:
         raise InvalidProblem("noises of single features need adversary='feature'.")
     samples = as_samples(X)

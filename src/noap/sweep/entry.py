@@ -167,9 +167,12 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 
 def _budgets(rhos: ArrayLike) -> FloatArray:
     try:
-        budgets = np.unique(np.asarray(rhos, dtype=np.float64))
+        given = np.asarray(rhos)
+        if given.ndim > 1 or given.dtype.kind in "cb":
+            raise TypeError
+        budgets = np.unique(given.astype(np.float64))
     except (TypeError, ValueError):
-        raise InvalidProblem(f"rhos must be a list of numbers, got {rhos!r}.") from None
+        raise InvalidProblem(f"rhos must be a list of numbers, got {rhos!r}; pass one budget per point.") from None
     if budgets.size == 0:
         raise InvalidProblem("rhos is empty; pass at least one budget, or None to have them chosen.")
     if not np.isfinite(budgets).all() or budgets[0] < 0:

@@ -46,8 +46,7 @@ def k_path(
     problem : Problem
         Its k is the largest, unless `ks` says otherwise.
     ks : iterable of int, optional
-        1 to the k of the problem by default; sorted, without repetitions. What is beyond the number of features is
-        taken as that number, with a warning.
+        1 to the k of the problem by default; sorted, without repetitions, at most the number of features.
     gap : float
         Relative gap to prove at every level.
     time_limit : float, optional
@@ -133,10 +132,10 @@ def _sparsities(problem: Problem, ks: Any) -> list[int]:
     if not wanted or wanted[0] < 1:
         raise InvalidProblem(f"ks must be a list of integers of at least 1, got {ks!r}; pass None for 1 to k.")
     if wanted[-1] > d:
-        warnings.warn(
-            f"ks goes up to {wanted[-1]}, beyond the number of features; it was cut at {d}.", NoapWarning, stacklevel=3
+        raise InvalidProblem(
+            f"ks must be at most the number of features, {d}, got {wanted[-1]}; leave out what is more."
         )
-    return sorted({min(k, d) for k in wanted})
+    return wanted
 
 
 def _whole(k: Any) -> int:
