@@ -7,6 +7,7 @@ __all__ = [
     "InvalidProblem",
     "NoapError",
     "NoapWarning",
+    "ScaleWarning",
     "StoreError",
     "UncentredWarning",
 ]
@@ -40,6 +41,13 @@ class IdentifierWarning(NoapWarning):
     """A column of whole numbers that rise from row to row is used as a feature: it may be an identifier.
 
     If it is a feature: `warnings.simplefilter("ignore", noap.errors.IdentifierWarning)`.
+    """
+
+
+class ScaleWarning(NoapWarning):
+    """An estimator with scale=False was given columns of very different norms: it picks features by their units.
+
+    If all features have one unit: `warnings.simplefilter("ignore", noap.errors.ScaleWarning)`.
     """
 
 

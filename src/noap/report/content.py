@@ -15,7 +15,7 @@ from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples
-from noap.errors import InvalidProblem
+from noap.errors import InvalidProblem, ScaleWarning
 from noap.linalg.types import FloatArray
 from noap.report.components import Component, components_of
 from noap.report.near import MOST_LISTED, SECONDS, WITHIN
@@ -212,6 +212,7 @@ def build_report(
     with warnings.catch_warnings():
         # The page says of every component what is proved about it.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ScaleWarning)  # whether to scale was asked for in words, and done above
         model.fit(Z)
     over_k = near = None
     if method == "exact" and model.robust_variance_[0] > 0:
