@@ -3,6 +3,7 @@
 __all__ = [
     "BackendNotAvailable",
     "CertificateRejected",
+    "GapWarning",
     "IdentifierWarning",
     "InvalidProblem",
     "NoapError",
@@ -35,6 +36,13 @@ class StoreError(NoapError):
 
 class NoapWarning(UserWarning):
     """Something the user should know that does not stop the work."""
+
+
+class GapWarning(NoapWarning):
+    """An answer has a larger gap than the one asked for; the message says how large, why, and what to do.
+
+    If the best answer so far is all that is wanted: `warnings.simplefilter("ignore", noap.errors.GapWarning)`.
+    """
 
 
 class IdentifierWarning(NoapWarning):

@@ -49,12 +49,16 @@ class Method:
         Given the problem, the controls and what `check` returned, solves.
     runs_cancelled : bool
         Whether it runs as the paper prints it where the adversary cancels every direction, too.
+    falls_short : str or None
+        Why the gap that was asked for may not be reached although no limit ended it, and what to do; None for a
+        heuristic, which proves no gap.
     """
 
     options: tuple[str, ...]
     check: Callable[..., Any]
     run: Callable[[Problem, Controls, Any], Result]
     runs_cancelled: bool = False
+    falls_short: str | None = None
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -290,12 +294,19 @@ def _start(problem: Problem, start: ArrayLike | None) -> FloatArray | None:
     return unit(keep_top_k(v[None, :], problem.k)[0])
 
 
+_PROGRAM = (
+    "the program approximates the problem, and its solver has tolerances; raise pieces, or use method='exact' for a "
+    "smaller gap"
+)
+
+
 def _mip() -> Method:
     from noap.mip.run import OPTIONS, mip_options, run_program
 
-    return Method(
-        OPTIONS, mip_options, lambda problem, controls, options: run_program(problem, controls, "mip", options)
-    )
+    def run(problem: Problem, controls: Controls, options: Any) -> Result:
+        return run_program(problem, controls, "mip", options)
+
+    return Method(OPTIONS, mip_options, run, falls_short=_PROGRAM)
 
 
 def _mip_r() -> Method:
@@ -304,18 +315,28 @@ def _mip_r() -> Method:
     def run(problem: Problem, controls: Controls, options: Any) -> Result:
         return run_program(problem, controls, "mip-r", options)
 
-    return Method((*OPTIONS, "rank"), mip_r_options, run)
+    return Method((*OPTIONS, "rank"), mip_r_options, run, falls_short=_PROGRAM)
 
 
 _POWER, _WORKERS = ("start", "iterations"), ("n_jobs", "client")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
-    "exact": lambda: Method(("node_limit", "memory_limit", "certificate", *_WORKERS), _check_exact, run_exact),
+    "exact": lambda: Method(
+        ("node_limit", "memory_limit", "certificate", *_WORKERS),
+        _check_exact,
+        run_exact,
+        falls_short="the search cannot prove more; ask for a larger gap or a smaller k",
+    ),
     "mip": _mip,
     "mip-r": _mip_r,
     "ascent": lambda: Method(("keep", "polish", "max_steps", *_WORKERS), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
-    "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
+    "relaxation": lambda: Method(
+        ("certificate",),
+        _check_relaxation,
+        _run_relaxation,
+        falls_short="the relaxation does not branch; use method='exact' for a smaller gap, or ask for a larger one",
+    ),
     "spca": lambda: Method(_POWER, _check_spca, _run_spca, runs_cancelled=True),
     "diagonal-thresholding": lambda: Method((), _check_diagonal, _run_diagonal),
     "covariance-thresholding": lambda: Method(("threshold",), _check_covariance, _run_covariance),

@@ -18,6 +18,7 @@ from noap.adversaries import (
     require_served,
     serves,
 )
+from noap.data.duplicates import note_on_copies
 from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.blocked import MANY_FEATURES
@@ -36,7 +37,7 @@ from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 from noap.runtime.progress import TracePoint
 
-__all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
+__all__ = ["Limit", "Result", "Status", "TracePoint", "rounded_up", "rounding_allowance", "zero_result"]
 
 
 # What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
@@ -113,6 +114,8 @@ class Result:
         length, or 0 where that is v = 0; None where the solver has none. `v` is the better one of it and ascent's.
     messages : tuple of str
         Anything else worth knowing, one sentence each.
+    note : str or None
+        How many of its features are near-copies of one another, where any are (:func:`noap.duplicates`).
     trace : tuple of TracePoint
         How value and bound moved with time and nodes.
     """
@@ -206,6 +209,19 @@ class Result:
         """What the features of v cost; 0 in a problem without costs."""
         return self.problem.cost(self.v)
 
+    @cached_property
+    def note(self) -> str | None:
+        """How many of its features are near-copies of one another, in one sentence; None if none is.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> noap.solve(noap.Problem(X, k=2, adversary=noap.NoAdversary()), method="ascent").note.split(":")[0]
+        '2 of the 2 features have pairwise correlations above 0.95 in absolute value'
+        """
+        return note_on_copies(self.problem, self.support) if self.value > 0 else None
+
     @property
     def status(self) -> Status:
         """What the numbers prove."""
@@ -220,7 +236,9 @@ class Result:
     def claim(self) -> str:
         """What is proved, by whom and to which gap, in one sentence."""
         if self.status is Status.OPTIMAL:
-            return f"optimal: no {self.problem.k}-sparse direction is more than {_up(self.gap)} better (rigorous)."
+            return (
+                f"optimal: no {self.problem.k}-sparse direction is more than {rounded_up(self.gap)} better (rigorous)."
+            )
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
             if self.value <= 0:
@@ -257,11 +275,11 @@ class Result:
         rows = self._rows()
         wide, deep = (max(len(row[column]) for row in rows) for column in (0, 1))
         lines = [f"{name:<{wide}}  {number:>{deep}}".rstrip() for name, number in rows]
-        return "\n".join([*lines, f"{self.method}, {self.claim}"])
+        return "\n".join([*lines, f"{self.method}, {self.claim}", *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the loadings, the numbers and what is proved."""
-        return html_table(f"{self.method}, {self.claim}", self._rows())
+        return html_table(" ".join(filter(None, [f"{self.method}, {self.claim}", self.note])), self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         order = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
@@ -274,7 +292,7 @@ class Result:
         if math.isinf(self.bound):
             return [*rows, ("proved bound", "none")]
         rows.append(("proved bound", f"{self.bound:.6g}"))
-        rows.append(("gap", _up(self.gap)))
+        rows.append(("gap", rounded_up(self.gap)))
         return rows
 
     def _named(self, j: int) -> str:
@@ -332,10 +350,10 @@ def _settled(v: FloatArray) -> FloatArray:
     return settled
 
 
-def _up(number: float) -> str:
+def rounded_up(number: float) -> str:
     """Return a number with two digits, rounded up so that "at most" stays true.
 
-    >>> _up(1.24e-5), _up(0.0)
+    >>> rounded_up(1.24e-5), rounded_up(0.0)
     ('1.3e-05', '0.0e+00')
     """
     near = f"{number:.1e}"

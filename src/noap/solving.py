@@ -1,19 +1,30 @@
 """One entry to every method."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from noap.errors import InvalidProblem, NoapWarning
+from noap.data.centring import outside
+from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.methods import METHODS
 from noap.problem import Problem
-from noap.result import Result, zero_result
+from noap.result import Limit, Result, Status, rounded_up, zero_result
 from noap.runtime.controls import Controls
 
-__all__ = ["NOTHING_LEFT", "check_call", "checked_options", "nothing_left", "solve"]
+__all__ = [
+    "NOTHING_LEFT",
+    "check_call",
+    "checked_options",
+    "gap_in_words",
+    "misses_gap",
+    "nothing_left",
+    "solve",
+    "warn_of_gaps",
+    "why_not_closed",
+]
 
 # What warnings that nothing is left begin with, for those who expect it.
 NOTHING_LEFT = "At noise .* (cancel every direction|no feature is worth its cost)"
@@ -72,6 +83,8 @@ def solve(
     Returns
     -------
     Result
+        Where its gap is larger than the one asked for, one GapWarning says why and what to do; "ascent", "ppm" and
+        "spca" prove no gap, and none is asked of them.
 
     Examples
     --------
@@ -104,7 +117,85 @@ def solve(
             return nothing
         found = chosen.run(problem, controls, checked)
         return replace(found, bound=nothing.bound, bound_proof=nothing.bound_proof, proof=nothing.proof)
-    return chosen.run(problem, controls, checked)
+    result = chosen.run(problem, controls, checked)
+    warn_of_gaps([result])
+    return result
+
+
+# What ended a search, and what to do about it.
+_ENDED = {
+    Limit.TIME: ("the time limit ended the search", "raise time_limit"),
+    Limit.NODES: ("the node limit ended the search", "raise node_limit"),
+    Limit.MEMORY: ("the memory limit ended the search", "raise memory_limit"),
+    Limit.INTERRUPTED: ("it was interrupted", "run it again"),
+}
+
+
+def warn_of_gaps(results: Sequence[Result], things: str = "", where: Sequence[str] = ()) -> None:
+    """Give one GapWarning for those results of a call whose gap is larger than the one asked for, if there are any.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    things : str
+        What the results are, in the plural; nothing where there is one answer.
+    where : sequence of str
+        For every result what sets it apart, such as "k = 5".
+    """
+    missed = [place for place, result in enumerate(results) if misses_gap(result)]
+    if not missed:
+        return
+    worst = max(missed, key=lambda place: results[place].gap)
+    result = results[worst]
+    left, asked = gap_in_words(result.gap), f"{result.asked_gap:g}"
+    said = f"The answer has {left} where {asked} was asked for"
+    if things:
+        at = f" at {where[worst]}" if where else ""
+        some = f"{len(missed)} of {len(results)} {things}"
+        said = f"{some} miss the gap of {asked} that was asked for, the worst with {left}{at}"
+    why = why_not_closed(result.limit, result.messages, result.method)
+    warnings.warn(f"{said}: {why}.", GapWarning, stacklevel=outside())
+
+
+def misses_gap(result: Result) -> bool:
+    """Whether the method was asked for a gap, and the answer has a larger one.
+
+    A program that was solved on some features alone is asked for the gap on these.
+    """
+    if result.status is Status.OPTIMAL or _falls_short(result.method) is None:
+        return False
+    if result.restricted_bound is not None and result.solver_gap is not None:
+        return not result.solver_gap <= result.asked_gap
+    return not result.gap <= result.asked_gap
+
+
+def _falls_short(method: str) -> str | None:
+    return METHODS[method]().falls_short if method in METHODS else None
+
+
+def gap_in_words(gap: float) -> str:
+    """Return a gap as it stands in a sentence, rounded up.
+
+    >>> gap_in_words(0.1751), gap_in_words(float("inf"))
+    ('a gap of 0.18', 'no finite gap')
+    """
+    return f"a gap of {float(rounded_up(gap)):g}" if np.isfinite(gap) else "no finite gap"
+
+
+def why_not_closed(limit: Limit | None, messages: Sequence[str] = (), method: str = "exact") -> str:
+    """Return why an answer has a larger gap than the one asked for, and what to do, as the end of a sentence.
+
+    Parameters
+    ----------
+    limit, messages, method : as of a Result
+    """
+    if limit is not None:
+        reason, remedy = _ENDED[limit]
+        return f"{reason}; {remedy}, or ask for a larger gap or a smaller k"
+    for message in messages:
+        if "; ask for a larger gap" in message:  # the search's own reason
+            return f"{message[0].lower()}{message[1:].removesuffix('.')}"
+    return str(_falls_short(method))
 
 
 def nothing_left(problem: Problem) -> str:

@@ -147,7 +147,7 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     for c, result in enumerate(results, start=1):
         if joint is None:
             console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
-        for message in result.messages:
+        for message in filter(None, (*result.messages, result.note)):
             if not message.startswith("Value and bound are those of the data"):  # said of all of them above
                 console.print(f"component {c}: {message}", markup=False, soft_wrap=True)
         if joint is None and result.limit is not None:

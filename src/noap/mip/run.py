@@ -1,13 +1,12 @@
 """Run the paper's mixed-integer programs on a problem: restrict, formulate, solve, report."""
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import InvalidProblem
 from noap.heuristics.alone import strongest_alone
 from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
@@ -163,12 +162,10 @@ def _report(
 ) -> Result:
     messages = []
     if search.degenerate:
-        sentence = (
+        messages.append(
             "The program's own solution is v = 0, which is no direction; v is the best one that ascent found, "
             "and the bound still holds."
         )
-        warnings.warn(sentence, NoapWarning, stacklevel=4)
-        messages.append(sentence)
     elif search.own is None and search.bound > 0:
         messages.append("The solver has no solution of its own; v is the direction that ascent found.")
     elif search.own is not None:

@@ -13,7 +13,7 @@ from noap.exact.prove import level_path
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
-from noap.solving import checked_options, nothing_left
+from noap.solving import checked_options, nothing_left, warn_of_gaps
 from noap.sweep.k_path import KPath
 from noap.sweep.levels import solved_levels
 from noap.ties import break_ties
@@ -63,7 +63,8 @@ def k_path(
     Returns
     -------
     KPath
-        On Ctrl-C the levels so far come back, with a warning; the last one with the bound it had.
+        One GapWarning says how many levels miss the gap asked for. On Ctrl-C the levels so far come back, with a
+        warning; the last one with the bound it had.
 
     Examples
     --------
@@ -118,7 +119,10 @@ def k_path(
             NoapWarning,
             stacklevel=2,
         )
-    return KPath(_rising(list(found.values())))
+    path = KPath(_rising(list(found.values())))
+    if not interrupted:
+        warn_of_gaps(path.results, "levels", [f"k = {k}" for k in path.ks])
+    return path
 
 
 def _sparsities(problem: Problem, ks: Any) -> list[int]:
