@@ -164,8 +164,6 @@ def test_demo_prints_an_answer_and_draws(tmp_path):
     lines = [line.split("│") for line in done.stdout.splitlines() if line.startswith("│") and line.count("│") == 5]
     ends = [cells[2].strip() for cells in lines]
     assert len(set(ends)) >= 5
-    assert ends[-1] == "shared"
-    assert "Breast" not in done.stdout
 
 
 def test_mip_on_the_command_line(table):
