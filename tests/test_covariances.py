@@ -104,6 +104,7 @@ def test_a_lie_about_an_indefinite_matrix_is_rejected():
             assert not noap.verify(problem, replace(certificate, claim=claim)).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_limits_leave_a_true_bound_and_the_trace_is_in_the_units_of_the_problem():
     A = np.random.default_rng(2).standard_normal((30, 30))
     S = (A + A.T) / 2 + np.eye(30)

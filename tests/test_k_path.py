@@ -172,6 +172,7 @@ def test_the_covariance_is_computed_once(monkeypatch):
     assert len(counted) == 1
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_a_level_starts_from_the_one_below(monkeypatch):
     X = data(2, d=12)
     whole = noap.k_path(noap.Problem(X, k=5, adversary=noap.FeatureWise(0.5)))
@@ -254,6 +255,7 @@ def test_the_same_call_gives_the_same_path():
     assert drawn == [np.random.default_rng(0).random()] * 2
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("adversary", [noap.NoAdversary(), noap.FeatureWise(1.0), noap.SampleWise(0.4)])
 def test_without_time_every_level_has_a_bound_that_holds(adversary):
     problem = noap.Problem(data(8, d=20), k=5, adversary=adversary)
@@ -302,6 +304,7 @@ def timed_problem():
     return noap.Problem(np.diag([3.0, 2.0, 1.0, 1.0]), k=4, adversary=noap.NoAdversary())
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_time_is_shared_and_what_is_not_used_carries_over(monkeypatch):
     given = timed(monkeypatch, {1: 0.0, 2: 1e9, 3: 10.0, 4: 1e9})
     path = noap.k_path(timed_problem(), time_limit=120.0)
@@ -310,6 +313,7 @@ def test_the_time_is_shared_and_what_is_not_used_carries_over(monkeypatch):
     assert [result.limit is None for result in path] == [True, False, True, False]
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_open_levels_are_tried_again_with_what_is_left(monkeypatch):
     given = timed(monkeypatch, {1: 0.0, 2: 90.0, 3: 0.0, 4: 1.0})
     path = noap.k_path(timed_problem(), time_limit=150.0)

@@ -83,6 +83,7 @@ def test_every_method_answers_next_to_rho_max(seed, share, who, away, method):
     _check(X, k, KINDS[who], rho, rho_max, method)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @given(
     name=st.sampled_from(["wine", "diabetes"]),
     k=st.integers(1, 10),

@@ -213,6 +213,7 @@ def test_bounds_of_a_solver_keep_their_name():
     assert all(result.status is noap.Status.FEASIBLE for result in path.results)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_limits_leave_a_band_that_still_holds():
     X = data(8, d=20)
     rhos = np.linspace(0, 0.8, 5) * np.linalg.norm(X, axis=0).max()

@@ -31,10 +31,12 @@ def warn_of(model: Any, fitted: Fitted) -> None:
         _warn_together(model, fitted, fitted.joint)
         return
     open_ones = [(c, one) for c, one in enumerate(fitted.components) if one.limit is not None or one.misses_gap]
+    # A heuristic is asked for no gap.
+    kind = UnprovedWarning if any(one.misses_gap for _, one in open_ones) else ConvergenceWarning
     if fitted.interrupted:
-        _warn(_interrupted(model, open_ones), UnprovedWarning)
+        _warn(_interrupted(model, open_ones), kind)
     elif open_ones:
-        _warn(_stopped(model, open_ones), UnprovedWarning)
+        _warn(_stopped(model, open_ones), kind)
     elif fitted.out_of_time:
         _warn(
             f"The time limit of {model.time_limit:g} s for the whole fit ended it after {len(fitted.components)} "
