@@ -188,6 +188,7 @@ def test_a_level_starts_from_the_one_below(monkeypatch):
     assert path.values[-1] > 1.5 * path.values[0]
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_values_never_fall_whatever_the_engine_finds(monkeypatch):
     problem, found = noap.Problem(data(2), k=4, adversary=noap.FeatureWise(0.5)), {}
 

@@ -193,7 +193,7 @@ def why_not_closed(limit: Limit | None, messages: Sequence[str] = (), method: st
         reason, remedy = _ENDED[limit]
         return f"{reason}; {remedy}, or ask for a larger gap or a smaller k"
     for message in messages:
-        if "; ask for a larger gap" in message:  # the search's own reason
+        if "; ask for a larger gap" in message or message.endswith("for a smaller gap."):  # the search's own reason
             return f"{message[0].lower()}{message[1:].removesuffix('.')}"
     return str(_falls_short(method))
 

@@ -7,7 +7,7 @@ import pytest
 from mip_battery import ALL, BACKENDS, FEATURE, controls, optimal_direction, problem_of, quietly
 
 import noap
-from noap.mip import Cuts, run_mip, run_mip_r
+from noap.mip import Cuts, run_mip
 from noap.mip.formulations.assemble import formulate
 from noap.mip.instance import instance_of
 from noap.theory import spiked_wishart
@@ -75,8 +75,8 @@ def test_the_vector_of_ascent_is_announced_and_the_own_one_is_there():
 
 def test_a_program_whose_solution_is_no_direction_says_so():
     problem = noap.Problem(np.eye(3), 1, noap.FeatureWise(0.9))
-    with pytest.warns(noap.errors.NoapWarning, match="v = 0"):
-        result = run_mip_r(problem, controls(), rank=1, as_printed=True)
+    with pytest.warns(noap.errors.GapWarning, match=r"asked for: the program's own solution is v = 0, .* smaller gap"):
+        result = noap.solve(problem, "mip-r", rank=1, as_printed=True)
     assert result.program_v.tolist() == [0.0, 0.0, 0.0]
     assert result.value > 0
 

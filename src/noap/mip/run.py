@@ -164,7 +164,7 @@ def _report(
     if search.degenerate:
         messages.append(
             "The program's own solution is v = 0, which is no direction; v is the best one that ascent found, "
-            "and the bound still holds."
+            "and the bound still holds; leave out as_printed for a smaller gap."
         )
     elif search.own is None and search.bound > 0:
         messages.append("The solver has no solution of its own; v is the direction that ascent found.")
