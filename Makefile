@@ -22,10 +22,10 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-# A subset of the scoreboard, about ten minutes; DATA=folder adds public matrices. A peer that does not install sits out.
+# A part of every board, about ten minutes; DATA=folder adds public matrices. A peer that does not install sits out.
 bench: $(VENV)/.installed-dev
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
-	$(BIN)/noap bench --quick $(if $(DATA),--data $(DATA))
+	$(BIN)/python -m benchmarks --quick $(if $(DATA),--data $(DATA))
 
 # The paper's figures with two trials and one second per program; `noap reproduce all` is the long way.
 reproduce-quick: $(VENV)/.installed-dev

@@ -1,4 +1,4 @@
-"""Studies of single parts; `noap.measuring` is how they measure, `noap.bench` compares with others."""
+"""The scoreboard, the comparison of two versions, and the studies behind the figures of the pages."""
 
 from pathlib import Path
 

@@ -17,17 +17,16 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from benchmarks.computed import sources
-from noap.measuring.tables import markdown
+from benchmarks.versions import ROOT
+from noap.experiments.formats import markdown
 
 __all__ = ["GENERATED", "ROOT", "Claim", "claims_of", "pages", "unproved"]
 
-ROOT = Path(__file__).parent.parent
 # Pages that a command writes, and what they are made of.
 GENERATED = {
-    "docs/benchmarks.md": "benchmarks/results/boards, `noap bench`, tests/test_bench.py",
+    "docs/benchmarks.md": "benchmarks/results, `python -m benchmarks --render`, tests/test_bench.py",
     "docs/reproduction/README.md": "docs/reproduction/points.csv, `noap reproduce`, tests/experiments",
     "docs/reproduction/claims.md": "docs/reproduction/points.csv, `noap reproduce`, tests/experiments",
 }

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # so that tests can `import judge`
+sys.path.insert(1, str(Path(__file__).parent.parent))  # and `import benchmarks`
 
 # The machine that runs the suite may be slow and shared: no deadline; the same examples every time.
 settings.register_profile("noap", deadline=None, derandomize=True, max_examples=40)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 import noap
 from noap.adversaries.base import GramAdversary
@@ -104,6 +105,38 @@ def test_attack_is_feasible_and_attains_the_minimum(kind, seed, rho, length):
     assert adversary.norm(E) <= rho * (1 + 1e-12) + 1e-321  # entries below 2e-308 are multiples of 5e-324
     attained = np.linalg.norm((X + E) @ v) ** 2 / len(X)
     assert attained == pytest.approx(adversary.value(X, v), rel=1e-9, abs=1e-12 * length**2)
+
+
+@pytest.mark.parametrize("kind", [*ATTACKERS, noap.NoAdversary])
+@given(st.integers(0, 10**6), st.floats(0, 5), st.floats(1e-3, 1e3))
+def test_proposition_1_the_projection_is_the_papers(kind, seed, rho, length):
+    rng = np.random.default_rng(seed)
+    X, v = rng.standard_normal((7, 5)), length * sparse_unit(rng, 5, 3)
+    adversary = kind() if kind is noap.NoAdversary else kind(rho)
+    scores, found = X @ v, adversary.project(X, v)
+    energy, l1, l2 = np.linalg.norm(scores), np.abs(v).sum(), np.linalg.norm(v)
+    printed = {
+        noap.FeatureWise: scores * min(1.0, rho * l1 / energy),
+        noap.SampleWise: np.clip(scores, -rho * l2, rho * l2),
+        noap.SpectralNorm: scores * min(1.0, rho * l2 / energy),
+        noap.EntryWise: np.clip(scores, -rho * l1, rho * l1),
+        noap.NoAdversary: np.zeros(7),
+    }[kind]
+    np.testing.assert_allclose(found, printed, rtol=1e-9, atol=1e-12 * length)
+    assert np.linalg.norm(scores - found) ** 2 / 7 == pytest.approx(
+        adversary.value(X, v), rel=1e-9, abs=1e-12 * length**2
+    )
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+def test_the_projection_takes_every_budget_and_kind_of_data(make):
+    rng = np.random.default_rng(8)
+    X, v = rng.standard_normal((6, 5)), sparse_unit(rng, 5, 3)
+    adversary = make(6, 5)
+    dense = adversary.project(X, v)
+    assert np.linalg.norm(X @ v - dense) ** 2 / 6 == pytest.approx(adversary.value(X, v), rel=1e-9, abs=1e-12)
+    np.testing.assert_allclose(adversary.project(sparse.csr_array(X), v), dense, rtol=1e-12, atol=1e-15)
+    assert not adversary.project(X, np.zeros(5)).any()
 
 
 @pytest.mark.parametrize("kind", ATTACKERS)

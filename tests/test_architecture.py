@@ -117,12 +117,9 @@ def test_layers(path):
     if "numba" in roots:
         assert path.parent.name == "kernels" or where in ("runtime/kernels.py", "runtime/parts.py")
     if roots & {"matplotlib", "plotly"}:
-        assert package in ("figures", "report") or where in ("experiments/figures.py", "bench/figures.py")
+        assert package in ("figures", "report") or where == "experiments/figures.py"
     if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):
         assert package == "estimators"
-    if package == "measuring":  # what is measured is no business of those who measure
-        ours = {name for name in names if name.startswith("noap")}
-        assert all(name.startswith(("noap._version", "noap.runtime.files", "noap.measuring")) for name in ours), ours
     if package == "theory":
         assert not {name for name in names if name.startswith("noap.")} - {
             name for name in names if name.startswith(("noap.theory", "noap.errors", "noap.linalg"))
@@ -150,12 +147,6 @@ def test_no_file_is_too_long():
         assert lines <= 600, f"{path.name} has {lines} lines"
 
 
-# Each is written once, in noap/measuring: tables, the record of machine and commit, fresh processes.
-MACHINERY = ["---|", "csv.writer", "DictWriter", "write_csv", "read_csv", "cpuinfo", "rev-parse", "subprocess.run("]
-
-
-def test_measuring_has_one_machinery():
-    folders = [SOURCE / "bench", SOURCE / "experiments", Path(__file__).parent.parent / "benchmarks"]
-    for path in (path for folder in folders for path in folder.rglob("*.py")):
-        text = path.read_text(encoding="utf-8")
-        assert not [word for word in MACHINERY if word in text], path
+def test_the_package_knows_nothing_of_the_benchmarks():
+    for path in SOURCE.rglob("*.py"):
+        assert not [name for name in imports(path) if name.startswith("benchmarks")], path

@@ -177,7 +177,7 @@ def test_hard_shapes(kind):
 
 
 def test_never_below_the_paper_s_ppm_on_its_own_model():
-    # A slice of the paper's grid; more of it is on the robust board of `noap bench`.
+    # A slice of the paper's grid; all of it is a board of `python -m benchmarks`.
     for n, seed in ((100, 0), (500, 1)):
         model = noap.theory.spiked_wishart(n, 100, 5, 3.0, k1=2, c=0.8, random_state=seed)
         for normalised in (0.5, 1.5, 2.5):
@@ -211,7 +211,7 @@ def test_large_d_without_a_gram_matrix(monkeypatch):
     assert value == pytest.approx(solve(X, 3, noap.FeatureWise(1.0)).value)
 
 
-@pytest.mark.parametrize("method", ["ascent", "ppm", "spca"])
+@pytest.mark.parametrize("method", ["ascent", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding"])
 def test_unknown_options_list_the_known_ones(method):
     problem = noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary())
     with pytest.raises(noap.errors.InvalidProblem, match=r"colour is not an option of method .*it takes"):

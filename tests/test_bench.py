@@ -1,270 +1,296 @@
-"""The scoreboard: fair timing, the same score for everyone, tables that make the page, and its command."""
+"""The scoreboard: instances as files, one worker for any version, one table, the page, and two sides in turns."""
 
-import dataclasses
-import importlib.util
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
-import bench_cases
 import noap
-from bench_cases import RNG, S, X
+from benchmarks import RESULTS, peers, runner, worker
+from benchmarks.__main__ import main
+from benchmarks.board import Board, Setting
+from benchmarks.boards import BOARDS
+from benchmarks.data import correlations, matrices, of_covariance, real_sets
+from benchmarks.instances import Instance, Store
+from benchmarks.page import beaten, tables_of, text_of
+from benchmarks.runner import Side, Worker, compared, run
+from benchmarks.summary import EXACT, against, of, proofs
+from benchmarks.table import COLUMNS, Journal, as_row, read
+from benchmarks.table import of as table_of
+from benchmarks.versions import Version, prepared, this_version
 from judge import vanilla_optimum
-from noap.bench import FULL, QUICK, run, write_page
-from noap.bench.board import Setting
-from noap.bench.boards import BOARDS, growth, profiles
-from noap.bench.page import beaten
-from noap.bench.peers import PEERS, missing_peers
-from noap.bench.runner import read
-from noap.bench.scoring import loss, score
-from noap.bench.sources import Matrix, from_folder, matrices
-from noap.cli.app import app
-from noap.errors import InvalidProblem
-from noap.heuristics.batch import Batch
-from noap.measuring.tables import frame_of
-from noap.measuring.timing import Elsewhere, side_by_side
-from noap.measuring.tracing import parts_of
-from noap.mip.backends.scip_direct import solve_directly
 
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "boards"
-SMALL = [Matrix("small", S, {2: 0.1})]
-TINY = dataclasses.replace(
-    bench_cases.TINY,
-    solver_seconds=(1.0,),
-    solver_ks=(2,),
-    samples=(30,),
-    seeds=1,
-    budgets=(1.0,),
-    sample_budgets=(),
-    growth_d=(20,),
-    growth_n=(),
-    growth_k=(),
-    growth_budgets=(),
-)
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((20, 6)) @ np.diag([3.0, 2.5, 2.0, 1.0, 1.0, 0.5]) + RNG.standard_normal((20, 1))
+S = X.T @ X / 20
+PROBLEM = noap.Problem.from_covariance(S, n_samples=20, k=2, adversary=noap.NoAdversary())
 
 
-def test_specs_are_frozen_and_quick_is_part_of_full():
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        FULL.repeats = 1
-    for name in ("ks", "samples", "budgets", "sample_budgets", "program_budgets", "growth_d", "growth_k", "memory_d"):
-        assert set(getattr(QUICK, name)) <= set(getattr(FULL, name))
-    assert json.loads(json.dumps(FULL.as_dict()))["repeats"] == FULL.repeats
+def two(setting):
+    yield of_covariance("one", S, 2, gap=1e-6)
+    yield of_covariance("two", 2.0 * S, 3, gap=1e-6)
+
+
+TINY = Board("tiny", "Two tiny ones", lambda frame: proofs(frame, ["k"]), two, lambda one: ["exact", "ascent"])
+
+
+def asked(folder, one, method="exact"):
+    """What the worker says of an instance, in this process."""
+    return worker.answer({"place": str(Store(folder).put(one)), "method": method})
+
+
+def test_a_run_leaves_one_table_and_says_where_it_comes_from(tmp_path):
+    run([TINY], Setting(), tmp_path)
+    table = read(tmp_path / "tiny.csv")
+    assert table.columns == list(COLUMNS)
+    assert dict(zip(table["instance"], table["k"], strict=True)) == {"one": 2, "two": 3}
+    ours = of(table, EXACT)
+    assert ours["value"].to_list() == pytest.approx([vanilla_optimum(S, 2), 2 * vanilla_optimum(S, 3)], rel=1e-6)
+    assert ours.select("proved", "verified").to_series().all()
+    assert (ours["bytes"] > 500).all()
+    assert (table["value"] >= table["returned"].fill_null(0.0)).all()
+    about = json.loads((tmp_path / "run.json").read_text(encoding="utf-8"))["tiny"]
+    assert about["environment"]["commit"]
+    assert about["cpu_s"] > 0
+    assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_two_sides_are_measured_in_turns_and_a_stopped_run_goes_on(tmp_path, monkeypatch):
+    sides = [Side("old", this_version(), "relaxation"), Side("new", this_version())]
+    asks = []
+
+    def watched(self, **line):
+        asks.append(line["method"])
+        if len(asks) == 9:
+            raise KeyboardInterrupt
+        return ask(self, **line)
+
+    ask = Worker.ask
+    monkeypatch.setattr(Worker, "ask", watched)
+    with pytest.raises(KeyboardInterrupt):
+        compared([TINY], sides, Setting(), tmp_path)
+    assert asks[:8] == ["relaxation", "exact"] * 4  # one uncounted round and three others
+    rows = compared([TINY], sides, Setting(), tmp_path)
+    assert len(asks) == 17  # the first instance was known
+    table = read(tmp_path / "against.csv")
+    assert table.equals(table_of(rows))
+    assert table["side"].to_list() == ["old", "new"] * 2
+    text = against(table, "old", "new")
+    proved = table.filter(pl.col("side") == "old")["proved"].sum()
+    assert f"2 instances: proved {proved} of 2 by old, 2 of 2 by new" in text
+    assert ("differ" in text) is (proved < 2)
+    only = compared([TINY], sides, Setting(), tmp_path / "other", only="tw")
+    assert {row["instance"] for row in only} == {"two"}
+
+
+def test_answers_that_contradict_each_other_are_listed():
+    cells = {"board": "b", "instance": "x", "proved": True, "cpu_s": 2.0, "verify_s": 0.1, "nodes": 3, "gap": 1e-5,
+             "value": 1.0, "bound": 1.00001, "verified": True}  # fmt: skip
+    same = [as_row({**cells, "side": side}) for side in ("old", "new")]
+    assert "differ" not in against(table_of(same), "old", "new")
+    for change in ({"value": 1.1}, {"bound": 0.9}, {"proved": False, "gap": 0.3}, {"verified": False}):
+        text = against(table_of([same[0], as_row({**cells, "side": "new", "cpu_s": 1.0, **change})]), "old", "new")
+        assert "Open, rejected, or answers that differ" in text, change
+    faster = against(table_of([same[0], as_row({**cells, "side": "new", "cpu_s": 1.0})]), "old", "new")
+    assert "| solve, CPU | 2 s | 2 s | 2 s | 1 s | 1 s | 1 s | 2.00 | 2.00 to 2.00 |" in faster
+
+
+def test_what_goes_wrong_in_a_worker_is_said_and_the_next_one_is_measured(tmp_path):
+    store, here = Store(tmp_path), Worker(this_version())
+    try:
+        assert "InvalidProblem" in here.ask(place=str(store.put(of_covariance("bad", S, 0))), method="exact")["error"]
+        assert here.ask(place=str(store.put(of_covariance("good", S, 2))), method="exact")["proved"]
+    finally:
+        here.close()
+    nothing = Worker(Version("none", Path("/bin/false"), ()))
+    assert "ended with code 1" in nothing.ask(place="x", method="exact")["error"]
+    board = Board("bad", "", str, lambda setting: [of_covariance("bad", S, 0)])
+    (row,) = compared([board], [Side("new", this_version())], Setting(), tmp_path / "out")
+    assert "InvalidProblem" in row["stopped"]
+    assert row["proved"] is False
+
+
+def test_an_instance_survives_the_way_through_files(tmp_path):
+    rho, costs = np.array([0.0, 0.1, 0.3, 0.2, 0.1, 0.0]) * np.sqrt(20), np.linspace(0.0, 0.2, 6)
+    one = Instance("both", X, 2, rho, costs=costs)
+    result = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(rho), costs=costs))
+    found = asked(tmp_path, one)
+    assert found["value"] == pytest.approx(result.value, rel=1e-9)
+    assert found["verified"]
+    assert (found["n"], found["d"]) == (20, 6)
+    with np.load(tmp_path / "0001.npz") as arrays:
+        np.testing.assert_array_equal(arrays["M"], X)
+    np.savez(tmp_path / "samples.npz", X=X)
+    of_file = asked(tmp_path / "f", Instance("file", tmp_path / "samples.npz", 2, 0.3, options={"typical": True}))
+    Z = X - X.mean(axis=0)
+    rho = 0.3 * float(np.median(np.linalg.norm(Z, axis=0)))
+    again = noap.solve(noap.Problem(Z, k=2, adversary=noap.FeatureWise(rho)))
+    assert of_file["value"] == pytest.approx(again.value, rel=1e-9)
+
+
+def test_every_task_is_measured(tmp_path):
+    packed = asked(tmp_path, of_covariance("r", S, 2, r=2, task="components"))
+    assert packed["one_by_one"] <= packed["value"] * (1 + 1e-9) <= packed["bound"] * (1 + 1e-9)
+    assert packed["trace"] == pytest.approx(np.trace(S))
+    budgets = {"rhos": [0.0, 2.0, 4.0]}
+    path = Instance("p", X, 2, 0.0, "NoAdversary", task="path", options=budgets)
+    whole, apart = (asked(tmp_path / method, path, method) for method in ("path", "one by one"))
+    assert whole["points"] == apart["points"] == 3
+    assert whole["value"] == pytest.approx(apart["value"], rel=1e-3)
+    lived = asked(tmp_path, Instance("l", X, 2, 0.0, "NoAdversary", task="path"))["lifetimes"]
+    assert set(lived) <= set(range(6))
+    levels = asked(tmp_path, Instance("k", X, 6, 0.0, "NoAdversary", task="k_path"))
+    assert levels["points"] == 6
+    assert levels["proved"]
+
+
+def test_the_worker_uses_public_names_alone():
+    """Those that older versions have, and newer ones will have."""
+    text = Path(worker.__file__).read_text(encoding="utf-8")
+    assert set(re.findall(r"\bnoap\.(\w+)", text)) <= {*noap.__all__, "mip"}
+    assert set(re.findall(r"^\s*from (\S+)|^import (\S+)", text, re.MULTILINE)) == {
+        ("", "json"), ("", "os"), ("", "re"), ("", "sys"), ("", "time"), ("", "warnings"), ("", "numpy"), ("", "noap"),
+        ("", "noap.mip"), ("scipy.sparse", ""), ("benchmarks.peers", ""),
+    }  # fmt: skip
 
 
 def test_vectors_are_scored_as_returned_and_on_their_support():
-    problem = noap.Problem.from_covariance(S, n_samples=20, k=2, adversary=noap.NoAdversary())
-    shrunk = np.array([0.3, 1.0, 0.0, 0.0, 0.0, 0.0])  # neither of length 1 nor optimal on its support
-    one = score(problem, shrunk)
-    assert one.features == 2
-    assert one.returned == pytest.approx(shrunk @ S @ shrunk / (shrunk @ shrunk))
-    assert one.resolved == pytest.approx(np.linalg.eigvalsh(S[:2, :2])[-1])
-    assert one.resolved > one.returned
-    cut = score(problem, np.array([0.3, 1.0, 0.1, 0.0, 0.0, 0.0]))
-    assert (cut.features, cut.returned) == (3, one.returned)
-    assert score(problem, np.zeros(6)).resolved == 0
-    assert loss(0.9, 1.0) == pytest.approx(0.1)
-    assert loss(0.0, 0.0) == 0
+    one = worker.score(PROBLEM, np.array([0.3, 1.0, 0, 0, 0, 0]))  # neither of length 1 nor optimal on its support
+    assert one["features"] == 2
+    assert one["returned"] == pytest.approx((0.09 * S[0, 0] + 0.6 * S[0, 1] + S[1, 1]) / 1.09)
+    assert one["value"] == pytest.approx(np.linalg.eigvalsh(S[:2, :2])[-1])
+    cut = worker.score(PROBLEM, np.array([0.3, 1.0, 0.1, 0, 0, 0]))
+    assert (cut["features"], cut["returned"]) == (3, pytest.approx(one["returned"]))
+    assert worker.score(PROBLEM, np.zeros(6))["value"] == 0
 
 
-def test_a_blind_vector_is_scored_under_the_adversary():
-    problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(2.0))
-    v = np.array([1.0, 1.0, 0, 0, 0, 0]) / np.sqrt(2)
-    one = score(problem, v)
-    assert one.returned == pytest.approx(max(np.linalg.norm(X @ v) - 2.0 * np.abs(v).sum(), 0) ** 2 / 20)
-    assert one.returned <= one.resolved <= noap.solve(problem).bound
+@pytest.mark.parametrize("name", list(peers.PEERS))
+def test_peers_find_sparse_vectors(name, tmp_path):
+    if not peers.PEERS[name].installed:
+        pytest.skip(f"{name} is an optional extra")
+    found = asked(tmp_path, of_covariance("s", S, 2), name)
+    assert 0.5 * vanilla_optimum(S, 2) <= found["value"] <= vanilla_optimum(S, 2) * (1 + 1e-9)
+    assert any(name in sentence for sentence in peers.missing()) is False
 
 
-@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
-def test_peers_find_sparse_vectors(peer):
-    if not peer.installed:
-        pytest.skip(f"{peer.name} is an optional extra")
-    v = side_by_side({"job": peer.prepare(S, 2)}, 1)["job"].answer
-    problem = noap.Problem.from_covariance(S, n_samples=20, k=2, adversary=noap.NoAdversary())
-    assert v.shape == (6,)
-    assert 0.5 * vanilla_optimum(S, 2) <= score(problem, v).resolved <= vanilla_optimum(S, 2) * (1 + 1e-9)
+def test_general_solvers_bound_the_optimum(tmp_path):
+    name = "SCIP, MIP with every valid row"
+    assert name in peers.solvers()
+    found = asked(tmp_path, of_covariance("s", S, 2), name)
+    assert found["value"] == pytest.approx(vanilla_optimum(S, 2), rel=1e-6)
+    assert found["bound"] >= vanilla_optimum(S, 2) * (1 - 1e-6)
+    assert found["proved"]
 
 
-def test_seconds_of_another_process_are_its_own():
-    timing = side_by_side({"job": lambda: Elsewhere("answer", 12.5)}, 2)["job"]
-    assert (timing.answer, timing.cpu) == ("answer", [12.5, 12.5])
-    with_product = growth._with_product(X, lambda: Elsewhere("answer", 12.5))
-    assert side_by_side({"job": with_product}, 1)["job"].cpu[0] >= 12.5
+def test_a_journal_that_was_cut_off_is_continued_and_another_choice_begins_anew(tmp_path):
+    place, said = tmp_path / "x.jsonl", []
+    Journal(place, {"a": (1, 2)}).once("a", lambda: [{"x": 1.5, "bad": float("inf")}])
+    with place.open("a", encoding="utf-8") as file:
+        file.write('{"key": "cut off')  # a power cut in the middle of a line
+    again = Journal(place, {"a": (1, 2)}, said.append)
+    assert again.once("a", lambda: 1 / 0) == [{"x": 1.5, "bad": float("inf")}]
+    again.once("b", lambda: [{"x": 3.0}])
+    assert Journal(place, {"a": (1, 2)}).once("b", lambda: 1 / 0) == [{"x": 3.0}]
+    assert Journal(place, {"a": (1, 3)}, said.append).once("a", lambda: [{"x": 2.0}]) == [{"x": 2.0}]
+    assert "1 instances" in said[0]
+    assert "begins anew" in said[1]
 
 
-def test_a_peer_that_is_not_there_is_named(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    monkeypatch.setattr("noap.bench.peers.r_packages", dict)
-    said = missing_peers()
-    assert len(said) == len(PEERS) + 1
-    assert "noap[bench]" in said[0]
-    assert "r-cran-irlba" in said[2]
-    assert "nsprcomp" in said[-1]  # of R, and neither of Debian nor of the Python index
+@pytest.mark.parametrize("name", [name for name in BOARDS if name not in ("many", "cold_start")])
+def test_instances_of_a_board_have_names_of_their_own(name):
+    found = list(BOARDS[name].instances(Setting(quick=True)))
+    assert found
+    assert len({one.name for one in found}) == len(found)
+    for one in found:
+        assert one.k <= one.d
+        assert list(BOARDS[name].methods(one))
+
+
+def test_the_grid_is_the_papers():
+    found = list(BOARDS["grid"].instances(Setting()))
+    assert len(found) == 400
+    assert {one.M.shape for one in found} == {(100, 100), (500, 100)}
+    half = next(one for one in found if one.name == "n=500 seed=0 rho-bar=0.5 gap=0.0001")
+    assert half.rho == pytest.approx(0.5 * np.sqrt(500 / 5))
+
+
+def test_mixed_budgets_are_drawn_once():
+    by_name = {one.name: one for one in BOARDS["mixed"].instances(Setting())}
+    equal, unequal = (by_name[f"wine d=13 k=5 exact=0.4 {kind}"].rho for kind in ("equal", "unequal"))
+    np.testing.assert_array_equal(equal == 0, unequal == 0)
+    np.testing.assert_array_equal(equal, by_name["wine d=13 k=10 exact=0.4 equal"].rho)
+    assert set(equal) == {0.0, 0.3}
+    assert 0 < (equal == 0).sum() < 13
+    assert ((unequal == 0) | ((unequal >= 0.1) & (unequal <= 0.7))).all()
+    assert len(set(unequal)) > 3
 
 
 def test_the_folder_of_matrices_is_read_and_what_is_missing_is_said(tmp_path):
     (tmp_path / "pitprops").mkdir()
     np.savetxt(tmp_path / "pitprops" / "pitprops.csv", S, delimiter=",")
-    found = {(name, key): matrix for name, key, matrix in from_folder(tmp_path)}
-    np.testing.assert_allclose(found["pitprops", None], S)
-    assert found["colon", None] is None
-    everything, missing = matrices(tmp_path)
-    assert "pitprops" in [matrix.name for matrix in everything]
-    assert any("colon" in sentence for sentence in missing)
-    assert len(matrices(None)[1]) == 1
-    with pytest.raises(InvalidProblem, match="--data"):
-        matrices(tmp_path / "nowhere")
+    setting = Setting(tmp_path)
+    ((name, key, found),) = real_sets(setting)
+    assert (name, key) == ("pitprops", None)
+    np.testing.assert_allclose(found, S)
+    assert any("colon" in sentence for sentence in setting.skipped)
+    assert "pitprops" in dict(matrices(setting))
+    assert [one[0] for one in real_sets(Setting())] == ["diabetes", "wine", "breast cancer", "digits"]
+    np.testing.assert_allclose(np.diag(correlations(S)), 1.0)
 
 
-def test_the_direct_model_bounds_and_finds_the_optimum():
-    vanilla = solve_directly(S, 2, 0.0, seconds=10.0)
-    assert vanilla.bound >= vanilla_optimum(S, 2) * (1 - 1e-6)
-    assert vanilla.optimal
-    assert vanilla.bound == pytest.approx(vanilla_optimum(S, 2), rel=1e-3)
-    robust = solve_directly(S, 2, 0.3, seconds=10.0)
-    problem = noap.Problem.from_covariance(S, n_samples=1, k=2, adversary=noap.FeatureWise(0.3))
-    proved = noap.solve(problem)
-    assert robust.bound >= proved.value * (1 - 1e-6)
-    assert score(problem, robust.v).resolved == pytest.approx(proved.value, rel=1e-3)
+def test_defeats_are_listed():
+    ours = {"board": "vanilla", "instance": "x", "value": 1.0, "wall_s": 1.0, "cpu_s": 1.0, "d": 5, "k": 2,
+            "limit_s": 1.0, "verified": True}  # fmt: skip
+    rows = [
+        {**ours, "method": "exact", "bound": 1.5, "gap": 0.5, "proved": False, "verified": False},
+        {**ours, "method": "ascent", "returned": 1.0},
+        {**ours, "method": "abess", "value": 2.0, "returned": 2.0, "cpu_s": 0.1},
+        {**ours, "method": "Gurobi, paper's MIP", "bound": 2.0, "gap": 0.0, "proved": True, "cpu_s": 0.5, "value": 2.0},
+    ]
+    said = "\n".join(beaten({"vanilla": table_of(map(as_row, rows))}))
+    for words in (
+        "proof: x is open, with a gap of 50 % after 1 s", "certificate: that of x is not accepted",
+        "value: abess is better than noap ascent", "time: abess is faster than noap ascent on 1 of 1, by 10",
+        "value: Gurobi, paper's MIP is better than noap exact", "noap exact on 1 of 1, by 2 in the median",
+        "noap ascent loses 50 %",
+    ):  # fmt: skip
+        assert words in said
+    assert beaten({"vanilla": table_of(map(as_row, [rows[1], {**rows[2], "value": 1.0, "cpu_s": 5.0}]))}) == []
 
 
-@pytest.mark.parametrize("parts", [profiles._PARTS, profiles._EXACT_PARTS])
-def test_parts_of_the_profiles_are_there(parts):
-    with pytest.raises(AttributeError):
-        parts_of(lambda: None, {"noap.problem:Problem.nonsense": "nothing"})
-    assert sum(parts_of(lambda: sum(range(100_000)), parts).values()) == pytest.approx(1.0)
-
-
-def test_keys_tell_supports_apart():
-    rng = np.random.default_rng(1)
-    indices = np.sort(np.array([rng.choice(50, 4, replace=False) for _ in range(2000)]), axis=1)
-    weights = rng.standard_normal((2000, 4)) * (rng.random((2000, 4)) > 0.2)
-    keys = Batch(indices, weights).keys()
-    supports = [tuple(i[w != 0]) for i, w in zip(indices, weights, strict=True)]
-    assert len(set(keys.tolist())) == len(set(supports))
-    assert len(set(zip(keys.tolist(), supports, strict=True))) == len(set(supports))
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """Every board that needs no processes or long programs, on the smallest spec."""
-    out = tmp_path_factory.mktemp("boards")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("noap.bench.runner.matrices", lambda folder: (SMALL, ["colon is not there: skipped."]))
-        patch.setattr("noap.bench.general.list_backends", lambda licences: [])
-        patch.setattr("noap.bench.boards.profiles.strong_weak", lambda n, d, k, seed: RNG.standard_normal((30, 25)))
-        patch.setattr("noap.bench.boards.profiles._vanilla", lambda matrix, k: vanilla_of(matrix))
-        names = ["heuristics", "exact", "robust", "growth", "certificates", "profiles", "changes"]
-        return out, run(TINY, out, boards=names)
-
-
-def vanilla_of(matrix):
-    return noap.Problem.from_covariance(matrix.S, n_samples=1, k=2, adversary=noap.NoAdversary())
-
-
-def test_a_run_leaves_tables_and_says_where_they_come_from(measured):
-    out, results = measured
-    assert {"heuristics", "exact", "robust", "growth", "certificates", "profiles"} == set(results.tables)
-    about = json.loads((out / "run.json").read_text())
-    for name in results.tables:
-        assert about[name]["environment"]["commit"]
-        assert about[name]["spec"]["name"] == "tiny"
-        assert all(one["threads"] == 1 for one in about[name]["threads"])
-    table = results.tables["heuristics"]
-    ours = table.filter(pl.col("method") == "noap ascent")
-    assert ours["loss_resolved"].max() <= 1e-9
-    assert ours["best"][0] == pytest.approx(vanilla_optimum(S, 2), rel=1e-6)
-    assert (results.tables["robust"]["returned"] <= results.tables["robust"]["resolved"] + 1e-12).all()
-    assert results.tables["certificates"]["accepted"].all()
-
-
-@pytest.fixture
-def undrawn(monkeypatch):
-    """Pictures take most of the time of a page, and one test looks at them."""
-    monkeypatch.setattr("noap.bench.page.draw", lambda tables, folder: None)
-
-
-def test_a_table_of_another_version_is_named(measured, tmp_path):
-    out, _ = measured
-    results = read(out)
-    results.tables["robust"] = results.tables["robust"].drop("method")
-    with pytest.raises(noap.errors.InvalidProblem, match=r"robust.csv was made by another version .*--board robust"):
-        write_page(results, tmp_path / "page.md", tmp_path / "pictures", command="noap bench")
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_page_is_made_from_the_tables_and_lists_defeats_first(measured, tmp_path):
-    out, _ = measured
-    write_page(read(out), tmp_path / "page.md", tmp_path / "pictures", command="noap bench")
-    page = (tmp_path / "page.md").read_text(encoding="utf-8")
-    headings = [line for line in page.splitlines() if line.startswith("## ")]
-    assert headings[0] == "## Where a peer beats us, and what is open"
-    assert "colon is not there: skipped." in page
-    drawn = {picture.name for picture in (tmp_path / "pictures").iterdir()}
-    assert drawn == {line.split("pictures/")[1].rstrip(")") for line in page.splitlines() if line.startswith("![")}
-    for sentence in beaten(read(out)):
-        assert sentence in page
-
-
-def test_a_peer_that_wins_is_listed(measured):
-    _, results = measured
-    table = results.tables["heuristics"]
-    won = pl.col("method") != "noap ascent"
-    rigged = table.with_columns(
-        pl.when(won).then(pl.col("resolved") * 2).otherwise(pl.col("resolved")).alias("resolved"),
-        pl.when(won).then(0.1).otherwise(1.0).alias("time_ratio"),
-    )
-    said = "\n".join(BOARDS["heuristics"].beaten(rigged))
-    assert "finds a better vector than noap ascent on small k=2" in said
-    assert "by a factor of 10" in said
-    lost = table.with_columns(pl.lit(5.0).alias("time_ratio"))
-    assert BOARDS["heuristics"].beaten(lost) == []
-    rejected = results.tables["certificates"].with_columns(pl.lit(False).alias("accepted"))
-    assert any("not accepted" in sentence for sentence in BOARDS["certificates"].beaten(rejected))
-    open_ = results.tables["exact"].with_columns(pl.lit(False).alias("proved"), pl.lit(0.5).alias("gap"))
-    assert any("is open" in sentence for sentence in BOARDS["exact"].beaten(open_))
-
-
-def test_programs_compare_forms_on_a_solver(monkeypatch):
-    backend = [info for info in noap.mip.list_backends() if info.name == "scip"]
-    monkeypatch.setattr("noap.bench.boards.programs.list_backends", lambda licences: backend)
-    monkeypatch.setattr("noap.bench.boards.programs._REDUCED", 6)
-    setting = Setting(dataclasses.replace(TINY, program_seconds=0.3), SMALL, None, lambda line: None)
-    frame = frame_of(BOARDS["programs"].run(setting))
-    assert set(frame["form"]) == {"noap exact", "as printed", "corrected", "strengthened"}
-    assert (frame["total_gap"] >= -1e-6).all()
-    assert "strengthened" in BOARDS["programs"].show(frame)
-
-
-def test_the_command_renders_and_refuses(measured, undrawn, tmp_path):
-    out, _ = measured
-    command = CliRunner()
-    page = tmp_path / "page.md"
-    done = command.invoke(app, ["bench", "--render", "--out", str(out), "--page", str(page), "--json"])
-    assert done.exit_code == 0, done.output
-    document = json.loads(done.stdout)
-    assert document["page"] == str(page)
-    assert page.exists()
-    done = command.invoke(app, ["bench", "--render", "--out", str(out)])
-    assert "Heuristics" in done.stdout
-    for arguments, words in (
-        (["--board", "nonsense"], "board must be one of"),
-        (["--data", str(tmp_path / "none")], "--data"),
-        (["--against", str(tmp_path)], "--against"),
-        (["--render", "--out", str(tmp_path / "none")], "not a folder"),
-    ):
-        done = command.invoke(app, ["bench", "--out", str(tmp_path / "new"), *arguments])
-        assert done.exit_code
-        assert isinstance(done.exception, InvalidProblem)
-        assert words in str(done.exception)
-
-
-@pytest.mark.skipif(not RESULTS.is_dir(), reason="the committed results are part of the repository only")
-def test_the_committed_page_is_what_the_committed_tables_say(undrawn, tmp_path):
-    write_page(read(RESULTS), tmp_path / "benchmarks.md", tmp_path / "benchmarks", command="noap bench")
+def test_the_committed_page_is_what_the_committed_tables_say():
     committed = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    assert (tmp_path / "benchmarks.md").read_text(encoding="utf-8") == committed
+    about = json.loads((RESULTS / "run.json").read_text(encoding="utf-8"))
+    tables = tables_of(RESULTS)
+    assert len(tables) > 8
+    assert text_of(tables, about, "benchmarks") == committed
+    for line in committed.splitlines():
+        if line.startswith("!["):
+            assert (ROOT / "docs" / line.split("(")[-1].rstrip(")")).exists(), line
+
+
+def test_every_committed_table_has_the_one_format():
+    for place in RESULTS.glob("*.csv"):
+        if place.stem != "gpu":  # of an accelerator that is not at hand, in the columns of its time
+            assert read(place).columns == list(COLUMNS), place.name
+
+
+def test_the_command_writes_instances_compares_and_refuses(tmp_path, capsys, monkeypatch):
+    assert prepared("HEAD", tmp_path) == this_version()
+    main(["--board", "mixed", "--quick", "--export", str(tmp_path)])
+    assert "mixed: 48 instances" in capsys.readouterr().out
+    assert worker.answer({"place": str(tmp_path / "mixed" / "0001.json"), "method": "exact"})["proved"]
+    monkeypatch.setattr(runner, "sources_digest", lambda: "same")
+    arguments = ["--board", "mixed", "--quick", "--only", "wine d=13 k=5 exact=0.4", "--out", str(tmp_path / "out")]
+    main([*arguments, "--against", "HEAD", "--old-method", "relaxation"])
+    said = capsys.readouterr().out
+    assert "## mixed" in said
+    assert "2 instances" in said
+    assert (tmp_path / "out" / "against.md").read_text(encoding="utf-8") in said
+    for refused, words in ((["--data", str(tmp_path / "none")], "--data"), (["--against", "no-such-commit"], "git")):
+        with pytest.raises(SystemExit, match=words):
+            main([*arguments, *refused])

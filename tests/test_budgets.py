@@ -228,7 +228,7 @@ def test_a_feature_that_is_not_trusted_is_worth_nothing():
     assert ascended(problem).value == pytest.approx(noap.solve(without).value, rel=1e-6)
     sample = noap.SampleWise(np.where(np.arange(12) == 5, INF, 0.0))
     assert sample.value(X, e[0]) * 12 == pytest.approx(np.delete(X[:, 0], 5) @ np.delete(X[:, 0], 5))
-    for method in ("ppm", "spca"):
+    for method in ("ppm", "spca", "diagonal-thresholding", "covariance-thresholding"):
         assert np.isfinite(noap.solve(problem, method).v).all()
 
 

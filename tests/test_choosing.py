@@ -127,6 +127,7 @@ def test_the_path_over_k_chooses_the_fewest_that_keep_the_share(wine):
         RobustSparsePCACV(base, noises=[0.1, 0.2], by="k-path").fit(wine)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_what_is_tried_by_default(wine):
     model = RobustSparsePCACV(RobustSparsePCA(scale=True), cv=2).fit(wine)
     assert model.choice_.ks.tolist() == list(range(1, 11))

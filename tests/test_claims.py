@@ -1,20 +1,13 @@
 """No figure of README and docs is left without the file that proves it."""
 
-import importlib
 from pathlib import Path
 
-import pytest
+from benchmarks import claims
 
 ROOT = Path(__file__).parent.parent
 
 
-@pytest.fixture
-def claims(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.claims")
-
-
-def test_every_claim_has_its_proof(claims):
+def test_every_claim_has_its_proof():
     """Put `<!-- measured: FILE -->` or `<!-- not measured: WHY -->` before the block, or compute it."""
     found = [one for page in claims.pages() for one in claims.claims_of(page, (ROOT / page).read_text("utf-8"))]
     assert len(found) > 50
@@ -30,7 +23,7 @@ Ten words, k = 5 and 1e-4, no unit.
 
 It takes 5 ms.
 
-<!-- measured: benchmarks/results/mip.csv,
+<!-- measured: benchmarks/results/programs.csv,
      tests/test_claims.py::test_figures_are_seen -->
 
 It takes 6 ms, `7 ms` and $8\\,\\%$.
@@ -63,7 +56,7 @@ A factor of 12.
 """
 
 
-def test_figures_are_seen(claims):
+def test_figures_are_seen():
     found = list(claims.claims_of("page.md", PAGE))
     assert [one.figures[0] for one in found] == [
         "5 ms", "6 ms", "1,000 s", "9 %", "| seconds | n |", "11 %", "3 of 7", "factor of 12", "13 times",

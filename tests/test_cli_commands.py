@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 
 import noap as library
-from noap import mip
 from noap.data.deflation import Samples
 from test_cli_files import noap
 
@@ -25,8 +24,6 @@ COMMANDS = [
     "attack",
     "report",
     "reproduce",
-    "backends",
-    "bench",
 ]
 X = np.random.default_rng(0).standard_normal((40, 6)) + np.random.default_rng(1).standard_normal((40, 1))
 NAMES = ["a [kg]", "b", "c", "d", "e", "f"]
@@ -74,14 +71,6 @@ def test_the_commands_are_these():
     from noap.cli.app import app
 
     assert [command.name for command in app.registered_commands] == COMMANDS
-
-
-def test_backends_say_what_to_install(monkeypatch):
-    missing = [replace(info, installed=False, capabilities=None) for info in mip.list_backends()]
-    monkeypatch.setattr(mip, "list_backends", lambda licences: missing)
-    monkeypatch.setenv("COLUMNS", "160")
-    shown = noap("backends").stdout
-    assert "pip install 'noap[gurobi]'" in shown
 
 
 def several(*options, cwd):
@@ -206,7 +195,6 @@ def test_json_comes_alone_on_stdout(table):
         ("stability", "data.csv", "-k", 2, "--n-boot", 3),
         ("attack", "data.csv", "r.json"),
         ("report", "data.csv", "-k", 2, "--points", 3, "--components", 1, "--force"),
-        ("backends",),
     ]
     for command in commands:
         done = noap(*command, "--json", cwd=table)

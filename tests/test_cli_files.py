@@ -339,7 +339,7 @@ def test_the_shell_completes(typed, offered):
     assert offered in done.stdout.splitlines(), done
 
 
-@pytest.mark.parametrize("verb", ["path", "attack", "report", "solve", "demo", "backends", "bench"])
+@pytest.mark.parametrize("verb", ["path", "attack", "report", "solve", "demo"])
 def test_every_help_has_examples_and_json(verb):
     shown = noap(verb, "--help")
     assert shown.returncode == 0

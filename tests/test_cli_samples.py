@@ -78,6 +78,7 @@ def test_costs_are_paid_against_moved_samples(files, wine):
     assert "with costs" in run("verify", files / "proof.noap", files / "wine.csv", "--cost-file", files / "costs.csv")
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_estimator_and_report_take_them(wine):
     costs = dict.fromkeys(wine.columns, 0.2)
     model = noap.RobustSparsePCA(k=2, adversary="sample", noise=0.4, costs=costs, scale=True).fit(wine)

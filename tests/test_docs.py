@@ -18,7 +18,7 @@ SNIPPETS = [
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     for number, block in enumerate(re.findall(r"```python\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL))
 ]
-# Written by hand: the others are made by `noap bench` and `noap reproduce`.
+# Written by hand: the others are made by `python -m benchmarks` and `noap reproduce`.
 PAGES = [
     path
     for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]

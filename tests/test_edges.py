@@ -24,6 +24,7 @@ def sample(rho, X=((1.0, TIE),), k=2):
     return noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("make", [feature, sample])
 def test_a_bound_of_zero_means_an_optimum_of_zero(make):
     # The length is sqrt(1 + 2^-54), so the optimum is (2^-55)^2/n and a little more.
@@ -99,6 +100,7 @@ def test_bounds_that_underflow_round_up(rho):
     assert noap.verify(problem, result.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("kind", [noap.FeatureWise, noap.SampleWise])
 @pytest.mark.parametrize("share", [1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13])
 def test_optimal_says_what_the_gap_says(kind, share):
@@ -144,6 +146,7 @@ def test_certificates_of_no_data_at_all_are_accepted(kind, rho):
     assert noap.verify(problem, result.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_paths_end_in_an_exact_zero():
     X = [[-0.7034240014510648, -0.6643671949881427], [1.0366662268676423, 0.12748734432705752]]
     first = noap.FeatureWise(0.0).rho_max(X, 2)

@@ -146,6 +146,7 @@ def test_inverse_transform_projects_on_the_span(wine):
         model.inverse_transform(np.zeros((2, 2)))
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 @pytest.mark.parametrize(("center", "scale"), [(True, True), (True, False), (False, True)])
 def test_streams_and_covariances_give_the_same_components_as_the_samples(wine, center, scale):
     noise = 0.2 if scale else 2.0
@@ -224,6 +225,7 @@ def test_clone_and_pickle(wine):
     assert (clone(model).fit(wine).components_ == model.components_).all()
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_ties_keep_the_lowest_index_and_are_reported(wine):
     columns = ["flavanoids", "hue", "proline", "total_phenols"]
     X = wine[[*columns, *columns]].to_numpy() * np.repeat([1.0, -1.0], 4)
@@ -350,6 +352,7 @@ def test_constant_columns_of_a_stream_keep_scale_one():
         RobustSparsePCA().partial_fit(X[:1])
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_loadings_by_name():
     data = load_wine(as_frame=True).data
     model = RobustSparsePCA(n_components=2, k=3, noise=0.2, scale=True, method="ascent").fit(data)

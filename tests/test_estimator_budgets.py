@@ -136,6 +136,7 @@ def test_budgets_survive_clones_and_searches(wine, noise):
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_samples_may_have_noises_of_their_own(wine):
     noise = np.linspace(0.0, 1.0, len(wine))
     model = RobustSparsePCA(k=3, adversary="sample", noise=noise, scale=True, method="ascent").fit(wine)
@@ -197,6 +198,7 @@ def test_tables_and_pictures_of_results_know_costs(wine):
     assert "less costs" in noap.k_path(problem).plot().axes[0].get_title(loc="left")
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_costs_that_nothing_is_worth_leave_nothing(wine):
     with pytest.warns(NoapWarning, match=r"No feature is worth its cost for component 0.*lower costs"):
         model = RobustSparsePCA(2, 3, costs=np.full(13, 50.0), scale=True).fit(wine)

@@ -106,6 +106,7 @@ def test_none_as_an_object_is_plain_sparse_pca(wine):
     assert (fitted(wine, adversary=noap.NoAdversary()).components_ == fitted(wine, adversary="none").components_).all()
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 @pytest.mark.parametrize("deflation", ["projection", "disjoint"])
 @pytest.mark.parametrize(("center", "scale"), [(True, True), (True, False), (False, True), (False, False)])
@@ -122,6 +123,7 @@ def test_sparse_data_give_what_dense_data_give(counts, make, deflation, center, 
         assert getattr(thin, method)(make(held)) == pytest.approx(getattr(dense, method)(held), abs=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_sparse_data_are_not_filled(counts, monkeypatch):
     X = sparse.csr_array(counts)
 
@@ -143,6 +145,7 @@ def test_a_sparse_matrix_of_large_numbers_keeps_its_digits():
     assert thin.robust_variance_ == pytest.approx(dense.robust_variance_, rel=1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_the_sample_wise_adversary_takes_sparse_data_that_are_not_centred(counts):
     X = sparse.csr_array(counts)
     model = RobustSparsePCA(adversary="sample", noise=0.3, center=False, k=3, method="ascent", n_components=2)
@@ -224,6 +227,7 @@ def test_large_finite_numbers_are_not_taken_for_infinity():
         RobustSparsePCA(k=1).fit(np.full((4, 2), 1e308))
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_results_know_the_names_of_features(wine):
     names = tuple(wine.columns)
     model = fitted(wine, k=6, k_share=0.9)

@@ -165,6 +165,7 @@ def test_ctrl_c_between_components_keeps_those_found(wine, monkeypatch):
     assert model.n_components_ == 2
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_ctrl_c_before_anything_is_found_is_passed_on(wine, monkeypatch):
     def pressed(self, k, adversary, costs=None):
         raise KeyboardInterrupt

@@ -72,7 +72,7 @@ def _check(X, k, kind, rho, rho_max, method):
     share=st.floats(0, 1),
     who=st.sampled_from(sorted(KINDS)),
     away=st.one_of(st.integers(-40, 3), st.floats(1e-15, 1e-6)),
-    method=st.sampled_from(["ascent", "exact", "ppm", "spca"]),
+    method=st.sampled_from(["ascent", "exact", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding"]),
 )
 @settings(max_examples=150)
 def test_every_method_answers_next_to_rho_max(seed, share, who, away, method):
@@ -83,6 +83,7 @@ def test_every_method_answers_next_to_rho_max(seed, share, who, away, method):
     _check(X, k, KINDS[who], rho, rho_max, method)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @given(
     name=st.sampled_from(["wine", "diabetes"]),
     k=st.integers(1, 10),

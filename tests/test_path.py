@@ -213,6 +213,7 @@ def test_bounds_of_a_solver_keep_their_name():
     assert all(result.status is noap.Status.FEASIBLE for result in path.results)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_limits_leave_a_band_that_still_holds():
     X = data(8, d=20)
     rhos = np.linspace(0, 0.8, 5) * np.linalg.norm(X, axis=0).max()
@@ -336,6 +337,8 @@ def test_plot_draws_a_bar_per_interval(cancer, tmp_path):
         ({"rhos": []}, "rhos is empty"),
         ({"rhos": [-1.0]}, "rhos must be finite numbers of at least 0"),
         ({"rhos": ["much"]}, "rhos must be a list of numbers"),
+        ({"rhos": [[1.0, 2.0]]}, "rhos must be a list of numbers"),
+        ({"rhos": [True]}, "rhos must be a list of numbers"),
         ({"k": 9}, "k must be at most"),
         ({"k": []}, "k must hold at least one"),
         ({"n_jobs": 0}, "n_jobs must be"),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from scipy.integrate import quad
 from scipy.optimize import minimize
 from scipy.special import erfc
@@ -130,7 +131,79 @@ def test_theorem_3_the_value_does_depend_on_the_budget():
     assert np.all(np.diff(values) < 0)
 
 
-def test_remark_finite_samples_can_disagree_with_vanilla():
+# ---- Remark 1: other laws
+
+
+def by_gauss(f, start):
+    """Integrate f from `start` to infinity: t = start + s/(1 - s) and Gauss's rule in s."""
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    s = (nodes + 1) / 2
+    return float(sum(w / 2 * f(start + x / (1 - x)) / (1 - x) ** 2 for x, w in zip(s, weights, strict=True)))
+
+
+def student(t):
+    """Return the density of Student's t with 5 degrees of freedom, scaled to deviation 1."""
+    return math.sqrt(5 / 3) * stats.t(5).pdf(t * math.sqrt(5 / 3))
+
+
+LAWS = {  # scaled to deviation 1: E(|z| - q)_+^2, by hand or by another rule
+    "uniform": (stats.uniform(-4, 8), lambda q: max(math.sqrt(3) - q, 0) ** 3 / math.sqrt(27)),
+    "laplace": (stats.laplace(scale=9.0), lambda q: math.exp(-math.sqrt(2) * q)),
+    "two points": (stats.rv_discrete(values=([-1, 1], [0.5, 0.5]))(), lambda q: max(1 - q, 0) ** 2),
+    "normal": (stats.norm(0, 0.1), lambda q: truncated_variance(1.0, q)),
+    "student": (stats.t(5), lambda q: 2 * by_gauss(lambda t: (t - q) ** 2 * student(t), q)),
+}
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("q", [0.0, 0.3, 1.0, 1.7, 1.8, 6.0])
+def test_truncated_variance_of_other_laws(name, q):
+    law, expected = LAWS[name]
+    for sigma in (1.0, 0.02, 7.0):
+        value = truncated_variance(sigma, q * sigma, law=law)
+        assert value == pytest.approx(sigma**2 * expected(q), rel=1e-6, abs=1e-15 * sigma**2)
+    if name != "two points":
+        assert truncated_variance(1.0, q, law=lambda t: 3.0 * float(law.pdf(t))) == pytest.approx(
+            expected(q), rel=1e-6, abs=1e-15
+        )
+
+
+@given(sigma=st.floats(0.1, 5), rho=st.floats(0.0, 5), name=st.sampled_from(["uniform", "laplace", "two points"]))
+@settings(deadline=None, max_examples=100, derandomize=True)
+def test_remark_1_the_value_rises_strictly_exactly_where_it_is_positive(sigma, rho, name):
+    law, _ = LAWS[name]
+    before, after = (truncated_variance(s, rho, law=law) for s in (sigma, 1.01 * sigma))
+    reach = {"uniform": math.sqrt(3), "laplace": math.inf, "two points": 1.0}[name]
+    assert (after > 0) == (1.01 * sigma * reach > rho)
+    assert after > before or after == before == 0.0
+
+
+def test_remark_1_as_printed_fails_for_a_bounded_law():
+    # On the sphere in R^3 every coordinate is uniform (Archimedes), so scores of x = sqrt(3) Sigma^(1/2) u are uniform
+    # with deviation sqrt(v'Sigma v): all of the remark's conditions hold, h is non-decreasing, and yet ...
+    rng = np.random.default_rng(5)
+    root = np.diag([2.0, 1.0, 0.5])
+    u = rng.standard_normal((200_000, 3))
+    u /= np.linalg.norm(u, axis=1)[:, None]
+    X = math.sqrt(3) * u @ root
+    for v in (np.eye(3)[0], unit(np.array([1.0, 2.0, -1.0]))):
+        sigma = np.linalg.norm(root @ v)
+        assert stats.kstest(X @ v / (math.sqrt(3) * sigma), stats.uniform(-1, 2).cdf).pvalue > 0.01
+        for rho in (0.5, 1.5):
+            assert np.mean(np.maximum(np.abs(X @ v) - rho, 0) ** 2) == pytest.approx(
+                truncated_variance(sigma, rho, law=stats.uniform(-1, 2)), rel=0.02
+            )
+    # ... with rho above the largest score, 2 sqrt(3), every v is optimal, while plain sparse PCA has one optimum.
+    rho = 2 * math.sqrt(3) + 1e-9
+    assert np.abs(X).max() <= 2 * math.sqrt(3)
+    assert {truncated_variance(s, rho, law=stats.uniform(-1, 2)) for s in (0.5, 1.0, 2.0)} == {0.0}
+    # Below it the optima agree: the value rises strictly up to the largest deviation.
+    values = [truncated_variance(s, 2 * math.sqrt(3) - 0.1, law=stats.uniform(-1, 2)) for s in (1.0, 1.9, 1.99, 2.0)]
+    assert values[0] == values[1] == 0.0
+    assert 0.0 < values[2] < values[3]
+
+
+def test_remark_2_finite_samples_can_disagree_with_vanilla():
     X = np.array([[1.0, 0.0], [0.5, math.sqrt(3) / 2]])
     angles = np.linspace(0, math.pi, 3601)  # steps of 1/20 degree: holds 0, 30 and 60 degrees
     V = np.stack([np.cos(angles), np.sin(angles)], axis=1)
@@ -308,14 +381,14 @@ def test_path_under_assumption_3_is_all_then_strong_then_one():
     assert np.all(np.diff(sizes) <= 0)
     assert set(sizes) == {7, 3, 1}
     for support, stage, value in zip(path.supports, path.stages, path.values, strict=True):
-        if stage == "recovery":
+        if stage == "full":
             assert np.array_equal(support, model.support)
-        elif stage == "robust":
+        elif stage == "partial":
             assert np.array_equal(support, model.strong)
         else:
             assert support.size == 1
             assert support[0] in model.strong
-        assert (value == 0.0) == (stage == "zero")
+        assert (value == 0.0) == (stage == "none")
     assert path.vectors[0] == pytest.approx(model.v)
     # The square root of the optimum is convex and nonincreasing in the budget: a maximum of falling lines.
     roots = np.sqrt(path.values)
@@ -328,15 +401,15 @@ def test_path_with_fewer_features_than_the_truth_uses_the_largest():
     path = population_path(spike, [0.0, 0.3], n=1, k=2)
     assert path.supports[0].tolist() == [2, 4]
     assert path.vectors[0][[2, 4]] == pytest.approx([0.8, 0.6])
-    assert path.stages[0] == "recovery"
+    assert path.stages[0] == "full"
 
 
 def test_path_without_a_spike_and_with_one_feature():
     flat = population_path(Spike(strong_weak_truth(5, 2, 0.8), 0.0), [0.5, 1.5], n=1)
-    assert flat.stages == ("single", "zero")
+    assert flat.stages == ("single", "none")
     assert flat.values == pytest.approx([0.25, 0.0])
     one = population_path(Spike([0.0, -1.0], 3.0), [0.5, 2.0], n=1)
-    assert one.stages == ("recovery", "zero")
+    assert one.stages == ("full", "none")
     assert one.vectors[0].tolist() == [0.0, -1.0]
     assert one.values == pytest.approx([2.25, 0.0])
 
@@ -350,6 +423,12 @@ SPIKE = Spike([0.6, 0.8], 1.0)
         (lambda: gamma_factor(0), "n"),
         (lambda: truncated_variance(-1.0, 1.0), "sigma"),
         (lambda: truncated_variance(1.0, math.nan), "rho"),
+        (lambda: truncated_variance(1.0, 1.0, law=stats.cauchy()), "law"),
+        (lambda: truncated_variance(1.0, 1.0, law=stats.norm(1.0, 2.0)), "law"),
+        (lambda: truncated_variance(1.0, 1.0, law=lambda t: math.exp(-((t - 1) ** 2))), "law"),
+        (lambda: truncated_variance(1.0, 1.0, law=lambda t: 1 / (1 + t * t)), "law"),
+        (lambda: truncated_variance(1.0, 1.0, law=lambda t: 0.0), "law"),
+        (lambda: truncated_variance(1.0, 1.0, law="normal"), "law"),
         (lambda: population_value([1.0, 0.0], SPIKE, adversary="feature", rho=-1.0, n=5), "rho"),
         (lambda: population_value([1.0, 0.0], SPIKE, adversary="feature", rho=1.0), "n"),
         (lambda: population_value([1.0, 0.0], SPIKE, adversary="feature", rho=1.0, n=0), "n"),

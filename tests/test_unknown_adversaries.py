@@ -40,7 +40,7 @@ def test_methods_that_prove_refuse_strangers(stranger, method):
 
 
 @everyone
-@pytest.mark.parametrize("method", ["ascent", "ppm", "spca"])
+@pytest.mark.parametrize("method", ["ascent", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding"])
 def test_methods_that_prove_nothing_take_any(stranger, method):
     X = data()
     problem = noap.Problem(X, k=3, adversary=stranger)

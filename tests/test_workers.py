@@ -193,6 +193,7 @@ def test_the_pass_of_ascent_says_how_far_it_is(method, narrow, monkeypatch):
     assert not said
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("how", ["interrupt", "time"])
 def test_what_stops_the_pass_leaves_the_bound_proved_so_far(how, n_jobs, narrow, monkeypatch):

@@ -6,40 +6,36 @@ benchmarks.computed` after results have changed: it writes the blocks anew. A te
 
 import re
 from collections.abc import Callable
-from pathlib import Path
 
-from benchmarks.computed.components import packed, removal, stocks
-from benchmarks.computed.expectations import expectations
-from benchmarks.computed.many_features import against, growth, public, terms
-from benchmarks.computed.open_ones import open_instances
-from benchmarks.computed.profiled import faster
-from benchmarks.computed.relaxed import closing, relaxed
-from benchmarks.computed.remarks import entries, finishes, paths, sample_wise, together, unbranched, wide
+from benchmarks.computed import pages
+from benchmarks.computed.expectations import expectations, open_instances
+from benchmarks.computed.reproduced import gaps, half_an_hour, this_run
+from benchmarks.versions import ROOT
 
-__all__ = ["BLOCKS", "PAGES", "rewritten", "sources"]
+__all__ = ["BLOCKS", "PAGES", "ROOT", "rewritten", "sources"]
 
-ROOT = Path(__file__).parent.parent.parent
 # The block, the page that holds it, and what computes it; the results it reads are in the function's own `sources`.
 BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "expectations": ("README.md", expectations),
     "open": ("docs/open.md", open_instances),
-    "relaxation": ("docs/relaxation.md", relaxed),
-    "closing": ("docs/relaxation.md", closing),
-    "entries": ("docs/adversaries.md", entries),
-    "finishes": ("docs/choosing.md", finishes),
-    "paths": ("docs/k-path.md", paths),
-    "sample_wise": ("docs/exact-sample-wise.md", sample_wise),
-    "wide": ("docs/exact-sample-wise.md", wide),
-    "unbranched": ("docs/path.md", unbranched),
-    "together": ("docs/components.md", together),
-    "packed": ("docs/components.md", packed),
-    "stocks": ("docs/components.md", stocks),
-    "removal": ("docs/components.md", removal),
-    "growth": ("docs/scaling.md", growth),
-    "public": ("docs/scaling.md", public),
-    "against": ("docs/scaling.md", against),
-    "faster": ("docs/scaling.md", faster),
-    "terms": ("docs/scaling.md", terms),
+    "relaxation": ("docs/relaxation.md", pages.relaxed),
+    "entries": ("docs/adversaries.md", pages.entries),
+    "finishes": ("docs/choosing.md", pages.finishes),
+    "paths": ("docs/k-path.md", pages.paths),
+    "path": ("docs/path.md", pages.path_times),
+    "sample_wise": ("docs/exact-sample-wise.md", pages.sample_wise),
+    "wide": ("docs/exact-sample-wise.md", pages.wide),
+    "unbranched": ("docs/path.md", pages.unbranched),
+    "together": ("docs/components.md", pages.together),
+    "metric": ("docs/generalised.md", pages.metric),
+    "packed": ("docs/components.md", pages.packed),
+    "stocks": ("docs/components.md", pages.stocks),
+    "this_run": ("docs/reproduction.md", this_run),
+    "gaps": ("docs/reproduction.md", gaps),
+    "half_an_hour": ("docs/reproduction.md", half_an_hour),
+    "growth": ("docs/scaling.md", pages.growth),
+    "public": ("docs/scaling.md", pages.public),
+    "terms": ("docs/scaling.md", pages.terms),
 }
 PAGES = sorted({page for page, _ in BLOCKS.values()})
 _BLOCK = re.compile(r"(<!-- computed: (\w+) -->\n)(?:.*?\n)??(<!-- end of \2 -->)", re.DOTALL)

@@ -1,21 +1,24 @@
 """Results as rows, and the words for their figures."""
 
-import csv
+import re
 import textwrap
 from collections.abc import Callable, Iterable
 from statistics import median
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from benchmarks import RESULTS
+from benchmarks.table import Row, read
 
-__all__ = ["board", "duration", "from_results", "paragraph", "percent", "results", "span", "times", "true"]
+__all__ = [
+    "certified", "digits", "duration", "field", "from_results", "listed", "paragraph", "percent", "results", "rounded",
+    "times",
+]  # fmt: skip
 
 F = TypeVar("F", bound=Callable[[], str])
-Row = dict[str, str]
 
 
 def from_results(*names: str) -> Callable[[F], F]:
-    """Note the tables that a function reads; `boards/x` is one of `noap bench`."""
+    """Note the tables that a function reads."""
 
     def noted(function: F) -> F:
         function.sources = tuple(f"benchmarks/results/{name}.csv" for name in names)  # type: ignore[attr-defined]
@@ -24,43 +27,69 @@ def from_results(*names: str) -> Callable[[F], F]:
     return noted
 
 
-def results(name: str) -> list[Row]:
-    """Return the rows of a table."""
-    with open(RESULTS / f"{name}.csv", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+def results(name: str, /, **wanted: Any) -> list[Row]:
+    """Return the rows of a table that have the given entries."""
+    rows = read(RESULTS / f"{name}.csv").to_dicts()
+    return [row for row in rows if all(row[key] == entry for key, entry in wanted.items())]
 
 
-def board(name: str, /, **wanted: str) -> list[Row]:
-    """Return the rows of a board's table that have the given entries."""
-    return [row for row in results(f"boards/{name}") if all(row[key] == entry for key, entry in wanted.items())]
+def field(row: Row, name: str) -> str:
+    """Return what the name of an instance says after `name=`."""
+    match = re.search(rf"(?:^|[ ,]){name}=([^,]+?)(?:,| \w+=|$)", row["instance"])
+    assert match is not None, f"{row['instance']} has no {name}"
+    return match[1]
 
 
-def true(entry: str) -> bool:
-    """Return what an entry says that is yes or no."""
-    return entry.lower() == "true"
-
-
-def span(values: Iterable[str | float]) -> str:
-    """Return "1 to 3", or "1" if there is nothing else."""
-    numbers = sorted(set(map(float, values)))
-    ends = [f"{one:,.0f}" if one >= 10_000 else f"{one:g}" for one in (numbers[0], numbers[-1])]
-    return ends[0] if len(numbers) == 1 else " to ".join(ends)
+def digits(number: float) -> str:
+    """Return two digits."""
+    return f"{float(f'{number:.2g}'):g}"
 
 
 def duration(seconds: float) -> str:
     """Return two digits, in milliseconds below a tenth of a second."""
-    return f"{float(f'{1e3 * seconds:.2g}'):g} ms" if seconds < 0.1 else f"{float(f'{seconds:.2g}'):g} s"
+    return f"{digits(1e3 * seconds)} ms" if seconds < 0.1 else f"{digits(seconds)} s"
+
+
+def rounded(seconds: float) -> str:
+    """Return seconds as people say them: "under 1 s", "5 s"."""
+    return "under 1 s" if seconds < 1.0 else f"{digits(seconds)} s"
 
 
 def percent(part: float) -> str:
     """Return two digits of a share."""
-    return f"{float(f'{100 * part:.2g}'):g} %"
+    return f"{digits(100 * part)} %"
 
 
-def times(rows: list[Row], column: str = "seconds") -> str:
-    """Return median and longest time; `column` may be empty where only the clock was read."""
-    taken = [float(row[column] or row["seconds"]) for row in rows]
+def spent(row: Row) -> float:
+    """Return CPU seconds, or those of the clock where nothing else was read."""
+    return float(row["wall_s"] if row["cpu_s"] is None else row["cpu_s"])
+
+
+def times(rows: list[Row]) -> str:
+    """Return median and longest time."""
+    taken = [spent(row) for row in rows]
     return f"median {duration(median(taken))}, slowest {duration(max(taken))}"
+
+
+def certified(rows: list[Row], gap: str, checked: bool = True) -> str:
+    """Return how many are proved, what that took, and what the others are left with."""
+    done, left = [row for row in rows if row["proved"]], [row["gap"] for row in rows if not row["proved"]]
+    assert all(row["gap"] <= float(gap) * (1 + 1e-6) for row in done)
+    assert not checked or all(row["verified"] for row in rows)
+    words = f"{len(done) if left else 'all'} certified to {gap}{', every certificate verifies' if checked else ''}"
+    if left:
+        ends = " to ".join(dict.fromkeys(f"{100 * one:.2g}" for one in (min(left), max(left))))
+        who = f"the other {len(left)} are" if len(left) > 1 else "the other is"
+        return f"{words}; {times(done)}; {who} left with {ends} % at the limit of time"
+    return f"{words}; {times(done)}"
+
+
+def listed(values: Iterable[str | float]) -> str:
+    """Return "5", "1 to 3" where every whole number is there, or "5, 10, 30"."""
+    numbers = sorted({float(one) for one in values})
+    words = [f"{one:g}" for one in numbers]
+    whole = numbers == list(range(int(numbers[0]), int(numbers[0]) + len(numbers)))
+    return f"{words[0]} to {words[-1]}" if whole and len(words) > 2 else ", ".join(words)
 
 
 def paragraph(text: str, indent: str = "") -> str:

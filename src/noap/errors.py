@@ -3,10 +3,12 @@
 __all__ = [
     "BackendNotAvailable",
     "CertificateRejected",
+    "GapWarning",
     "IdentifierWarning",
     "InvalidProblem",
     "NoapError",
     "NoapWarning",
+    "ScaleWarning",
     "StoreError",
     "UncentredWarning",
 ]
@@ -36,10 +38,24 @@ class NoapWarning(UserWarning):
     """Something the user should know that does not stop the work."""
 
 
+class GapWarning(NoapWarning):
+    """An answer has a larger gap than the one asked for; the message says how large, why, and what to do.
+
+    If the best answer so far is all that is wanted: `warnings.simplefilter("ignore", noap.errors.GapWarning)`.
+    """
+
+
 class IdentifierWarning(NoapWarning):
     """A column of whole numbers that rise from row to row is used as a feature: it may be an identifier.
 
     If it is a feature: `warnings.simplefilter("ignore", noap.errors.IdentifierWarning)`.
+    """
+
+
+class ScaleWarning(NoapWarning):
+    """An estimator with scale=False was given columns of very different norms: it picks features by their units.
+
+    If all features have one unit: `warnings.simplefilter("ignore", noap.errors.ScaleWarning)`.
     """
 
 

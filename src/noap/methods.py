@@ -15,6 +15,7 @@ from noap.heuristics.ascent import Funnel, ascent, compile_ascent, is_pooled
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
+from noap.heuristics.thresholding import covariance_thresholding, diagonal_thresholding
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
 from noap.kernel.claim import serves
 from noap.linalg.types import FloatArray
@@ -48,15 +49,30 @@ class Method:
         Given the problem and these options, returns them checked, or raises InvalidProblem.
     run : callable
         Given the problem, the controls and what `check` returned, solves.
+    runs_cancelled : bool
+        Whether it runs as the paper prints it where the adversary cancels every direction, too.
+    falls_short : str or None
+        Why the gap that was asked for may not be reached although no limit ended it, and what to do; None for a
+        heuristic, which proves no gap.
     """
 
     options: tuple[str, ...]
     check: Callable[..., Any]
     run: Callable[[Problem, Controls, Any], Result]
+    runs_cancelled: bool = False
+    falls_short: str | None = None
 
 
-def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls) -> Result:
-    return Result(problem, method, v, limit=controls.limit, seconds=controls.seconds, asked_gap=controls.gap)
+def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
+    return Result(
+        problem,
+        method,
+        v,
+        limit=controls.limit,
+        seconds=controls.seconds,
+        asked_gap=controls.gap,
+        messages=messages,
+    )
 
 
 def _check_ascent(
@@ -241,15 +257,20 @@ def _check_ppm(
 ) -> _Power:
     if iterate not in ("last", "best"):
         raise InvalidProblem(f"iterate must be 'last' or 'best', got {iterate!r}.")
-    if isinstance(tolerance, (bool, str)) or not isinstance(tolerance, (int, float, np.number)) or not tolerance >= 0:
-        raise InvalidProblem(f"tolerance must be a number of at least 0, got {tolerance!r}.")
-    return _Power(_start(problem, start), as_count("iterations", iterations), float(tolerance), iterate)
+    return _Power(_start(problem, start), as_count("iterations", iterations), _size("tolerance", tolerance), iterate)
+
+
+def _size(name: str, given: Any) -> float:
+    """Return an option that must be a finite number of at least 0."""
+    if isinstance(given, bool) or not isinstance(given, (int, float, np.number)) or not 0 <= given < np.inf:
+        raise InvalidProblem(f"{name} must be a number of at least 0, got {given!r}.")
+    return float(given)
 
 
 def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
     # The paper's start is the vanilla answer (caption of its second figure).
     first = _vanilla(problem, None, 100) if power.start is None else power.start
-    v = ppm(
+    ended = ppm(
         oracle_of(problem),
         problem.k,
         first,
@@ -258,7 +279,24 @@ def _run_ppm(problem: Problem, controls: Controls, power: _Power) -> Result:
         iterate=power.iterate,
         controls=controls,
     )
-    return _heuristic(problem, "ppm", v, controls)
+    message = ended.message(power.iterations)
+    return _heuristic(problem, "ppm", ended.v, controls, *([] if message is None else [message]))
+
+
+def _check_diagonal(problem: Problem) -> None:
+    return None
+
+
+def _run_diagonal(problem: Problem, controls: Controls, nothing: None) -> Result:
+    return _heuristic(problem, "diagonal-thresholding", diagonal_thresholding(problem), controls)
+
+
+def _check_covariance(problem: Problem, threshold: Any = 1.5) -> float:
+    return _size("threshold", threshold)
+
+
+def _run_covariance(problem: Problem, controls: Controls, threshold: float) -> Result:
+    return _heuristic(problem, "covariance-thresholding", covariance_thresholding(problem, threshold), controls)
 
 
 def _vanilla(problem: Problem, start: FloatArray | None, iterations: int) -> FloatArray:
@@ -275,12 +313,19 @@ def _start(problem: Problem, start: ArrayLike | None) -> FloatArray | None:
     return unit(keep_top_k(v[None, :], problem.k)[0])
 
 
+_PROGRAM = (
+    "the program approximates the problem, and its solver has tolerances; raise pieces, or use method='exact' for a "
+    "smaller gap"
+)
+
+
 def _mip() -> Method:
     from noap.mip.run import OPTIONS, mip_options, run_program
 
-    return Method(
-        OPTIONS, mip_options, lambda problem, controls, options: run_program(problem, controls, "mip", options)
-    )
+    def run(problem: Problem, controls: Controls, options: Any) -> Result:
+        return run_program(problem, controls, "mip", options)
+
+    return Method(OPTIONS, mip_options, run, falls_short=_PROGRAM)
 
 
 def _mip_r() -> Method:
@@ -289,18 +334,37 @@ def _mip_r() -> Method:
     def run(problem: Problem, controls: Controls, options: Any) -> Result:
         return run_program(problem, controls, "mip-r", options)
 
-    return Method((*OPTIONS, "rank"), mip_r_options, run)
+    return Method((*OPTIONS, "rank"), mip_r_options, run, falls_short=_PROGRAM)
 
 
 _POWER, _WORKERS = ("start", "iterations"), ("n_jobs", "client")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
-    "exact": lambda: Method(("node_limit", "memory_limit", "certificate", *_WORKERS), _check_exact, run_exact),
+    "exact": lambda: Method(
+        ("node_limit", "memory_limit", "certificate", *_WORKERS),
+        _check_exact,
+        run_exact,
+        falls_short="the search cannot prove more; ask for a larger gap or a smaller k",
+    ),
     "mip": _mip,
     "mip-r": _mip_r,
     "ascent": lambda: Method(("keep", "polish", "max_steps", *_WORKERS), _check_ascent, _run_ascent),
-    "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm),
-    "relaxation": lambda: Method(("certificate",), _check_relaxation, _run_relaxation),
-    "spca": lambda: Method(_POWER, _check_spca, _run_spca),
-    "tree": lambda: Method(("node_limit", "memory_limit", "certificate", "settings"), _check_tree, _run_tree),
+    "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
+    "relaxation": lambda: Method(
+        ("certificate",),
+        _check_relaxation,
+        _run_relaxation,
+        falls_short="the relaxation does not branch; use method='exact' for a smaller gap, or ask for a larger one",
+    ),
+    "spca": lambda: Method(_POWER, _check_spca, _run_spca, runs_cancelled=True),
+    "diagonal-thresholding": lambda: Method((), _check_diagonal, _run_diagonal, runs_cancelled=True),
+    "covariance-thresholding": lambda: Method(
+        ("threshold",), _check_covariance, _run_covariance, runs_cancelled=True
+    ),
+    "tree": lambda: Method(
+        ("node_limit", "memory_limit", "certificate", "settings"),
+        _check_tree,
+        _run_tree,
+        falls_short="double precision, or the rules of the kernel, prove no more here; ask for a larger gap",
+    ),
 }

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.data.arguments import as_count, as_share
-from noap.data.validation import as_samples
+from noap.data.validation import as_samples, refuse_mask
 from noap.errors import InvalidProblem
 from noap.linalg.products import column_norms
 from noap.linalg.types import FloatArray
@@ -280,6 +280,7 @@ def _falls_apart(problem: Problem) -> float:
 
 def _table(name: str, given: ArrayLike, *, missing: bool = False) -> FloatArray:
     """Return a table of real numbers as float64."""
+    refuse_mask(given, name)
     try:
         array = np.asarray(given)
         table: FloatArray = array.astype(np.float64)

@@ -18,6 +18,7 @@ from noap.adversaries import (
     require_served,
     serves,
 )
+from noap.data.duplicates import note_on_copies
 from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.linalg.blocked import MANY_FEATURES
@@ -38,7 +39,7 @@ from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 from noap.runtime.progress import TracePoint
 
-__all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
+__all__ = ["Limit", "Result", "Status", "TracePoint", "rounded_up", "rounding_allowance", "zero_result"]
 
 
 # What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
@@ -110,8 +111,13 @@ class Result:
         Relative gap that a mixed-integer solver left open on its own model.
     formulation_error : float or None
         What the model itself may add to the optimum, by its theorem, in units of the value.
+    program_v : array of shape (d,) or None
+        Of method "mip" or "mip-r": the direction of the program's own best solution, cut to k entries and of unit
+        length, or 0 where that is v = 0; None where the solver has none. `v` is the better one of it and ascent's.
     messages : tuple of str
         Anything else worth knowing, one sentence each.
+    note : str or None
+        How many of its features are near-copies of one another, where any are (:func:`noap.duplicates`).
     trace : tuple of TracePoint
         How value and bound moved with time and nodes.
     """
@@ -131,6 +137,7 @@ class Result:
     asked_gap: float = 1e-4
     solver_gap: float | None = None
     formulation_error: float | None = None
+    program_v: FloatArray | None = field(default=None, repr=False)
     messages: tuple[str, ...] = ()
     trace: tuple[TracePoint, ...] = field(default=(), repr=False)
     support: IntArray = field(init=False)
@@ -141,10 +148,10 @@ class Result:
             raise ValueError(f"bound_proof must be 'rigorous', 'solver' or None, got {self.bound_proof!r}.")
         if (self.bound_proof is None) != math.isinf(self.bound):
             raise ValueError("A finite bound needs a bound_proof, and an infinite one has none.")
-        v = orient(np.array(self.v, dtype=np.float64))
-        v += 0.0  # turns -0.0 into 0.0
-        v.flags.writeable = False
+        v = _settled(self.v)
         object.__setattr__(self, "v", v)
+        if self.program_v is not None:
+            object.__setattr__(self, "program_v", _settled(self.program_v))
         object.__setattr__(self, "support", np.flatnonzero(v))
         object.__setattr__(self, "value", self.problem.value(v))
         self.problem.check_unchanged()
@@ -211,6 +218,19 @@ class Result:
         """What the features of v cost; 0 in a problem without costs."""
         return self.problem.cost(self.v)
 
+    @cached_property
+    def note(self) -> str | None:
+        """How many of its features are near-copies of one another, in one sentence; None if none is.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> noap.solve(noap.Problem(X, k=2, adversary=noap.NoAdversary()), method="ascent").note.split(":")[0]
+        '2 of the 2 features have pairwise correlations above 0.95 in absolute value'
+        """
+        return note_on_copies(self.problem, self.support) if self.value > 0 else None
+
     @property
     def status(self) -> Status:
         """What the numbers prove."""
@@ -226,7 +246,9 @@ class Result:
     def claim(self) -> str:
         """What is proved, by whom and to which gap, in one sentence."""
         if self.status is Status.OPTIMAL:
-            return f"optimal: no {self.problem.k}-sparse direction is more than {_up(self.gap)} better (rigorous)."
+            return (
+                f"optimal: no {self.problem.k}-sparse direction is more than {rounded_up(self.gap)} better (rigorous)."
+            )
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
             if self.value <= 0:
@@ -263,11 +285,11 @@ class Result:
         rows = self._rows()
         wide, deep = (max(len(row[column]) for row in rows) for column in (0, 1))
         lines = [f"{name:<{wide}}  {number:>{deep}}".rstrip() for name, number in rows]
-        return "\n".join([*lines, f"{self.method}, {self.claim}"])
+        return "\n".join([*lines, f"{self.method}, {self.claim}", *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the loadings, the numbers and what is proved."""
-        return html_table(f"{self.method}, {self.claim}", self._rows())
+        return html_table(" ".join(filter(None, [f"{self.method}, {self.claim}", self.note])), self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
         order = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
@@ -280,7 +302,7 @@ class Result:
         if math.isinf(self.bound):
             return [*rows, ("proved bound", "none")]
         rows.append(("proved bound", f"{self.bound:.6g}"))
-        rows.append(("gap", _up(self.gap)))
+        rows.append(("gap", rounded_up(self.gap)))
         return rows
 
     def _named(self, j: int) -> str:
@@ -330,10 +352,18 @@ class Result:
         return attacked
 
 
-def _up(number: float) -> str:
+def _settled(v: FloatArray) -> FloatArray:
+    """Return a copy whose largest entry is positive and which nobody can change."""
+    settled = orient(np.array(v, dtype=np.float64))
+    settled += 0.0  # turns -0.0 into 0.0
+    settled.flags.writeable = False
+    return settled
+
+
+def rounded_up(number: float) -> str:
     """Return a number with two digits, rounded up so that "at most" stays true.
 
-    >>> _up(1.24e-5), _up(0.0)
+    >>> rounded_up(1.24e-5), rounded_up(0.0)
     ('1.3e-05', '0.0e+00')
     """
     near = f"{number:.1e}"

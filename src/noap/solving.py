@@ -1,18 +1,30 @@
 """One entry to every method."""
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from noap.errors import InvalidProblem, NoapWarning
+from noap.data.centring import outside
+from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.methods import METHODS
 from noap.problem import Problem
-from noap.result import Result, zero_result
+from noap.result import Limit, Result, Status, rounded_up, zero_result
 from noap.runtime.controls import Controls
 
-__all__ = ["NOTHING_LEFT", "check_call", "checked_options", "nothing_left", "solve"]
+__all__ = [
+    "NOTHING_LEFT",
+    "check_call",
+    "checked_options",
+    "gap_in_words",
+    "misses_gap",
+    "nothing_left",
+    "solve",
+    "warn_of_gaps",
+    "why_not_closed",
+]
 
 # What warnings that nothing is left begin with, for those who expect it.
 NOTHING_LEFT = "At noise .* (cancel every direction|no feature is worth its cost)"
@@ -32,6 +44,8 @@ def solve(
 
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
 
+    This is equation (1) of the paper.
+
     Parameters
     ----------
     problem : Problem
@@ -41,8 +55,11 @@ def solve(
         "relaxation": a rigorous bound in polynomial time, from the convex relaxation in the l1 norm of v, and a vector
         that is worth at least bound/k. Without an adversary or against FeatureWise.
         "ascent": monotone alternating ascent from many starts, then swaps.
-        "ppm": the paper's Algorithm 2, as printed. "spca": vanilla sparse PCA by the projected power method,
-        blind to the adversary.
+        "ppm": the paper's Algorithm 2, as printed: T = iterations makes T - 1 steps, and a message says when it ended
+        in a cycle, where T decides the answer. "spca": vanilla sparse PCA by the projected power method, blind to the
+        adversary. Both run where the adversary cancels every direction, too, with a warning.
+        "diagonal-thresholding", "covariance-thresholding": its classical baselines, which pick the support by the
+        largest variances, or by the leading eigenvector of the covariance without its small entries.
     gap : float
         Relative gap (bound - value)/value at which a result counts as optimal.
     time_limit : float, optional
@@ -61,10 +78,13 @@ def solve(
         mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
         as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
+        covariance-thresholding: threshold (in sampling errors of an entry; 1.5).
 
     Returns
     -------
     Result
+        Where its gap is larger than the one asked for, one GapWarning says why and what to do; "ascent", "ppm" and
+        "spca" prove no gap, and none is asked of them.
 
     Examples
     --------
@@ -86,9 +106,96 @@ def solve(
     problem.check_unchanged()
     if problem.optimum_is_zero:
         less = "less noise" if problem.costs is None else "less noise or lower costs"
-        warnings.warn(f"{nothing_left(problem)}, so the optimum is 0; use {less}.", NoapWarning, stacklevel=2)
-        return zero_result(problem, method, controls.gap)
-    return chosen.run(problem, controls, checked)
+        # The paper's heuristics never look whether anything is left; with costs, or where X is 0, none is printed.
+        as_printed = chosen.runs_cancelled and problem.costs is None and problem.scale > 0
+        worthless = f", and what method {method!r} returns is worth nothing" if as_printed else ""
+        warnings.warn(
+            f"{nothing_left(problem)}, so the optimum is 0{worthless}; use {less}.", NoapWarning, stacklevel=2
+        )
+        nothing = zero_result(problem, method, controls.gap)
+        if not as_printed:
+            return nothing
+        found = chosen.run(problem, controls, checked)
+        return replace(found, bound=nothing.bound, bound_proof=nothing.bound_proof, proof=nothing.proof)
+    result = chosen.run(problem, controls, checked)
+    warn_of_gaps([result])
+    return result
+
+
+# What ended a search, and what to do about it.
+_ENDED = {
+    Limit.TIME: ("the time limit ended the search", "raise time_limit"),
+    Limit.NODES: ("the node limit ended the search", "raise node_limit"),
+    Limit.MEMORY: ("the memory limit ended the search", "raise memory_limit"),
+    Limit.INTERRUPTED: ("it was interrupted", "run it again"),
+}
+
+
+def warn_of_gaps(results: Sequence[Result], things: str = "", where: Sequence[str] = ()) -> None:
+    """Give one GapWarning for those results of a call whose gap is larger than the one asked for, if there are any.
+
+    Parameters
+    ----------
+    results : sequence of Result
+    things : str
+        What the results are, in the plural; nothing where there is one answer.
+    where : sequence of str
+        For every result what sets it apart, such as "k = 5".
+    """
+    missed = [place for place, result in enumerate(results) if misses_gap(result)]
+    if not missed:
+        return
+    worst = max(missed, key=lambda place: results[place].gap)
+    result = results[worst]
+    left, asked = gap_in_words(result.gap), f"{result.asked_gap:g}"
+    said = f"The answer has {left} where {asked} was asked for"
+    if things:
+        at = f" at {where[worst]}" if where else ""
+        some = f"{len(missed)} of {len(results)} {things}"
+        said = f"{some} miss the gap of {asked} that was asked for, the worst with {left}{at}"
+    why = why_not_closed(result.limit, result.messages, result.method)
+    warnings.warn(f"{said}: {why}.", GapWarning, stacklevel=outside())
+
+
+def misses_gap(result: Result) -> bool:
+    """Whether the method was asked for a gap, and the answer has a larger one.
+
+    A program that was solved on some features alone is asked for the gap on these.
+    """
+    if result.status is Status.OPTIMAL or _falls_short(result.method) is None:
+        return False
+    if result.restricted_bound is not None and result.solver_gap is not None:
+        return not result.solver_gap <= result.asked_gap
+    return not result.gap <= result.asked_gap
+
+
+def _falls_short(method: str) -> str | None:
+    return METHODS[method]().falls_short if method in METHODS else None
+
+
+def gap_in_words(gap: float) -> str:
+    """Return a gap as it stands in a sentence, rounded up.
+
+    >>> gap_in_words(0.1751), gap_in_words(float("inf"))
+    ('a gap of 0.18', 'no finite gap')
+    """
+    return f"a gap of {float(rounded_up(gap)):g}" if np.isfinite(gap) else "no finite gap"
+
+
+def why_not_closed(limit: Limit | None, messages: Sequence[str] = (), method: str = "exact") -> str:
+    """Return why an answer has a larger gap than the one asked for, and what to do, as the end of a sentence.
+
+    Parameters
+    ----------
+    limit, messages, method : as of a Result
+    """
+    if limit is not None:
+        reason, remedy = _ENDED[limit]
+        return f"{reason}; {remedy}, or ask for a larger gap or a smaller k"
+    for message in messages:
+        if "; ask for a larger gap" in message or message.endswith("for a smaller gap."):  # the search's own reason
+            return f"{message[0].lower()}{message[1:].removesuffix('.')}"
+    return str(_falls_short(method))
 
 
 def nothing_left(problem: Problem) -> str:

@@ -91,6 +91,7 @@ def test_the_semidefinite_search_agrees_with_brute_force(shape, seed, monkeypatc
     test_vanilla_agrees_with_brute_force(shape, seed)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_semidefinite_search_closes_noise_that_dominance_does_not(monkeypatch):
     problem = noap.Problem(np.random.default_rng(1).standard_normal((200, 60)), k=20, adversary=noap.NoAdversary())
     result = noap.solve(problem, certificate=True)
@@ -118,6 +119,7 @@ def noise(n=60, d=60, seed=0):
     return np.random.default_rng(seed).standard_normal((n, d))
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_interrupts_keep_the_bound_valid(monkeypatch):
     from noap.exact.feature_wise.refutation import Refutation
 
@@ -140,6 +142,7 @@ def test_interrupts_keep_the_bound_valid(monkeypatch):
     assert stopped.value == pytest.approx(best)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it(monkeypatch):
     # The relaxation would close the problem, and so would lower levels.
     monkeypatch.setattr("noap.exact.feature_wise.attempt._RELAXED", -1.0)
@@ -154,6 +157,7 @@ def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it(monkeypatch):
     assert result.trace[-1].bound == result.bound
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_memory_limit_stops_the_search():
     result = noap.solve(noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0)), memory_limit=0.01)
     assert result.limit is Limit.MEMORY

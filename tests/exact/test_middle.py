@@ -79,6 +79,7 @@ def test_a_try_that_leads_nowhere_is_followed_by_the_search_on_the_gram_matrix(m
     assert noap.verify(problem, result.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("nodes", [2, 5, 10])
 def test_a_node_limit_counts_both_searches(nodes, monkeypatch):
     tried, real = [], middle.solve_many
@@ -99,6 +100,7 @@ def test_a_node_limit_counts_both_searches(nodes, monkeypatch):
     assert noap.verify(problem, result.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_an_interrupt_in_the_try_returns_what_is_proved(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt

@@ -131,6 +131,7 @@ def entry_wise_optimum(X, delta):
     return best
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("delta", [0.0, 0.05, 0.3, 1.0, 2.0])
 @pytest.mark.parametrize("shape", [(12, 5), (2, 5), (1, 4)])
 def test_entry_wise_bounds_hold(delta, shape):
@@ -191,6 +192,7 @@ def test_entry_wise_says_what_it_cannot_do():
             noap.path(X, 2, type(adversary), [0.0, 0.1])
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_entry_wise_keeps_to_its_time(capsys):
     X = np.random.default_rng(0).standard_normal((60, 20))
     result = noap.solve(noap.Problem(X - X.mean(axis=0), 4, noap.EntryWise(0.5)), time_limit=0.5)

@@ -20,6 +20,7 @@ from noap.exact.relaxation.relaxation import Relaxation
 from noap.proofs.relaxation import RelaxationProof
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("seed", range(60))
 def test_no_bound_is_below_brute_force(seed):
     rng = np.random.default_rng(seed)
@@ -104,6 +105,7 @@ def test_beyond_eigendecompositions_thresholds_stand_in(monkeypatch):
     assert noap.solve(problem).value <= result.bound
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_time_limit_and_other_adversaries():
     X = np.random.default_rng(4).standard_normal((30, 25))
     problem = noap.Problem(X, k=5, adversary=noap.FeatureWise(0.5))

@@ -94,6 +94,7 @@ class Clock:
         return float(self.now)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("seconds", [1, 2, 5, 11, 25, 60, 140, 300, 700, 1500, 4000])
 @pytest.mark.parametrize("rho", [0.5, 2.0])
 def test_time_is_heard_in_every_phase_and_the_answer_is_proved(short_portions, monkeypatch, seconds, rho):
@@ -132,6 +133,7 @@ def test_many_samples_take_memory_in_proportion(monkeypatch):
     assert result.value <= result.bound < crude_bound(problem)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("units", [1.0, 1e-120, 1e120])
 def test_memory_that_does_not_suffice_leaves_a_proved_bound(units):
     X = units * spiked(200, 12, 3, 4)
@@ -180,6 +182,7 @@ def test_memory_is_heard_before_it_is_taken(share):
     assert best.value <= outcome.bound <= crude_bound(problem) * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("method", ["_pull", "_refine_part", "_scores"])
 def test_an_interrupt_in_the_sample_oracle_returns_the_best_so_far(monkeypatch, method):
     X = spiked(40, 8, 3, 5)

@@ -96,6 +96,7 @@ def test_the_game_stops_when_told_and_keeps_its_best(always_narrow, monkeypatch)
         assert in_the_ball(attack.E, 0, 3, np.ones(40))
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("portions", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_against_brute_force(always_narrow, monkeypatch, seed, portions):
@@ -148,6 +149,7 @@ def test_many_features_are_closed_at_the_root():
     assert noap.verify(problem, result.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_families_do_not_inherit_the_lengths_of_the_samples():
     # The list of the root is short and its families are not examined: the root's attack proves their bound.
     X = spiked(300, 500, 10, 0)

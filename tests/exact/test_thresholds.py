@@ -71,6 +71,7 @@ def test_a_hint_from_below_is_raised_until_a_factorisation_holds(monkeypatch):
     assert 3.0 <= checker.largest_eigenvalue(B, Allowance()) < 4.5
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 @pytest.mark.parametrize("seed", range(4))
 def test_no_bound_by_thresholds_is_below_the_truth(seed, noise, monkeypatch):
@@ -88,6 +89,7 @@ def test_no_bound_by_thresholds_is_below_the_truth(seed, noise, monkeypatch):
     assert result.bound < 4 * (1 - noise) ** 2 * 0.95
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_exact_method_uses_thresholds_where_trees_are_large(monkeypatch):
     """With 640 features one node is a large tree: the bound of a run that is cut short comes from a threshold."""
     X = modules(1, groups=64, size=10, n=60, noise=2.0)

@@ -1,5 +1,6 @@
 """`noap reproduce`, as a user meets it."""
 
+import json
 import subprocess
 import sys
 
@@ -45,6 +46,22 @@ def test_help_has_an_example(tmp_path):
     done = reproduce("--help", cwd=tmp_path)
     assert done.returncode == 0
     assert "noap reproduce all --quick" in done.stdout
+
+
+def test_theorem_5_prints_its_stages(tmp_path):
+    """Some seconds: certified optima of one draw on the coarse grid."""
+    done = reproduce("theorem5", "--quick", "--trials", 1, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert {claim["source"].split(",")[0] for claim in answer["claims"]} == {"Theorem 5"}
+    exact, printed, *seen = answer["stages"]
+    assert exact["single from"] == pytest.approx(1.947, abs=1e-3)
+    assert printed["partial from"] > printed["single from"]
+    assert [row["of"] for row in seen] == ["seen at n = 100, mean of 1", "seen at n = 500, mean of 1"]
+    assert abs(seen[1]["none from"] - exact["none from"]) < 0.3
+    folder = tmp_path / "noap-reproduction-quick"
+    assert (folder / "theorem5.png").stat().st_size > 10_000
+    assert "Stages of Theorem 5" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

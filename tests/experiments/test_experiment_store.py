@@ -16,9 +16,9 @@ from experiment_cases import COUNT, SPEC, measured
 
 from noap.errors import StoreError
 from noap.experiments import Store, run
+from noap.experiments.formats import write_table
 from noap.experiments.store import SCHEMA
 from noap.experiments.table import points, trials
-from noap.measuring.tables import write_table
 
 
 @pytest.fixture(scope="module")

@@ -66,6 +66,7 @@ def test_a_nearly_singular_metric_gives_an_honest_bound():
     assert result.bound >= optimum * (1 - 1e-6)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("limits", [{"node_limit": 3}, {"time_limit": 1e-9}])
 def test_limits_leave_a_bound(limits):
     X, B = random_pencil(np.random.default_rng(11), 24)

@@ -51,6 +51,7 @@ def test_what_is_proved_has_a_certificate(seed, d, k, rho, few, monkeypatch):
     assert report.bound >= optimum_of(problem) * (1 - 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_from_a_covariance_and_after_a_limit():
     problem = made()
     S = problem.covariance

@@ -45,7 +45,7 @@ def _complaints(case):
     yield from _about(climbed, judge, truth.floor, "ascent")
     # The rest in turns, for the sake of time; all of it for a case without a place in the row.
     if case.number % 4 == 0 or case.number < 0:
-        for method in ("ppm", "spca"):
+        for method in ("ppm", "spca", "diagonal-thresholding", "covariance-thresholding"):
             yield from _about(noap.solve(problem, method=method), judge, truth.floor, method)
     if case.number % 4 == 1 or case.number < 0:
         cut = noap.solve(problem, gap=case.gap, time_limit=_SECONDS, node_limit=1)

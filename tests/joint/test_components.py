@@ -150,6 +150,7 @@ def test_the_first_component_alone_is_the_ordinary_problem():
     assert one.value == pytest.approx(noap.solve(problem, gap=1e-6).value, rel=2e-6)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_a_limit_leaves_a_rigorous_bound():
     rng = np.random.default_rng(4)
     problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())
@@ -160,6 +161,7 @@ def test_a_limit_leaves_a_rigorous_bound():
     assert noap.verify(problem, stopped.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_an_interrupt_leaves_a_rigorous_bound(monkeypatch):
     rng = np.random.default_rng(5)
     problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())
@@ -176,6 +178,7 @@ def test_an_interrupt_leaves_a_rigorous_bound(monkeypatch):
     assert noap.verify(problem, stopped.certificate).ok
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_an_interrupt_inside_a_kernel_leaves_a_rigorous_bound(monkeypatch):
     rng = np.random.default_rng(5)
     problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())

@@ -200,6 +200,7 @@ def test_a_real_ctrl_c_leaves_what_was_found(noise):
     assert np.isfinite(model.bound_).all()
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_ctrl_c_before_anything_is_found_is_passed_on(wine, monkeypatch):
     def pressed(problem, r, **settings):
         signal.raise_signal(signal.SIGINT)
@@ -209,6 +210,7 @@ def test_ctrl_c_before_anything_is_found_is_passed_on(wine, monkeypatch):
         RobustSparsePCA(n_components=2, joint=True).fit(wine)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_fewer_components_than_asked_for_and_none():
     X = np.diag([3.0, 2.5, 0.2, 0.1])
     with pytest.warns(NoapWarning, match="Of the 3 components asked for 2 are worth anything"):
@@ -248,6 +250,7 @@ def test_verbose_says_what_is_found_with_names(wine, capsys):
     assert lines[2].startswith("noap: together, optimal: no 2 disjoint components")
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_the_line_of_progress_names_the_components(wine, monkeypatch):
     from noap.runtime import line
 

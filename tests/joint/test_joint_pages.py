@@ -78,6 +78,7 @@ def test_the_command_writes_it(wine, tmp_path):
     assert 'class="together"' in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_pictures_of_several_components(wine):
     model = noap.RobustSparsePCA(n_components=3, k=4, noise=0.3, scale=True, joint=True).fit(wine)
     joint = model.joint_result_

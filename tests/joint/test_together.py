@@ -261,6 +261,7 @@ def test_files(small, certificate, tmp_path):
         noap.JointCertificate.from_bytes(bytes(data))
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_bound_where_trees_are_weak():
     """Forty features that are nearly alike: the trees alone leave many percent after this time."""
     X = np.random.default_rng(2).standard_normal((60, 40))

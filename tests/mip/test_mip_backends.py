@@ -60,6 +60,11 @@ def test_an_absent_backend_is_named_and_not_replaced(monkeypatch):
     with pytest.raises(noap.errors.BackendNotAvailable, match=r"gurobipy.*pip install 'noap\[gurobi\]'"):
         run_mip(problem_of(ALL[0]), controls(), backend="gurobi")
     assert not any(info.installed or info.capabilities for info in list_backends())
+    with pytest.raises(noap.errors.BackendNotAvailable, match="or choose a method that needs none"):
+        backend_named("scip")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "highspy" or None)
+    with pytest.raises(noap.errors.BackendNotAvailable, match=r"or choose one that is installed \('highs'\)"):
+        backend_named("scip")
 
 
 def test_listing_tells_licences_apart_when_asked():

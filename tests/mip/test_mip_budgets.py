@@ -39,6 +39,7 @@ def check(problem, result, exact):
     assert result.bound <= exact.bound + result.formulation_error + 1e-4 * exact.bound + 1e-6 * problem.scale
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -48,6 +49,7 @@ def test_budgets_and_costs_of_features_against_exact(seed, costs, backend):
     check(problem, noap.solve(problem, "mip", backend=backend, gap=1e-5), exact)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("seed", [3, 4])
 def test_costs_without_an_adversary_against_exact(seed):
     problem = problem_of(seed, True, "none")
@@ -58,6 +60,7 @@ def test_costs_without_an_adversary_against_exact(seed):
     assert adaptive.bound <= exact.value * 1.01
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("costs", [False, True])
 @pytest.mark.parametrize("options", [{"as_printed": True}, {"cuts": Cuts().without("screening")}])
 def test_what_is_not_trusted_keeps_programs_finite_where_nothing_is_screened(options, costs):
@@ -69,6 +72,7 @@ def test_what_is_not_trusted_keeps_programs_finite_where_nothing_is_screened(opt
     assert result.value <= exact.bound * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_reduced_program_and_chosen_features_take_budgets():
     problem = problem_of(6, False)
     exact = noap.solve(problem, gap=1e-7)
@@ -78,6 +82,7 @@ def test_the_reduced_program_and_chosen_features_take_budgets():
     assert on_part.value <= part.restricted_bound * (1 + 1e-9)
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("as_printed", [False, True])
 def test_samples_with_budgets_of_their_own(seed, as_printed):

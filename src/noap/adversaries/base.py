@@ -46,6 +46,8 @@ class Adversary(ABC):
     @classmethod
     def with_noise(cls, noise: Any, n: int) -> "Adversary":
         """Return the adversary of the given noise on n samples: a number, or one for each of what it moves."""
+        if np.asarray(noise).dtype.kind == "b":
+            raise InvalidProblem(f"noise must be a number, or one for each of what is moved, got {noise!r}.")
         strength = noise if isinstance(noise, (float, int)) else np.asarray(noise, dtype=np.float64)
         return cls.with_budget(strength * cls.noise_unit(n))
 
@@ -210,6 +212,40 @@ class Adversary(ABC):
     def kept_samples(self, row_top_k_norms: FloatArray) -> BoolArray:
         """Mask of the samples that can contribute to an optimum; as good as the norms of their top k entries are."""
         return row_top_k_norms > self.sample_floor
+
+    def project(self, X: Data, v: ArrayLike) -> FloatArray:
+        r"""Return :math:`\mathrm{Proj}_{\mathcal F(v)}(Xv)`, the reachable point nearest to Xv (Proposition 1).
+
+        :math:`\mathcal F(v)` is the set of all :math:`Ev` with :math:`\|E\| \le \rho`, and n times the robust variance
+        is the squared distance of :math:`Xv` from it: equation (2) of the paper. The point is :math:`-E v` for the
+        attack E.
+
+        Parameters
+        ----------
+        X : array of shape (n, d)
+        v : array of shape (d,)
+            Used as given.
+
+        Returns
+        -------
+        array of shape (n,)
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.FeatureWise(1.0).project([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0])
+        array([0.6, 0.8])
+        >>> noap.SampleWise(3.5).project([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0])
+        array([3. , 3.5])
+        """
+        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        direction = vector_of(v, data.shape[1])
+        self.check_shape(*data.shape)
+        support = np.flatnonzero(direction)
+        part = data[:, support]
+        # 0.0 - : a point that is not moved is 0, not -0.
+        moved: FloatArray = 0.0 - self.restricted_to(support).attack(part, direction[support]) @ direction[support]
+        return moved
 
     def value(self, X: Data, v: ArrayLike) -> float:
         r"""Return the robust variance :math:`\min_{\|E\| \le \rho} \frac1n \|(X+E)v\|_2^2`.

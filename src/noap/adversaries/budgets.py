@@ -15,6 +15,8 @@ __all__ = ["Budgeted", "checked_budget", "checked_budgets", "largest_ratio", "sc
 def checked_budget(rho: float) -> float:
     """Return rho as a float, or raise InvalidProblem if it is not a finite number >= 0."""
     try:
+        if isinstance(rho, (bool, np.bool_)):
+            raise TypeError
         budget = float(rho)
     except (TypeError, ValueError):
         raise InvalidProblem(f"rho must be a number, got {rho!r}; pass the budget as a float.") from None
@@ -39,7 +41,7 @@ def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
     if isinstance(rho, (float, int, str, bytes)) or np.ndim(rho) == 0:
         return checked_budget(rho)
     try:
-        if np.asarray(rho).dtype.kind == "c":
+        if np.asarray(rho).dtype.kind in "cb":
             raise TypeError
         budgets = np.array(rho, dtype=np.float64) + 0.0  # a copy of its own; turns -0.0 into 0.0
     except (TypeError, ValueError):

@@ -23,7 +23,7 @@ class FeatureWise(Budgeted, GramAdversary):
     r"""The 1->2 norm ball: the adversary adds to every feature a vector of length at most rho.
 
     The set of reachable :math:`Ev` is the ball of radius :math:`\rho\|v\|_1` (the paper's Proposition 4),
-    so the robust variance is
+    so the robust variance, equation (7) of the paper, is
 
     .. math:: \tfrac1n \left(\|Xv\|_2 - \rho\|v\|_1\right)_+^2 .
 

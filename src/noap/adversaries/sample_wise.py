@@ -22,7 +22,7 @@ class SampleWise(Budgeted, Adversary):
     r"""The 2->inf norm ball: the adversary adds to every sample a vector of length at most rho.
 
     The set of reachable :math:`Ev` is the box of half-width :math:`\rho\|v\|_2` (the paper's
-    Proposition 2), so the robust variance is
+    Proposition 2), so the robust variance, its equation (3), is
 
     .. math:: \tfrac1n \sum_i \left(|x_i^\top v| - \rho\|v\|_2\right)_+^2 .
 

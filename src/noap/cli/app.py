@@ -1,10 +1,15 @@
 """The application, and how it ends.
 
-0 on success, 2 on bad input, 3 when a limit stopped it early, 4 when a certificate is rejected.
+0 on success, 2 on bad input or where the output cannot be written, 3 when a limit stopped it early, 4 when a
+certificate is rejected, 1 where nobody reads the output to its end.
 """
 
+import errno
+import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Annotated, TextIO
 
 import typer
@@ -13,8 +18,6 @@ from rich.markup import escape
 
 from noap._version import __version__
 from noap.cli.attack import attack
-from noap.cli.backends import backends
-from noap.cli.bench import bench
 from noap.cli.demo import demo
 from noap.cli.help import Command, Group
 from noap.cli.k_path import k_path
@@ -26,7 +29,7 @@ from noap.cli.solve import solve
 from noap.cli.stability import stability
 from noap.cli.verify import verify
 from noap.cli.verify_tree import show
-from noap.errors import NoapError
+from noap.errors import InvalidProblem, NoapError
 
 __all__ = ["app", "main"]
 
@@ -38,21 +41,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
-for command in (
-    demo,
-    solve,
-    verify,
-    show,
-    path,
-    k_path,
-    near_optimal,
-    stability,
-    attack,
-    report,
-    reproduce,
-    backends,
-    bench,
-):
+for command in (demo, solve, verify, show, path, k_path, near_optimal, stability, attack, report, reproduce):
     app.command(command.__name__.replace("_", "-"), cls=Command)(command)
 
 
@@ -89,7 +78,8 @@ def main() -> None:
 
     warnings.showwarning = show
     try:
-        code = app(standalone_mode=False, prog_name="noap")
+        with _whole_output():
+            code = app(standalone_mode=False, prog_name="noap")
     except NoapError as error:
         errors.print("[red]noap:[/red]", escape(str(error)))
         code = 2
@@ -102,3 +92,29 @@ def main() -> None:
         errors.print("[red]noap:[/red] interrupted before there was an answer.")
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
+
+
+@contextmanager
+def _whole_output() -> Iterator[None]:
+    """Say so where the output cannot be written, and end quietly where nobody reads it to its end.
+
+    What is written late, when Python ends, can no longer change the exit code: it is written here.
+    """
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _drop_output()
+        sys.exit(1)  # as typer does where a command notices it
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        _drop_output()
+        raise InvalidProblem(f"the output cannot be written ({error.strerror}); write it elsewhere.") from None
+
+
+def _drop_output() -> None:
+    """Send the rest of the output nowhere, so that Python does not complain about it when it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

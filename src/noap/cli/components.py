@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName
 from noap.cli.show import as_dict, columns_beside, support_of
-from noap.errors import InvalidProblem
+from noap.errors import InvalidProblem, ScaleWarning
 from noap.linalg.types import Data
 from noap.problem import Problem
 from noap.result import Result
@@ -75,9 +76,11 @@ def fitted(
         **settings,
     )
     # As frames, so that messages have names; what is sparse came without.
-    if problem.X is None:
-        return model.fit_covariance(_named(problem.covariance, problem), problem.n_samples)
-    return model.fit(_named(problem.X, problem))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ScaleWarning)  # --no-scale was asked for in words
+        if problem.X is None:
+            return model.fit_covariance(_named(problem.covariance, problem), problem.n_samples)
+        return model.fit(_named(problem.X, problem))
 
 
 def _named(entries: Data, problem: Problem) -> Any:
@@ -144,7 +147,7 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     for c, result in enumerate(results, start=1):
         if joint is None:
             console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
-        for message in result.messages:
+        for message in filter(None, (*result.messages, result.note)):
             if not message.startswith("Value and bound are those of the data"):  # said of all of them above
                 console.print(f"component {c}: {message}", markup=False, soft_wrap=True)
         if joint is None and result.limit is not None:

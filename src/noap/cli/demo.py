@@ -1,4 +1,4 @@
-"""`noap demo`: the main jobs on data that ship with scikit-learn."""
+"""`noap demo`: the main jobs on data that ship with scikit-learn and bring their own errors."""
 
 import json as json_module
 import time
@@ -8,6 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
+from rich.table import Table
 
 import noap
 from noap.adversaries import Adversary
@@ -15,30 +16,31 @@ from noap.cli.options import Force, Json
 from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
 from noap.cli.path import print_path
 from noap.cli.show import as_json, print_result
+from noap.linalg.types import FloatArray
+from noap.runtime.names import listed
 
 __all__ = ["demo"]
 
 
 def demo(
-    k: Annotated[int, typer.Option("-k", help="How many features a component may use.")] = 6,
-    noise: Annotated[float, typer.Option(help="Root-mean-square error per entry of the standardised data.")] = 0.5,
+    k: Annotated[int, typer.Option("-k", min=1, max=10, help="How many features a component may use.")] = 8,
     out: Annotated[Path, typer.Option(help="Where the plot goes; the path and the report go beside it.")] = Path(
         "noap-demo.png"
     ),
     force: Force = False,
     json: Json = False,
 ) -> None:
-    """Solve a table of wines, draw which features survive which noise, and write the report.
+    """Solve a table of cell nuclei with the errors that it brings, draw what they change, and write the report.
 
     For example:
 
     noap demo
 
-    noap demo -k 4 --noise 0.3 --out wines.png --force
+    noap demo -k 4 --out cells.png --force
     """
     # All are slow to import, and only this command needs them.
     import polars as pl
-    from sklearn.datasets import load_wine
+    from sklearn.datasets import load_breast_cancer
 
     from noap.figures import draw_demo
     from noap.report import build_report
@@ -48,40 +50,54 @@ def demo(
     for file in (out, drawn, page):
         refuse_to_overwrite(file, force)
     console = Console(highlight=False, quiet=json)
-    bunch = load_wine()
-    names = tuple(str(name) for name in bunch.feature_names)
-    Z = noap.standardise(bunch.data)
+    bunch = load_breast_cancer()
+    names = tuple(str(name) for name in bunch.feature_names[:10])
+    measured, errors = bunch.data[:, :10], bunch.data[:, 10:20]
+    noise = np.sqrt((errors**2).mean(axis=0)) / measured.std(axis=0)
+    cells = pl.DataFrame(measured, schema=list(names))
+    problem = noap.Problem(noap.standardise(cells), len(names), noap.FeatureWise.with_noise(noise, len(cells)))
 
-    def at(level: float) -> Adversary:
-        return noap.FeatureWise.with_noise(level, len(Z))
+    def path_of(adversary: Adversary) -> noap.KPath:
+        return noap.k_path(problem.with_adversary(adversary), progress=not json)
 
-    def solve(level: float) -> noap.Result:
-        return noap.solve(noap.Problem(Z, k=k, adversary=at(level)), progress=not json)
-
-    console.print(f"Wine data, {Z.shape[0]} samples of {Z.shape[1]} standardised measurements.")
-    console.print(f"The adversary may move every measurement by {noise:g} standard deviations (root mean square).\n")
-    result, vanilla = solve(noise), solve(0.0)
-    print_result(result, names, console)
-    noises = np.linspace(0.0, 0.99, 34)
-    robust_values = np.array([solve(level).value for level in noises])
-    vanilla_values = np.array([at(level).value(Z, vanilla.v) for level in noises])
-    write_file(
-        out,
-        "--out",
-        lambda temporary: draw_demo(result, vanilla, names, noises, robust_values, vanilla_values, temporary),
+    console.print(
+        f"Breast cancer data: {len(names)} measurements of cell nuclei in {len(cells)} biopsies, standardised. They "
+        f"come with their errors, {noise.min():.2f} to {noise.max():.2f} standard deviations (root mean square), and "
+        "the adversary may move every measurement by as much.\n",
+        soft_wrap=True,
     )
+    robust, plain = path_of(problem.adversary), path_of(noap.NoAdversary())
+    left = np.array([problem.value(v) for v in plain.vectors])
+    result, vanilla = robust.at(k), plain.at(k)
+    print_result(result, names, console)
+    _print_sizes(robust, plain, left, console)
+    write_file(out, "--out", lambda temporary: draw_demo(result, vanilla, noise, robust, left, temporary))
 
     started = time.perf_counter()
-    wines = pl.DataFrame(bunch.data, schema=list(names))
-    report = build_report(wines, k=k, noise=noise, title="Wines", progress=not json)
+    report = build_report(cells, k=k, noise=noise, title="Cell nuclei", progress=not json)
     write_file(drawn, "--out", lambda temporary: report.path.plot().savefig(temporary, dpi=150))
     write_text(page, "--out", report.html())
-    console.print("\nWhich measurements survive as the noise grows?\n")
+    console.print("\nWhich measurements survive as all errors grow by a factor?\n")
     print_path(report.path, report.names, report.unit, console)
     console.print(f"Path and report took {time.perf_counter() - started:.1f} s.\n")
     for what, file in (("Plot", out), ("Path", drawn), ("Report", page)):
         console.print(f"{what}: {file.resolve()}", markup=False, soft_wrap=True)
     if json:
         written = {"plot": str(out), "path": str(drawn), "report": str(page)}
-        wine = json_module.loads(as_json(result, names, center=True, scale=True))
-        typer.echo(json_module.dumps(written | {"wine": wine}, indent=2))
+        nuclei = json_module.loads(as_json(result, names, center=True, scale=True))
+        typer.echo(json_module.dumps(written | {"cells": nuclei}, indent=2))
+
+
+def _print_sizes(robust: noap.KPath, plain: noap.KPath, left: FloatArray, console: Console) -> None:
+    """Print for each number of features what those errors leave of both components, and which features differ."""
+    grid = Table(title="What these errors leave of the best component of k features", title_justify="left")
+    for title in ("k", "robust", "plain sparse PCA", "robust has more"):
+        grid.add_column(title, justify="right")
+    grid.add_column("which features differ")
+    for i, k in enumerate(robust.ks):
+        ours, theirs = set(robust[i].features), set(plain[i].features)
+        without, instead = sorted(theirs - ours), sorted(ours - theirs)
+        moves = [*(f"-{name}" for name in without), *(f"+{name}" for name in instead)]
+        more = f"{100 * (robust.values[i] / left[i] - 1):.0f} %" if left[i] > 0 else ""
+        grid.add_row(str(k), f"{robust.values[i]:.3f}", f"{left[i]:.3f}", more, listed(moves) or "none")
+    console.print(grid)

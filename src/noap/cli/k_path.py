@@ -117,7 +117,9 @@ def k_path(
     single = read_single_features(noise_file, cost_file, noise_units, adversary, table.names, reading)
     d = len(table.names)
     if wanted is not None:
-        k = min(max(wanted), d)
+        k = max(wanted)
+        if k > d:
+            raise InvalidProblem(f"--ks must be at most the number of features of FILE, {d}, got {k}.")
     largest = min(_LARGEST, d) if k is None else k
     if certificates is not None:
         for one in wanted or range(1, largest + 1):

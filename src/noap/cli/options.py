@@ -36,7 +36,9 @@ __all__ = [
     "Who",
 ]
 
-_METHODS = ("exact", "tree", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca")
+_METHODS = (
+    "exact", "tree", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding",
+)  # fmt: skip
 
 
 def _methods(incomplete: str) -> list[str]:
@@ -55,7 +57,7 @@ Method = Annotated[
     str,
     typer.Option(
         help="exact proves the gap asked for; relaxation a bound, against features or nobody; mip and mip-r one to "
-        "their solver's tolerances; ascent, ppm and spca prove nothing.",
+        "their solver's tolerances; ascent, ppm, spca, diagonal-thresholding, covariance-thresholding nothing.",
         autocompletion=_methods,
     ),
 ]

@@ -222,6 +222,8 @@ def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Co
     optimal = sum(result.status is Status.OPTIMAL for result in path.results)
     asked = path.results[0].asked_gap
     console.print(f"{optimal} of {len(path)} points proved optimal to a gap of {asked:g} (rigorous).", soft_wrap=True)
+    if path.note is not None:
+        console.print(path.note, soft_wrap=True)
 
 
 def _span(first: float, last: float) -> str:
@@ -283,6 +285,7 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
         "budgets": None if whole is None else {"rho": given["rho"], "noise": given["noise"]},
         "costs": given["costs"],
         "rho_max": path.rho_max if math.isfinite(path.rho_max) else None,
+        "note": path.note,
         "survives": known["survives"],
         "survives_noise": in_noise(known["survives"]),
         "survives_proved": path.proves,

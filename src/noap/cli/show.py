@@ -43,7 +43,7 @@ def print_result(result: Result, names: tuple[str, ...], console: Console) -> No
     if result.restricted_bound is not None:
         console.print(f"restricted bound {result.restricted_bound:.6g}")
     console.print(f"{result.method}, {result.claim}", markup=False, soft_wrap=True)
-    for message in result.messages:
+    for message in filter(None, (*result.messages, result.note)):
         console.print(message, markup=False, soft_wrap=True)
     if result.limit is not None:
         console.print(result.limit.sentence)
@@ -83,6 +83,7 @@ def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool
         "claim": result.claim,
         "seconds": result.seconds,
         "messages": list(result.messages),
+        "note": result.note,
     }
 
 

@@ -97,7 +97,11 @@ def solve(
     gap: Gap = 1e-4,
     time_limit: Annotated[float | None, typer.Option(help="Seconds; the best answer so far comes back.")] = None,
     backend: Annotated[
-        str | None, typer.Option(help="scip, highs or gurobi (see noap backends).", rich_help_panel=_PROGRAMS)
+        str | None,
+        typer.Option(
+            help="scip (default), highs or gurobi; one that is missing says what to install, and which are there.",
+            rich_help_panel=_PROGRAMS,
+        ),
     ] = None,
     pieces: Annotated[
         int | None, typer.Option(help="Chords on each side of 0, the paper's N.", rich_help_panel=_PROGRAMS)

@@ -85,7 +85,7 @@ def as_share(name: str, given: Any) -> float:
 def as_strength(name: str, given: Any) -> float:
     """Return a noise or a budget as a finite float of at least 0."""
     try:
-        number = float(given)
+        number = math.nan if isinstance(given, (bool, np.bool_)) else float(given)
     except (TypeError, ValueError):
         number = math.nan
     if not (math.isfinite(number) and number >= 0):
@@ -96,7 +96,7 @@ def as_strength(name: str, given: Any) -> float:
 def as_seconds(time_limit: Any) -> float | None:
     """Return a time limit as a positive float, or None for none."""
     try:
-        seconds = None if time_limit is None else float(time_limit)
+        seconds = None if time_limit is None else math.nan if isinstance(time_limit, bool) else float(time_limit)
     except (TypeError, ValueError):
         seconds = math.nan
     except OverflowError:

@@ -42,6 +42,10 @@ class Samples:
         """Return n."""
         return int(self.Z.shape[0])
 
+    def column_norms(self) -> FloatArray:
+        """Return the norm of every column."""
+        return column_norms(self.Z)
+
     def problem(self, k: int, adversary: Adversary, costs: FloatArray | None = None) -> Problem:
         """Return the problem on these data."""
         # Whether to centre was for whoever made Z to decide.
@@ -92,6 +96,11 @@ class Covariance:
     S: FloatArray
     n_samples: int
     names: tuple[str, ...] | None = None
+
+    def column_norms(self) -> FloatArray:
+        """Return the norm of every column of Z."""
+        norms: FloatArray = np.sqrt(self.n_samples * np.maximum(np.diag(self.S), 0.0))
+        return norms
 
     def problem(self, k: int, adversary: Adversary, costs: FloatArray | None = None) -> Problem:
         """Return the problem on these data."""

@@ -23,6 +23,7 @@ __all__ = [
     "as_names",
     "as_samples",
     "names_of",
+    "refuse_mask",
     "require_numbers",
     "where_needed",
 ]
@@ -232,7 +233,17 @@ def _on_device(X: Any) -> DeviceColumns:
     return DeviceColumns(X)
 
 
+def refuse_mask(X: Any, what: str = "X") -> None:
+    """Raise InvalidProblem if X is a masked array: NumPy would read what lies under the mask."""
+    if isinstance(X, np.ma.MaskedArray):
+        raise InvalidProblem(
+            f"{what} is a masked array; pass {what}.filled(np.nan) to RobustSparsePCA(missing='impute'), or {what} "
+            "with the masked entries filled in as an array without a mask."
+        )
+
+
 def _dense(X: Any, names: tuple[str, ...] | None, what: str = "X") -> np.ndarray:
+    refuse_mask(X, what)
     try:
         array = np.asarray(X.to_numpy() if names is not None else X)
     except ValueError:

@@ -11,7 +11,7 @@ import numpy as np
 
 from noap.adversaries.base import Adversary
 from noap.data.deflation import Covariance, Samples, adjusted_variances
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.joint import JointResult
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -19,7 +19,7 @@ from noap.result import Limit, Result
 from noap.runtime.interrupts import noticing_interrupts
 from noap.runtime.line import Part
 from noap.runtime.names import listed
-from noap.solving import NOTHING_LEFT, solve
+from noap.solving import NOTHING_LEFT, misses_gap, solve
 from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
@@ -87,6 +87,11 @@ class Component:
         """Why its proof stopped early, None if it did not."""
         # The share that a path keeps is of what its last level proves.
         return self.result.limit or (self.path[-1].limit if self.path is not None else None)
+
+    @property
+    def misses_gap(self) -> bool:
+        """Whether a gap was asked for that is not proved; of a path it is that of the last level."""
+        return misses_gap(self.result if self.path is None else self.path[-1])
 
     @property
     def seconds(self) -> float:
@@ -229,6 +234,7 @@ def _component(problem: Problem, recipe: Recipe, seconds: float | None, method: 
         # One warning for all components comes at the end.
         warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
         warnings.filterwarnings("ignore", message="Interrupted: ", category=NoapWarning)
+        warnings.simplefilter("ignore", GapWarning)
         if method is not None:
             return Component(*break_ties(solve(problem, method, **settings)))
         if recipe.k_share is None:

@@ -7,7 +7,7 @@ from sklearn.utils.validation import validate_data
 
 from noap.data.chunks import is_dask_array, read_dask
 from noap.data.identifiers import warn_of_identifiers
-from noap.data.validation import as_samples, require_numbers
+from noap.data.validation import as_samples, refuse_mask, require_numbers
 from noap.errors import InvalidProblem
 from noap.linalg.device.library import is_elsewhere
 from noap.linalg.types import BoolArray, Data, FloatArray
@@ -52,6 +52,7 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
     """
     if missing not in MISSING:
         raise InvalidProblem(f"missing must be one of {MISSING}, got {missing!r}.")
+    refuse_mask(X)
     if is_dask_array(X):
         X = read_dask(X)
     if is_elsewhere(X):

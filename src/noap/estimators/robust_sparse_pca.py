@@ -10,6 +10,7 @@ from noap.adversaries.base import Adversary
 from noap.data.deflation import Covariance, Samples, adjusted_variances
 from noap.data.implicit import centred
 from noap.data.moments import Moments
+from noap.data.scales import warn_of_scales
 from noap.data.standardising import centre_and_scale, centre_and_scale_on_device, scale_sparse
 from noap.data.validation import as_covariance
 from noap.errors import InvalidProblem
@@ -73,7 +74,9 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         What a component leaves to the next: the data projected off the span of the components before,
         :math:`Z(I - QQ^\top)`, or the features not used before; see `joint` for the latter.
     center, scale : bool
-        Subtract the column means; divide by the column standard deviations (ddof = 0).
+        Subtract the column means; divide by the column standard deviations (ddof = 0). Without scaling a
+        :class:`noap.errors.ScaleWarning` names the extremes where the norms of columns differ by more than a factor of
+        10: pass scale=True unless all features have one unit.
     gap : float
         Relative gap to prove.
     time_limit : float or None
@@ -371,6 +374,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             holes = np.round(self.missing_share_ * n)
             adversary, noise = widened(given, np.sqrt(holes) * self._fill_spread / scale, n)
         recipe = recipe_of(self, n, len(mean), adversary, costs_of(self.costs, frame))
+        if not self.scale:
+            warn_of_scales(data.column_norms(), mean, n, frame.names)
         fitted = (fit_together if recipe.together else fit_components)(data, recipe, end_search)
         results = [one.result for one in fitted.components]
         self.results_ = tuple(results)

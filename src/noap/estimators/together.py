@@ -12,7 +12,7 @@ from noap.adversaries import ENERGY_LESS_L1, serves
 from noap.adversaries.registry import listed
 from noap.checker.witness import value_below
 from noap.data.deflation import Covariance, Samples
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.estimators.fitting import Component, Fitted, Recipe, said_line
 from noap.joint import JointResult, solve_components
 from noap.joint.components import SERVES
@@ -89,6 +89,7 @@ def fit_together(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], 
     with noticing_interrupts() as interrupts, _TogetherLine(progress, recipe), warnings.catch_warnings():
         # The estimator says it in its own words, once.
         warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
+        warnings.simplefilter("ignore", GapWarning)
         joint = solve_components(
             problem,
             recipe.most,

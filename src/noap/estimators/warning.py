@@ -6,12 +6,20 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from noap.errors import NoapWarning
+from noap.errors import GapWarning, NoapWarning
 from noap.estimators.fitting import Component, Fitted
 from noap.joint import JointResult
+from noap.result import Status
 from noap.runtime.names import counted, listed
+from noap.solving import why_not_closed
 
-__all__ = ["warn_of"]
+__all__ = ["UnprovedWarning", "warn_of"]
+
+
+# scikit-learn ships no types, so its classes are Any to mypy.
+class UnprovedWarning(GapWarning, ConvergenceWarning):  # type: ignore[misc]
+    """A fit that proved less than was asked for: a GapWarning of noap, and what scikit-learn calls it."""
+
 
 # The user's line: warn_of, the private method that fits, and the public one lie between.
 _USER = 5
@@ -22,11 +30,13 @@ def warn_of(model: Any, fitted: Fitted) -> None:
     if fitted.joint is not None:
         _warn_together(model, fitted, fitted.joint)
         return
-    open_ones = [(c, one) for c, one in enumerate(fitted.components) if one.limit is not None]
+    open_ones = [(c, one) for c, one in enumerate(fitted.components) if one.limit is not None or one.misses_gap]
+    # A heuristic is asked for no gap.
+    kind = UnprovedWarning if any(one.misses_gap for _, one in open_ones) else ConvergenceWarning
     if fitted.interrupted:
-        _warn(_interrupted(model, open_ones), ConvergenceWarning)
+        _warn(_interrupted(model, open_ones), kind)
     elif open_ones:
-        _warn(_stopped(model, open_ones), ConvergenceWarning)
+        _warn(_stopped(model, open_ones), kind)
     elif fitted.out_of_time:
         _warn(
             f"The time limit of {model.time_limit:g} s for the whole fit ended it after {len(fitted.components)} "
@@ -47,12 +57,18 @@ def _warn_together(model: Any, fitted: Fitted, joint: JointResult) -> None:
     left = f"a joint gap of {joint.gap:.2%}" if np.isfinite(joint.gap) else "nothing proved"
     found = f"{counted(len(joint.components), 'component')} chosen together"
     if fitted.interrupted:
-        _warn(f"Interrupted: the model holds {found}, with {left}; fit again for the rest.", ConvergenceWarning, 1)
+        _warn(f"Interrupted: the model holds {found}, with {left}; fit again for the rest.", UnprovedWarning, 1)
     elif joint.limit is not None:
         _warn(
             f"The time limit of {model.time_limit:g} s for the whole fit left {found} with {left} where {model.gap:g} "
             "was asked for; raise time_limit, or ask for a larger gap, a smaller k or fewer components.",
-            ConvergenceWarning,
+            UnprovedWarning,
+            1,
+        )
+    elif joint.status is not Status.OPTIMAL:
+        _warn(
+            f"The fit has {found} with {left} where {model.gap:g} was asked for: {why_not_closed(None)}.",
+            UnprovedWarning,
             1,
         )
     if not joint.components:
@@ -94,7 +110,13 @@ def _interrupted(model: Any, open_ones: list[tuple[int, Component]]) -> str:
 def _stopped(model: Any, open_ones: list[tuple[int, Component]]) -> str:
     """Name the component that is furthest from proved, and what to do."""
     c, one = max(open_ones, key=lambda pair: pair[1].result.gap)
-    assert one.limit is not None
+    names = one.result.problem.feature_names
+    support = one.result.support
+    features = f" ({listed([names[j] for j in support], None)})" if names is not None and len(support) <= 10 else ""
+    short = f"component {c}{features} with {_gap(one)} where {model.gap:g} was asked for"
+    if one.limit is None:
+        reason = why_not_closed(None, one.result.messages, one.result.method)
+        return f"{len(open_ones)} of {model.n_components_} components are left unproved, {short}: {reason}."
     limit = one.limit.value
     if limit == "time":
         limit = f"time limit of {model.time_limit:g} s for the whole fit"
@@ -102,13 +124,7 @@ def _stopped(model: Any, open_ones: list[tuple[int, Component]]) -> str:
     else:
         limit = f"limit on {limit}"
         remedy = "raise that option, or ask for a larger gap or a smaller k"
-    names = one.result.problem.feature_names
-    support = one.result.support
-    features = f" ({listed([names[j] for j in support], None)})" if names is not None and len(support) <= 10 else ""
-    return (
-        f"The {limit} left {len(open_ones)} of {model.n_components_} components unproved, component {c}{features} with "
-        f"{_gap(one)} where {model.gap:g} was asked for; {remedy}."
-    )
+    return f"The {limit} left {len(open_ones)} of {model.n_components_} components unproved, {short}; {remedy}."
 
 
 def _gap(one: Component) -> str:

@@ -110,7 +110,7 @@ def entry_wise_result(
             break
     said = f"Method 'exact' has no search of its own for EntryWise: the bound is that of a smaller adversary, {by}."
     if bound > (1.0 + asked_gap) * value:
-        said = f"{said[:-1]}, and the gap that is left is not for more time to close."
+        said = f"{said[:-1]}, and the gap that is left is not for more time to close; ask for a larger gap."
     return Result(
         problem,
         "exact",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from noap.experiments.population import Population
 from noap.experiments.spec import Spec
@@ -16,7 +17,7 @@ from noap.linalg.types import FloatArray
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "vectors_over_n"]
+__all__ = ["cosines", "cosines_full", "measures", "measures_full", "recovery", "save", "stages", "vectors_over_n"]
 
 # Okabe and Ito's colours stay apart for colour-blind readers; markers tell the lines apart without any colour.
 STYLE = {
@@ -28,14 +29,25 @@ STYLE = {
     "exact": ("#009E73", "o"),
     "exact-15": ("#009E73", "x"),
     "MIP corrected": ("#CC79A7", "P"),
-    "MIP-r corrected": ("#CC79A7", "X"),
+    "MIP-r corrected": ("#882255", "X"),
+}
+STAGE_STYLE = {
+    "full": ("#009E73", "o"),
+    "partial": ("#0072B2", "s"),
+    "single": ("#E69F00", "D"),
+    "none": ("#000000", "^"),
 }
 _POPULATION = {"color": "0.35", "linewidth": 1.0}
+# Drawn wide, so that they show beneath a corrected program with the same answer.
+_WIDE = ("MIP", "MIP-r")
 _FLOOR = 1e-5  # smallest gap that a logarithmic axis shows
 
 
 def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
-    """Draw the paper's first figure: cosines of the strong (solid) and weak (dashed) part, one column per method.
+    """Draw Figure 1 of the paper: cosines of the strong (solid) and weak (dashed) part, one column per method.
+
+    PPM has a hatched band between the iterates at T and T + 1. White marks: the solution of the printed program is its
+    start in most draws. A cross on the axis: a program found no solution in some draw; the curve is that of the others.
 
     Parameters
     ----------
@@ -45,13 +57,18 @@ def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> F
     population : Population
         Drawn as thin grey lines behind the exact method.
     """
-    labels = [BEST, "MIP", "MIP-r", "PPM", "vanilla", "exact"]
-    figure, panels = _grid(len(spec.samples), len(labels), "rho-bar")
+    labels = [BEST, "MIP", "MIP corrected", "MIP-r", "MIP-r corrected", "PPM", "vanilla", "exact"]
+    figure, panels = _grid(len(spec.samples), len(labels), "rho-bar", width=2.1)
     for n, row in zip(spec.samples, panels, strict=True):
         for label, axes in zip(labels, row, strict=True):
             one = _select(points, label, n)
             _band(axes, one, "cosine_strong", STYLE[label], "-", "strong")
             _band(axes, one, "cosine_weak", STYLE[label], "--", "weak")
+            for part in ("strong", "weak"):
+                _mark_solutions(axes, one, f"cosine_{part}", STYLE[label])
+            if label == "PPM":
+                for part in ("strong", "weak"):
+                    _parities(axes, points, n, f"cosine_{part}")
             if label == "exact":
                 _cosines_of(axes, population)
             axes.set_ylim(-0.05, 1.08)
@@ -86,14 +103,14 @@ def cosines_full(points: "polars.DataFrame", spec: Spec, population: Population)
 
 
 def measures(points: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
-    """Draw the paper's second figure: gap, objective and support recovery, on the paper's 15 features."""
+    """Draw Figure 2 of the paper: gap, objective and support recovery, on the paper's 15 features."""
     return _measures(
         points,
         spec,
         population=None,
-        gaps=("MIP", "MIP-r", "vanilla", "MIP corrected"),
-        values=("MIP", "MIP-r", "PPM", "vanilla", "exact-15"),
-        supports=("MIP", "MIP-r", "PPM"),
+        gaps=("MIP", "MIP-r", "vanilla", "MIP corrected", "MIP-r corrected"),
+        values=("MIP", "MIP-r", "PPM", "vanilla", "MIP corrected", "MIP-r corrected", "exact-15"),
+        supports=("MIP", "MIP-r", "PPM", "MIP corrected"),
         scope="15 features",
     )
 
@@ -128,14 +145,20 @@ def _measures(
         gap.set_yscale("log")
         gap.set_ylabel(f"n = {n}\n(bound - best value)/best value")
         for label in values:
-            _band(value, _select(points, label, n), "value", STYLE[label], "-", label, floor=0.0)
+            one = _select(points, label, n)
+            _band(value, one, "value", STYLE[label], "-", label, floor=0.0)
+            _mark_solutions(value, one, "value", STYLE[label])
         value.set_ylabel("robust variance")
         for label in supports:
             one = _select(points, label, n)
-            _band(support, one, "recovery_strong", STYLE[label], "-", f"{label}, strong")
-            _band(support, one, "recovery_weak", STYLE[label], "--", f"{label}, weak")
+            _band(support, one, "recovery_strong", STYLE[label], "-", label)
+            _band(support, one, "recovery_weak", STYLE[label], "--", "")
+            for part in ("strong", "weak"):
+                _mark_solutions(support, one, f"recovery_{part}", STYLE[label])
+                if label == "PPM":
+                    _parities(support, points, n, f"recovery_{part}")
         support.set_ylabel("support recovered")
-        support.set_ylim(-0.05, 1.65)
+        support.set_ylim(-0.05, 1.08)
         support.set_yticks([0.0, 0.5, 1.0])
         if population is not None:
             value.plot(population.budgets, population.values, label="population", **_POPULATION)
@@ -143,7 +166,15 @@ def _measures(
             support.plot(population.budgets, population.recovery_weak, linestyle="--", **_POPULATION)
     for axes, title in zip(panels[0], (f"gap, {scope}", f"objective, {scope}", f"support, {scope}"), strict=True):
         axes.set_title(title, fontsize="small")
-        axes.legend(frameon=False, fontsize="x-small", ncols=2 if axes is panels[0][2] else 1)
+        if axes is not panels[0][2]:
+            axes.legend(frameon=False, fontsize="x-small")
+    # One colour per method; which part it is the line says, in an entry of its own.
+    handles, names = panels[0][2].get_legend_handles_labels()
+    handles += [Line2D([], [], color="0.2", linestyle="-"), Line2D([], [], color="0.2", linestyle="--")]
+    names += ["strong part", "weak part"]
+    panels[0][2].legend(
+        handles, names, frameon=False, fontsize="x-small", loc="upper left", bbox_to_anchor=(1.0, 1.0), handlelength=3.0
+    )
     return figure
 
 
@@ -155,7 +186,7 @@ def vectors_over_n(cosines_to_vanilla: "polars.DataFrame", spec: Spec) -> Figure
     cosines_to_vanilla : polars.DataFrame
         Columns n, budget, mean, std, from :func:`noap.experiments.claims.cosines_to_vanilla`.
     """
-    figure, panels = _grid(1, 1, "samples n", width=5.0)
+    figure, panels = _grid(1, 1, "samples n", width=5.0, height=3.4)
     axes = panels[0][0]
     styles = zip(("#0072B2", "#009E73", "#E69F00", "#D55E00", "#CC79A7"), "osv^D", strict=True)
     for budget, (colour, marker) in zip(sorted(b for b in spec.budgets if b > 0), styles, strict=False):
@@ -167,7 +198,7 @@ def vectors_over_n(cosines_to_vanilla: "polars.DataFrame", spec: Spec) -> Figure
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_ylabel("1 - cosine between the optima at rho and at 0")
+    axes.set_ylabel("1 - cosine between\nthe optima at rho and at 0")
     axes.legend(frameon=False, fontsize="small")
     return figure
 
@@ -180,7 +211,7 @@ def recovery(points: "polars.DataFrame", spec: Spec, guaranteed: tuple[FloatArra
     guaranteed : (budgets, cosines)
         The population guarantee of Theorem 4 as corrected.
     """
-    figure, panels = _grid(1, 1, "rho-bar", width=5.0)
+    figure, panels = _grid(1, 1, "rho-bar", width=5.0, height=3.4)
     axes = panels[0][0]
     styles = zip(("#D55E00", "#0072B2", "#009E73"), "^so", strict=True)
     for n, style in zip(spec.samples, styles, strict=False):
@@ -190,6 +221,45 @@ def recovery(points: "polars.DataFrame", spec: Spec, guaranteed: tuple[FloatArra
     axes.set_ylim(0.0, 1.05)
     axes.legend(frameon=False, fontsize="small", loc="lower left")
     return figure
+
+
+def stages(table: "polars.DataFrame", spec: Spec, population: Population) -> Figure:
+    """Draw Theorem 5: the share of draws whose certified optimum is in each stage, one panel per n.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One row per trial, from :func:`noap.experiments.table.trials`.
+    spec : Spec
+    population : Population
+        Its exact thresholds are dotted lines.
+    """
+    figure, panels = _grid(1, len(spec.samples), "rho-bar", width=3.4)
+    for axes, n in zip(panels[0], spec.samples, strict=True):
+        one = table.filter((table["n"] == n) & (table["method"] == "exact"))
+        for kind, (colour, marker) in STAGE_STYLE.items():
+            shares = [
+                np.mean([stage_of(size, value, spec.model.k) == kind for size, value in here])
+                for here in (
+                    one.filter(one["budget"] == budget).select("size", "value").rows() for budget in spec.budgets
+                )
+            ]
+            axes.plot(spec.budgets, shares, color=colour, marker=marker, markersize=3, linewidth=1.2, label=kind)
+        for threshold in population.thresholds:
+            axes.axvline(threshold, color="0.5", linewidth=0.9, linestyle=":")
+        axes.set_title(f"n = {n}", fontsize="small")
+        axes.set_ylim(-0.05, 1.05)
+    panels[0][0].set_ylabel("share of the draws")
+    handles, names = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, names, frameon=False, fontsize="small", loc="outside upper center", ncols=len(names))
+    return figure
+
+
+def stage_of(size: int, value: float, k: int) -> str:
+    """Return the stage of an optimum, in the words of `Path.stages`, from the number of its features and its value."""
+    if value == 0.0:
+        return "none"
+    return "full" if size == k else "single" if size == 1 else "partial"
 
 
 def save(figure: Figure, stem: Path) -> list[Path]:
@@ -202,8 +272,10 @@ def save(figure: Figure, stem: Path) -> list[Path]:
     return written
 
 
-def _grid(rows: int, columns: int, label: str, width: float = 2.5) -> tuple[Figure, list[list[Any]]]:
-    figure = Figure(figsize=(width * columns, 2.6 * rows + 0.3), layout="constrained")
+def _grid(
+    rows: int, columns: int, label: str, width: float = 2.5, height: float = 2.6
+) -> tuple[Figure, list[list[Any]]]:
+    figure = Figure(figsize=(width * columns, height * rows + 0.3), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False, sharex=True)
     for axes in panels.flat:
         axes.spines[["top", "right"]].set_visible(False)
@@ -234,12 +306,66 @@ def _band(
         mean, low = np.maximum(mean, floor), np.maximum(low, floor)
     if name == "gap":  # on a logarithmic axis a large deviation would reach down to nothing: no trial lies there
         low = np.minimum(np.maximum(low, known["gap_min"].to_numpy()), mean)
+    high = mean + std
+    if name.startswith(("cosine", "recovery")):  # shares: no trial lies outside 0 and 1
+        low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
     colour, marker = style
-    every = max(len(x) // 12, 1)
+    wide = points["method"].is_in(_WIDE).any()
     axes.plot(
-        x, mean, color=colour, marker=marker, markersize=4, markevery=every, linestyle=line, linewidth=1.5, label=label
+        x,
+        mean,
+        color=colour,
+        marker=marker,
+        markersize=7 if wide else 4,
+        markevery=max(len(x) // 12, 1),
+        linestyle=line,
+        linewidth=2.8 if wide else 1.5,
+        label=label,
     )
-    axes.fill_between(x, low, mean + std, color=colour, alpha=0.15, linewidth=0)
+    axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _mark_solutions(axes: Any, points: "polars.DataFrame", name: str, style: tuple[str, str]) -> None:
+    """Mark what is no work of a printed program: its start on the curve, no solution on the axis (not drawn as a 0)."""
+    kept = points.filter((points["kept_start"] * 2 > points["trials"]) & points[name].is_not_null())
+    if kept.height:
+        axes.plot(
+            kept["budget"].to_numpy(),
+            kept[name].to_numpy(),
+            linestyle="none",
+            marker=style[1],
+            color="white",
+            markersize=3.5,
+            zorder=5,
+        )
+    missing = points.filter(points["no_solution"] > 0)["budget"].to_numpy()
+    if len(missing):
+        axes.plot(
+            missing,
+            np.zeros(len(missing)),
+            linestyle="none",
+            marker="x",
+            color=style[0],
+            markersize=7,
+            markeredgewidth=1.8,
+            clip_on=False,
+            transform=axes.get_xaxis_transform(),
+            label="no solution found",
+        )
+
+
+def _parities(axes: Any, points: "polars.DataFrame", n: int, name: str) -> None:
+    """Hatch what lies between the means of PPM at T and at T + 1: where the iteration cycles they are two answers."""
+    one, other = (_select(points, label, n) for label in ("PPM", "PPM, T + 1"))
+    if other.height != one.height:
+        return
+    x, first, second = one["budget"].to_numpy(), one[name].to_numpy(), other[name].to_numpy()
+    colour = STYLE["PPM"][0]
+    axes.fill_between(
+        x, first, second, facecolor="none", edgecolor=colour, hatch="////", linewidth=0, alpha=0.6,
+        label="PPM at T and T + 1" if name.endswith("strong") else "",
+    )  # fmt: skip
+    axes.plot(x, second, color=colour, linestyle=":", linewidth=1.0)
 
 
 def _cosines_of(axes: Any, population: Population) -> None:

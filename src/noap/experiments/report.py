@@ -2,45 +2,64 @@
 
 import datetime
 import json
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge
+from noap import theory
+from noap.experiments.claims import Judgement, PaperClaim, cosines_to_vanilla, judge, stages_seen
+from noap.experiments.environment import listed
+from noap.experiments.formats import markdown, write_table
 from noap.experiments.paper import FULL_TRIALS, MIP_SECONDS
 from noap.experiments.population import guaranteed_cosines, population_of
 from noap.experiments.spec import Spec
 from noap.experiments.store import Store
-from noap.experiments.table import points, trials
-from noap.measuring.environment import listed
-from noap.measuring.tables import markdown, write_table
+from noap.experiments.table import Objective, points, trials
 
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FIGURES", "claims_page", "effort", "render", "render_tables", "write_figures"]
+__all__ = ["FIGURES", "claims_page", "effort", "render", "render_tables", "stage_rows", "write_figures"]
 
 # Which experiment every figure is drawn from, and what it shows.
 FIGURES = {
-    "figure1": ("figures", "The paper's first figure: cosine with the truth, strong part solid, weak part dashed."),
+    "figure1": (
+        "figures",
+        "Figure 1 of the paper: cosine with the truth, strong part solid, weak part dashed. White in a mark: in most "
+        "draws the printed program's solution is the start that ascent gave it. A cross on the axis: no solution "
+        "found. Hatched: PPM between the iterates T and T + 1.",
+    ),
     "figure1-full": (
         "stages",
         "The same for the certified optimum over all features, on a fine grid; population in grey.",
     ),
-    "figure2": ("figures", "The paper's second figure: gap, objective and support recovery on the 15 chosen features."),
+    "figure2": (
+        "figures",
+        "Figure 2 of the paper: gap, objective and support recovery on the 15 chosen features; marks as above.",
+    ),
     "figure2-full": ("figures", "The same over all features, with certified bounds; population in grey."),
     "theorem3": ("sample-wise", "Sample-wise optima at rho against the one at 0, as n grows."),
     "theorem4": ("recovery", "Cosine with a general sparse truth, and what Theorem 4 (corrected) guarantees."),
+    "theorem5": (
+        "stages",
+        "The stages of the certified optimum over all features: share of the draws in each; exact thresholds dotted.",
+    ),
 }
 
 _LEGEND = """\
 `exact` is certified over all features, `exact-15` over the 15 that Algorithm 1 keeps. `MIP` and `MIP-r` are the paper's
-programs as printed, on those 15: their vector is the program's own solution and nothing else. The *corrected* ones have
-the valid rows of docs/mip.md and start from an incumbent. `PPM` is Algorithm 2 from the vanilla answer. `vanilla` is
-the projected power method, its bound the certified optimum without an adversary. `best` is the best objective of MIP,
-MIP-r and PPM. Where the optimum is 0 (rho >= rho_max) the programs are not run, and no method has a direction but PPM
-and vanilla, which do not look. Gaps are against the best value known over the same features.
+programs as printed, on those 15: their vector is the program's own solution, which may be the start that ascent gave
+it, and v = 0 counts as 0. The *corrected* ones have the valid rows of docs/mip.md and start from an incumbent. `PPM` is
+Algorithm 2 from the vanilla answer, v^(T) with T = 1000; `PPM, T + 1` is the iterate after it. `vanilla` is the
+projected power method, its bound the certified optimum without an adversary. `best` is the vector of MIP, MIP-r and PPM
+with the best {objective}. Where the optimum is 0 (rho >= rho_max) the programs are not run, and no method has a
+direction but PPM and vanilla, which do not look. Gaps are against the best value known over the same features.
 """
+_OBJECTIVES = {
+    "population": "population objective, equation (10), as the caption says",
+    "sample": "robust variance of the samples (the caption: the population objective, equation (10))",
+}
 
 
 def effort(specs: Mapping[str, Spec]) -> str:
@@ -87,6 +106,8 @@ def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFr
             figure = figures.vectors_over_n(cosines_to_vanilla(table), spec)
         elif name == "theorem4":
             figure = figures.recovery(means, spec, guaranteed_cosines(spec.model, max(spec.budgets)))
+        elif name == "theorem5":
+            figure = figures.stages(table, spec, population_of(spec.model, max(spec.budgets)))
         else:
             draw = {
                 "figure1": figures.cosines,
@@ -101,7 +122,7 @@ def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFr
 
 
 def render(
-    specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str
+    specs: Mapping[str, Spec], store: Store, folder: Path, *, command: str, best: Objective = "population"
 ) -> list[tuple[PaperClaim, Judgement]]:
     """Write tables, figures, claims and README.md to `folder`; return the judged claims.
 
@@ -114,12 +135,20 @@ def render(
         Must exist. Files of earlier calls are replaced: they are functions of the store.
     command : str
         What reproduces them, for the page.
+    best : "population" or "sample"
+        Which objective decides the paper's "best", see :func:`noap.experiments.table.trials`.
     """
-    return render_tables(specs, {name: trials(spec, store) for name, spec in specs.items()}, folder, command=command)
+    tables = {name: trials(spec, store, best=best) for name, spec in specs.items()}
+    return render_tables(specs, tables, folder, command=command, best=best)
 
 
 def render_tables(
-    specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path, *, command: str
+    specs: Mapping[str, Spec],
+    tables: Mapping[str, "polars.DataFrame"],
+    folder: Path,
+    *,
+    command: str,
+    best: Objective = "population",
 ) -> list[tuple[PaperClaim, Judgement]]:
     """Do what :func:`render` does, from the tables of trials alone."""
     import polars as pl
@@ -131,11 +160,11 @@ def render_tables(
         write_table(every.drop("environment", "finished", "scope", "loadings"), folder / "trials.csv")
         write_table(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
     drawn = write_figures(specs, tables, folder)
-    judged = judge(tables)
+    judged = [(claim, judgement) for claim, judgement in judge(tables) if claim.experiment in specs]
     tried = effort(specs)
     _write(folder / "claims.md", claims_page(judged, tried))
     _write(folder / "specs.json", json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n")
-    _write(folder / "README.md", _page(specs, tables, drawn, judged, command, tried))
+    _write(folder / "README.md", _page(specs, tables, drawn, judged, command, tried, best))
     return judged
 
 
@@ -157,6 +186,7 @@ def _page(
     judged: Sequence[tuple[PaperClaim, Judgement]],
     command: str,
     tried: str,
+    best: Objective,
 ) -> str:
     parts = [
         "# Tables and figures of the reproduction\n",
@@ -170,7 +200,8 @@ def _page(
         markdown(["claim", "source", "verdict"], [[c.name, c.source, j.verdict.value] for c, j in judged]),
         "## Experiments\n",
         _experiments(specs, tables),
-        _LEGEND,
+        _stages(tables),
+        "\n".join(textwrap.wrap(_LEGEND.format(objective=_OBJECTIVES[best]), 120)) + "\n",
         "## Methods of the figures\n",
         _methods(specs, tables),
         _environments(tables),
@@ -178,6 +209,47 @@ def _page(
         *[f"![{name}]({name}.png)\n\n*{name}* ([SVG]({name}.svg)). {FIGURES[name][1]}\n" for name in drawn],
     ]
     return "\n".join(parts)
+
+
+STAGES = ("partial from", "single from", "none from")
+
+
+def stage_rows(table: "polars.DataFrame | None") -> list[tuple[str, float, float, float | None]]:
+    """Return where Theorem 5's stages begin, normalised: exactly, by the proof's constants, as seen for each n.
+
+    Parameters
+    ----------
+    table : polars.DataFrame or None
+        Trials of the experiment "stages"; without two budgets there are no rows.
+    """
+    if table is None or table.height == 0 or table["budget"].n_unique() < 2:
+        return []
+    exact, seen, _ = stages_seen(table)
+    lam, k, k1, c = (table[name][0] for name in ("lam", "k", "k1", "c"))
+    printed = theory.stage_thresholds_printed(lam, k, k1, c, n=k)
+    rows: list[tuple[str, float, float, float | None]] = [
+        ("population, exact", *exact),
+        ("constants of the proof", printed.partial_from, printed.partial_to, None),
+    ]
+    draws = table["seed"].n_unique()
+    for n, (partial, single, none) in seen.items():
+        rows.append((f"seen at n = {n}, mean of {draws}", float(partial), float(single), float(none)))
+    return rows
+
+
+def _stages(tables: Mapping[str, "polars.DataFrame"]) -> str:
+    rows = [
+        [name, *("-" if start is None else f"{start:.3f}" for start in starts)]
+        for name, *starts in stage_rows(tables.get("stages"))
+    ]
+    if not rows:
+        return ""
+    return (
+        "## Stages of Theorem 5 by normalised budget\n\n"
+        + markdown(["", *STAGES], rows)
+        + "\nThe stage is `full` before the first. *Seen* are certified optima of all features: no weak feature, one "
+        "feature at most, value 0 from there on. The proof's first two are where its robust stage begins and ends.\n"
+    )
 
 
 def _experiments(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:
@@ -198,7 +270,13 @@ def _experiments(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFra
                 f"{float(done['seconds'].sum()) if done.height else 0.0:.0f}",
             ]
         )
-    return markdown(["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"], rows)
+    keys = [key for table in tables.values() if table.height for key in table["key"].drop_nulls()]
+    different = len(set(keys))
+    counted = f"{different} different trials"
+    if different < len(keys):
+        counted += f"; {len(keys) - different} of them belong to two experiments and were done once"
+    columns = ["experiment", "spec", "model", "n", "budgets", "draws", "trials done", "seconds of work"]
+    return f"{markdown(columns, rows)}\n{counted}.\n"
 
 
 def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]) -> str:
@@ -216,13 +294,32 @@ def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]
                 f"{method.solver}{f' ({options})' if options else ''}",
                 "none" if method.time_limit is None else f"{method.time_limit:g}",
                 str(one["limit_hit"].is_not_null().sum()),
+                _solutions(one),
                 f"{_number(one['seconds'].median())} / {_number(one['seconds'].max())}",
                 f"{_number(gaps.median())} / {_number(gaps.max())}" if len(gaps) else "-",
             ]
         )
     return markdown(
-        ["label", "what it is", "limit, s", "stopped by it", "seconds, median / most", "gap, median / most"], rows
+        [
+            "label",
+            "what it is",
+            "limit, s",
+            "stopped by it",
+            "solutions",
+            "seconds, median / most",
+            "gap, median / most",
+        ],
+        rows,
     )
+
+
+def _solutions(one: "polars.DataFrame") -> str:
+    """Return how many solutions of a printed program are its own, its start, v = 0, or missing; of PPM the cycles."""
+    found = one["solution"].drop_nulls().to_list()
+    words = {"own": "own", "start": "start", "zero": "v = 0", "none": "**no solution found**"}
+    parts = [f"{found.count(kind)} {said}" for kind, said in words.items() if kind in found]
+    cycles = one["cycle"].drop_nulls().len()
+    return ", ".join([*parts, *([f"{cycles} of {one.height} in a cycle"] if cycles else [])]) or "-"
 
 
 def _environments(tables: Mapping[str, "polars.DataFrame"]) -> str:

@@ -17,10 +17,10 @@ __all__ = ["SCHEMA", "Store"]
 
 # Both live in the header of an SQLite file: whose file it is, and how its tables are laid out.
 _APPLICATION = 0x6E6F6170  # "noap"
-SCHEMA = 1
+SCHEMA = 2
 
-_TEXT = {"bound_proof", "scope", "limit_hit", "support", "loadings", "finished"}
-_INTEGER = {"nodes", "size"}
+_TEXT = {"bound_proof", "scope", "limit_hit", "solution", "support", "loadings", "finished"}
+_INTEGER = {"nodes", "size", "cycle"}
 _COLUMNS = (*MEASURED, *TIMED)
 _TABLES = (
     "CREATE TABLE environments (id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE)",

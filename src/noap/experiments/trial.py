@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import signal
 import threading
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +16,11 @@ import numpy as np
 import noap
 from noap import metrics
 from noap.adversaries import BY_KEY
+from noap.experiments.environment import environment
 from noap.experiments.methods import Finding, find
 from noap.experiments.spec import SpikedModel, Trial, canonical
 from noap.linalg.vectors import orient
-from noap.measuring.environment import environment
-from noap.measuring.timing import timed
-from noap.theory import SpikedWishart, spiked_wishart
+from noap.theory import SpikedWishart, population_value, spiked_wishart
 
 __all__ = ["MEASURED", "TIMED", "FinishedTrial", "perform"]
 
@@ -28,6 +28,7 @@ __all__ = ["MEASURED", "TIMED", "FinishedTrial", "perform"]
 MEASURED = (
     "rho",
     "value",
+    "population",
     "bound",
     "bound_proof",
     "scope",
@@ -35,6 +36,8 @@ MEASURED = (
     "nodes",
     "solver_gap",
     "formulation_error",
+    "solution",
+    "cycle",
     "size",
     "cosine",
     "cosine_strong",
@@ -72,10 +75,12 @@ def perform(trial: Trial) -> FinishedTrial | None:
         draw = _draw(trial.model, trial.n, trial.seed)
         adversary = BY_KEY[trial.adversary].with_budget(trial.rho)
         problem = noap.Problem(draw.X, k=trial.model.k, adversary=adversary)
-        seconds, finding = timed(lambda: find(problem, trial.method, trial.seed))
+        started = time.perf_counter()
+        finding = find(problem, trial.method, trial.seed)
+        seconds = time.perf_counter() - started
     except KeyboardInterrupt:
         return None
-    value = problem.value(finding.v) if finding.v.any() else 0.0
+    value = None if finding.v is None else problem.value(finding.v) if finding.v.any() else 0.0
     columns = _columns(trial, draw, finding, value)
     columns["seconds"] = seconds
     columns["finished"] = datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
@@ -87,13 +92,17 @@ def _draw(model: SpikedModel, n: int, seed: int) -> SpikedWishart:
     return spiked_wishart(n, model.d, model.k, model.lam, k1=model.k1, c=model.c, random_state=seed)
 
 
-def _columns(trial: Trial, draw: SpikedWishart, finding: Finding, value: float) -> dict[str, Any]:
-    v = orient(finding.v.copy())
-    support = np.flatnonzero(v)
+def _columns(trial: Trial, draw: SpikedWishart, finding: Finding, value: float | None) -> dict[str, Any]:
+    # Where there is no vector nothing about it is measured: an empty cell is not a 0.
+    v = None if finding.v is None else orient(finding.v.copy())
+    support = None if v is None else np.flatnonzero(v)
     parts = {"": None, "_strong": draw.strong, "_weak": draw.weak}
     columns: dict[str, Any] = {
         "rho": trial.rho,
         "value": value,
+        "population": None
+        if v is None
+        else population_value(v, draw, adversary=trial.adversary, rho=trial.rho, n=trial.n),
         "bound": _finite(finding.bound),
         "bound_proof": finding.proof,
         "scope": None if finding.scope is None else json.dumps(finding.scope.tolist()),
@@ -101,15 +110,18 @@ def _columns(trial: Trial, draw: SpikedWishart, finding: Finding, value: float) 
         "nodes": finding.nodes,
         "solver_gap": _finite(finding.solver_gap),
         "formulation_error": _finite(finding.formulation_error),
-        "size": len(support),
-        "support": json.dumps(support.tolist()),
-        "loadings": json.dumps(v[support].tolist()),
+        "solution": finding.solution,
+        "cycle": finding.cycle,
+        "size": None if support is None else len(support),
+        "support": None if support is None else json.dumps(support.tolist()),
+        "loadings": None if v is None else json.dumps(v[support].tolist()),
     }
     for name, part in parts.items():
         # A truth without strong and weak features has no such columns to fill.
-        known = part is None or len(part) > 0
-        columns[f"cosine{name}"] = metrics.angle(v, draw.v, part) if known else None
-        columns[f"recovery{name}"] = metrics.support_recovery(v, draw.support, part) if known else None
+        columns[f"cosine{name}"] = columns[f"recovery{name}"] = None
+        if v is not None and (part is None or len(part) > 0):
+            columns[f"cosine{name}"] = metrics.angle(v, draw.v, part)
+            columns[f"recovery{name}"] = metrics.support_recovery(v, draw.support, part)
     return columns
 
 

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from noap import sweep as _path
 from noap.errors import NoapWarning
+from noap.figures.style import PLAIN, axes_of, can_be_seen, named_of, tidy, titled
 from noap.figures.style import PLAIN_PCA as _VANILLA
 from noap.figures.style import ROBUST as _ROBUST
-from noap.figures.style import axes_of, can_be_seen, tidy, titled
 from noap.linalg.types import FloatArray
 from noap.result import Result
 
@@ -20,46 +20,44 @@ __all__ = ["draw_demo", "draw_k_path"]
 
 
 def draw_demo(
-    result: Result,
-    vanilla: Result,
-    names: tuple[str, ...],
-    noises: FloatArray,
-    robust_values: FloatArray,
-    vanilla_values: FloatArray,
-    path: Path,
+    result: Result, vanilla: Result, noise: FloatArray, robust: "_path.KPath", plain_left: FloatArray, path: Path
 ) -> None:
-    """Draw the loadings of the robust and the vanilla component, and what noise leaves of each; write a PNG.
+    """Draw the loadings of the robust component and of plain sparse PCA, and what errors leave of both; write a PNG.
 
     Parameters
     ----------
     result, vanilla : Result
-        The robust component and the one that ignores the adversary.
-    names : tuple of str
-        Feature names.
-    noises : array of shape (m,)
-    robust_values, vanilla_values : arrays of shape (m,)
-        Robust variance at every noise: of the component found for it, and of the vanilla component.
+        The robust component and the one that ignores the errors.
+    noise : array of shape (d,)
+        Of every feature, in standard deviations.
+    robust : KPath
+        The robust components of all numbers of features.
+    plain_left : array of shape (m,)
+        What the errors leave of plain sparse PCA with as many features.
     path : Path
         Where the PNG goes.
     """
     figure = Figure(figsize=(11, 4.8), layout="constrained")
     bars, curve = figure.subplots(1, 2, width_ratios=[1.2, 1])
     shown = np.union1d(result.support, vanilla.support)
-    rows = np.arange(len(shown))
+    rows, names = np.arange(len(shown)), named_of(result.problem)
     bars.barh(rows - 0.2, result.v[shown], height=0.4, color=_ROBUST, label="robust")
-    bars.barh(rows + 0.2, vanilla.v[shown], height=0.4, color=_VANILLA, label="ignores the adversary")
-    bars.set_yticks(rows, [names[j] for j in shown])
+    bars.barh(rows + 0.2, vanilla.v[shown], height=0.4, color=_VANILLA, label="plain sparse PCA")
+    bars.set_yticks(rows, [f"{names[j]}, error {noise[j]:.2f}" for j in shown])
     bars.invert_yaxis()
-    bars.set_xlabel("loading")
+    bars.set_xlabel(f"loading, with at most {result.problem.k} features")
     bars.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
-    curve.plot(noises, robust_values, color=_ROBUST, label="robust, found for each noise")
-    curve.plot(noises, vanilla_values, color=_VANILLA, linestyle="--", label="ignores the adversary")
-    curve.set_xlabel("noise (rho / sqrt n)")
-    curve.set_ylabel("variance left by the adversary")
+    curve.plot(robust.ks, robust.values, color=_ROBUST, marker="o", markersize=4, label="robust")
+    curve.plot(
+        robust.ks, plain_left, color=_VANILLA, marker="s", markersize=4, linestyle="--", label="plain sparse PCA"
+    )
+    curve.axvline(result.problem.k, color=PLAIN, linewidth=1, zorder=0)
+    curve.set_xlabel("features that a component may use, k")
+    curve.set_ylabel("variance left by the worst such errors")
+    curve.xaxis.get_major_locator().set_params(integer=True)
     curve.set_ylim(bottom=0)
-    curve.legend(frameon=False, loc="upper right")
-    for axes in (bars, curve):
-        axes.spines[["top", "right"]].set_visible(False)
+    curve.legend(loc="lower right", framealpha=1.0, edgecolor="none")
+    tidy([bars, curve])
     figure.savefig(path, dpi=150)
 
 

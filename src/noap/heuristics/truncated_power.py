@@ -10,7 +10,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import keep_top_k, top_k_indices, unit
 
-__all__ = ["screen_submatrix", "truncated_leading_eigenvector", "truncated_power"]
+__all__ = ["leading_eigenvector", "screen_submatrix", "truncated_leading_eigenvector", "truncated_power"]
 
 
 def truncated_power(S: FloatArray, k: int, start: FloatArray, iterations: int) -> FloatArray:
@@ -48,14 +48,17 @@ def truncated_power(S: FloatArray, k: int, start: FloatArray, iterations: int) -
 
 def truncated_leading_eigenvector(S: FloatArray, k: int) -> FloatArray:
     """Return the leading eigenvector of S cut to its top k entries: our choice of the paper's open start."""
-    if len(S) <= 256:
-        leading = np.linalg.eigh(S)[1][:, -1]
-    else:
-        from scipy.sparse.linalg import eigsh
+    return unit(keep_top_k(leading_eigenvector(S)[None, :], k)[0])
 
-        # A fixed starting vector makes the Lanczos iteration repeatable.
-        leading = eigsh(S, k=1, which="LA", v0=np.sqrt(np.maximum(np.diag(S), 0.0)) + 1e-3)[1][:, 0]
-    return unit(keep_top_k(leading[None, :], k)[0])
+
+def leading_eigenvector(S: FloatArray) -> FloatArray:
+    """Return the eigenvector of the largest eigenvalue of a symmetric matrix; of a large one by Lanczos's iteration."""
+    if len(S) <= 256:
+        return np.asarray(np.linalg.eigh(S)[1][:, -1])
+    from scipy.sparse.linalg import eigsh
+
+    # A fixed starting vector makes the Lanczos iteration repeatable.
+    return np.asarray(eigsh(S, k=1, which="LA", v0=np.sqrt(np.maximum(np.diag(S), 0.0)) + 1e-3)[1][:, 0])
 
 
 def screen_submatrix(

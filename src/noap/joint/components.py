@@ -9,13 +9,14 @@ import numpy as np
 from noap.adversaries import ENERGY_LESS_L1, SampleWise, require_served
 from noap.adversaries.base import Adversary
 from noap.data.arguments import as_count, as_sparsity
-from noap.errors import InvalidProblem, NoapWarning
+from noap.data.centring import outside
+from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.joint.proof import certificate_of, nothing_worth
 from noap.joint.result import JointResult
 from noap.problem import Problem
-from noap.result import Result
+from noap.result import Result, Status
 from noap.runtime.controls import Controls
-from noap.solving import nothing_left
+from noap.solving import gap_in_words, nothing_left, why_not_closed
 from noap.ties import break_ties
 
 __all__ = ["MOST_FEATURES", "SERVES", "solve_components"]
@@ -69,6 +70,7 @@ def solve_components(
     Returns
     -------
     JointResult
+        Where its gap is larger than the one asked for, one GapWarning says why and what to do.
 
     Examples
     --------
@@ -119,7 +121,7 @@ def solve_components(
         if result.value > 0:
             found.append(result)
     components = tuple(sorted(_without_ties(found), key=lambda one: -one.value))
-    return JointResult(
+    joint = JointResult(
         problem,
         ks,
         components,
@@ -133,6 +135,14 @@ def solve_components(
         seconds=controls.seconds,
         certificate=certificate_of(whole, ks, components, search),
     )
+    if joint.status is not Status.OPTIMAL:
+        warnings.warn(
+            f"The components have {gap_in_words(joint.gap)} together where {controls.gap:g} was asked for: "
+            f"{why_not_closed(joint.limit)}.",
+            GapWarning,
+            stacklevel=outside(),
+        )
+    return joint
 
 
 def _without_ties(found: list[Result]) -> list[Result]:

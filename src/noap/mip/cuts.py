@@ -39,7 +39,7 @@ class Cuts:
     cutoff : bool
         The objective is at least the incumbent's value.
     start : bool
-        The incumbent is handed to the solver as its first solution.
+        The incumbent is handed to the solver as its first solution. It is a hint and changes no row.
     """
 
     screening: bool = True
@@ -58,8 +58,13 @@ class Cuts:
 
     @classmethod
     def none(cls) -> "Cuts":
-        """Return the paper's program as printed."""
+        """Return the paper's program as printed, without a first solution."""
         return cls(**dict.fromkeys(cls.names(), False))
+
+    @classmethod
+    def printed(cls) -> "Cuts":
+        """Return the paper's program as printed, row for row, with the incumbent as its first solution."""
+        return replace(cls.none(), start=True)
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
@@ -71,6 +76,11 @@ class Cuts:
         return replace(self, **dict.fromkeys(names, False))
 
     @property
+    def uses_value(self) -> bool:
+        """Whether a row or a bound of the program uses the value of the incumbent."""
+        return self.tight_ranges or self.caps or self.cutoff
+
+    @property
     def needs_incumbent(self) -> bool:
-        """Whether any switch uses the value of a feasible direction."""
-        return self.tight_ranges or self.caps or self.cutoff or self.start
+        """Whether any switch uses a feasible direction."""
+        return self.uses_value or self.start

@@ -24,6 +24,7 @@ class Options:
     adaptive: bool
     threads: int
     cuts: Cuts
+    as_printed: bool
 
     @classmethod
     def checked(
@@ -59,5 +60,6 @@ class Options:
             reduced_dim,
             breakpoints == "adaptive",
             as_count("threads", threads),
-            Cuts.none() if as_printed else (cuts or Cuts()),
+            Cuts.printed() if as_printed else (cuts or Cuts()),
+            bool(as_printed),
         )

@@ -1,13 +1,12 @@
 """Run the paper's mixed-integer programs on a problem: restrict, formulate, solve, report."""
 
 import math
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import InvalidProblem
 from noap.heuristics.alone import strongest_alone
 from noap.heuristics.ascent import ascent, compile_ascent
 from noap.heuristics.truncated_power import screen_submatrix
@@ -20,10 +19,16 @@ from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
 
-__all__ = ["OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
+__all__ = ["KEPT_START", "OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
 
 OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts")
 """What `run_mip` takes; `run_mip_r` takes rank too."""
+
+# Two directions whose cosine is within this of 1 are the same: solvers respect rows to 1e-6.
+_SAME = 1e-6
+
+KEPT_START = "The program's own solution is the start that ascent gave it."
+"""The message of a printed program that has found nothing better in its own objective."""
 
 _LIMITS = {
     Stop.TIME: Limit.TIME,
@@ -51,7 +56,8 @@ def run_mip(problem: Problem, controls: Controls, **options: Any) -> Result:
         Run Algorithm 1 first and solve on that many features. The bound then covers those features only and goes to
         ``restricted_bound``.
     as_printed : bool
-        The paper's program to the letter, without start, cutoff or valid rows.
+        The paper's program to the letter, without cutoff or valid rows. The solver starts from ascent's direction and
+        is told to look harder for solutions; neither changes a row. ``cuts=Cuts.none()`` is the same without a start.
     breakpoints : "even" or "adaptive"
         Adaptive: solve, put breakpoints where the solution made its error, solve again, while time remains and the
         asked gap is not reached. Every round's bound holds; the smallest is reported.
@@ -63,7 +69,8 @@ def run_mip(problem: Problem, controls: Controls, **options: Any) -> Result:
     -------
     Result
         `bound_proof` is "solver"; `solver_gap` is what the solver left open on its own model, `formulation_error` what
-        the model may add by its theorem.
+        the model may add by its theorem. `program_v` is the program's own solution (the paper's v^MIP); `v` is that or
+        ascent's direction, whichever is better, and a message says so when it is ascent's.
     """
     return run_program(problem, controls, "mip", mip_options(problem, **options))
 
@@ -111,7 +118,7 @@ def run_program(problem: Problem, controls: Controls, method: str, options: Opti
     chosen = _chosen_features(problem, options.reduced_dim)
     part = problem if chosen is None else problem.restricted(chosen)
     v, interrupted = _incumbent(part, controls)
-    search = ProgramSearch(part, controls, options, v)
+    search, ascended = ProgramSearch(part, controls, options, v), v
     if part.optimum_is_zero:
         # Algorithm 1 looks at variance only and may keep just the features that the adversary cancels.
         search.bound, search.stop = 0.0, Stop.OPTIMAL
@@ -122,7 +129,7 @@ def run_program(problem: Problem, controls: Controls, method: str, options: Opti
         if not options.cuts.needs_incumbent:
             instance = replace(instance, incumbent=None, value=0.0)
         search.run(instance)
-    return _report(problem, method, search, chosen)
+    return _report(problem, method, search, chosen, ascended)
 
 
 def _chosen_features(problem: Problem, reduced_dim: int | None) -> IntArray | None:
@@ -150,27 +157,28 @@ def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
     return v, False
 
 
-def _report(problem: Problem, method: str, search: ProgramSearch, chosen: IntArray | None) -> Result:
-    v = search.v
-    if chosen is not None:
-        v = np.zeros(problem.n_features)
-        v[chosen] = search.v
+def _report(
+    problem: Problem, method: str, search: ProgramSearch, chosen: IntArray | None, ascended: FloatArray
+) -> Result:
     messages = []
     if search.degenerate:
-        sentence = (
+        messages.append(
             "The program's own solution is v = 0, which is no direction; v is the best one that ascent found, "
-            "and the bound still holds."
+            "and the bound still holds; leave out as_printed for a smaller gap."
         )
-        warnings.warn(sentence, NoapWarning, stacklevel=4)
-        messages.append(sentence)
+    elif search.own is None and search.bound > 0:
+        messages.append("The solver has no solution of its own; v is the direction that ascent found.")
+    elif search.own is not None:
+        messages += _whose(search, ascended)
     if search.stop is Stop.FAILED:
         messages.append("The solver stopped for a reason of its own; the bound is what it had proved by then.")
     proved = math.isfinite(search.bound)
     whole = chosen is None
+    own = search.own
     return Result(
         problem,
         method,
-        v,
+        _widened(search.v, chosen, problem.n_features),
         bound=search.bound if whole else math.inf,
         bound_proof="solver" if whole and proved else None,
         restricted_bound=search.bound if proved and not whole else None,
@@ -181,5 +189,31 @@ def _report(problem: Problem, method: str, search: ProgramSearch, chosen: IntArr
         asked_gap=search.controls.gap,
         solver_gap=search.solver_gap,
         formulation_error=search.formulation_error,
+        program_v=None if own is None else _widened(own, chosen, problem.n_features),
         messages=tuple(messages),
     )
+
+
+def _whose(search: ProgramSearch, ascended: FloatArray) -> list[str]:
+    """Return a sentence when v is not the program's own solution, or a printed program kept the start as it is."""
+    assert search.own is not None
+    if _same(search.own, ascended):
+        return [KEPT_START] if search.options.as_printed else []
+    if _same(search.own, search.v):
+        return []
+    return [
+        f"v is the direction that ascent found (value {search.value:.6g}); the program's own solution, program_v, "
+        f"has {search.problem.value(search.own):.6g}."
+    ]
+
+
+def _same(v: FloatArray, w: FloatArray) -> bool:
+    return abs(float(v @ w)) >= 1.0 - _SAME
+
+
+def _widened(v: FloatArray, chosen: IntArray | None, d: int) -> FloatArray:
+    if chosen is None:
+        return v
+    whole = np.zeros(d)
+    whole[chosen] = v
+    return whole

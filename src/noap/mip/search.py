@@ -47,7 +47,8 @@ class ProgramSearch:
     solver_gap, formulation_error : float or None
         Of the round that gave the bound.
     own : array of shape (d,) or None
-        The direction of the last program's own solution, whether or not it beats `v`; None before there is one.
+        The direction of the last program's own solution, whether or not it beats `v`, 0 where that is none; None before
+        there is a solution.
     """
 
     problem: Problem
@@ -111,6 +112,7 @@ class ProgramSearch:
                     gap=max(_SOLVER_SHARE * self.controls.gap, _CLOSEST),
                     threads=self.options.threads,
                     seed=int(self.controls.rng.integers(2**30)),
+                    look_harder=self.options.as_printed,
                     watch=watch,
                 )
                 return solve_model(formulation.model, self.options.backend, settings).outcome
@@ -133,7 +135,7 @@ class ProgramSearch:
 
     def _bound_of(self, formulation: Formulation, outcome: SolverOutcome) -> float:
         if outcome.stop is Stop.INFEASIBLE:
-            if not self.options.cuts.needs_incumbent:
+            if not self.options.cuts.uses_value:
                 raise NoapError(
                     f"{self.options.backend.name} calls a model infeasible that has solutions; try another."
                 )
@@ -154,16 +156,16 @@ class ProgramSearch:
         """Take the solver's direction, cut to k entries and normalised, if it is better."""
         entries = x[formulation.v]
         if float(np.abs(entries).max(initial=0.0)) < 1e-6:
-            self.degenerate = True
+            self.own, self.degenerate = np.zeros(self.problem.n_features), True
             return
         if self.problem.costs is not None:
             entries = np.where(np.abs(entries) < _NO_WEIGHT, 0.0, entries)  # it would cost as much as any
         chosen = unit(keep_top_k(entries[None, :], formulation.instance.k)[0])
         v = formulation.instance.expand(chosen, self.problem.n_features)
-        self.own = v
+        self.own, self.degenerate = v, False
         value = self.problem.value(v)
         if value > self.value:
-            self.v, self.value, self.degenerate = v, value, False
+            self.v, self.value = v, value
 
     def _closed(self) -> bool:
         return self.bound - self.value <= self.controls.gap * self.value

@@ -1,6 +1,5 @@
 """What the page shows, gathered once; the page itself is a pure function of it."""
 
-import math
 import warnings
 from dataclasses import dataclass
 from pathlib import Path as FilePath
@@ -11,16 +10,17 @@ from sklearn.exceptions import ConvergenceWarning
 import noap
 from noap.adversaries import serves
 from noap.alternatives import LISTING_SERVES
-from noap.data.arguments import as_sparsity
+from noap.data.arguments import as_sparsity, as_strength
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples
-from noap.errors import InvalidProblem
+from noap.errors import GapWarning, InvalidProblem, ScaleWarning
 from noap.linalg.types import FloatArray
 from noap.report.components import Component, components_of
 from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
+from noap.solving import warn_of_gaps
 from noap.sweep.family import SERVES as PATH_SERVES
 
 __all__ = ["Report", "build_report"]
@@ -161,8 +161,8 @@ def build_report(
     if adversary not in _FAMILIES:
         raise InvalidProblem(f"adversary must be one of {tuple(_FAMILIES)}, got {adversary!r}.")
     several = has_one_for_each(noise)
-    if not several and not (isinstance(noise, (int, float)) and math.isfinite(noise) and noise >= 0):
-        raise InvalidProblem(f"noise must be a finite number of at least 0, got {noise!r}.")
+    if not several:
+        as_strength("noise", noise)
     if adversary != "feature" and several:
         raise InvalidProblem("noises of single features need adversary='feature'.")
     samples = as_samples(X)
@@ -180,19 +180,21 @@ def build_report(
     paid = None if costs is None else per_feature("costs", costs, d, names, finite=True)
     at = noap.FeatureWise(own * unit) if own is not None else kind.with_noise(float(noise), n)
     problem = noap.Problem(Samples(Z, names), k=k, adversary=at, costs=paid)
-    path = noap.path(
-        problem,
-        k,
-        kind if own is None else at,
-        end=None if own is None else _FARTHEST,
-        method=method,
-        n_jobs=n_jobs,
-        points=points,
-        gap=gap,
-        time_limit=time_limit,
-        random_state=random_state,
-        progress=progress,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GapWarning)  # said once below, of the whole page
+        path = noap.path(
+            problem,
+            k,
+            kind if own is None else at,
+            end=None if own is None else _FARTHEST,
+            method=method,
+            n_jobs=n_jobs,
+            points=points,
+            gap=gap,
+            time_limit=time_limit,
+            random_state=random_state,
+            progress=progress,
+        )
     count = min(3, d) if n_components is None else n_components
     model = noap.RobustSparsePCA(
         n_components=count,
@@ -211,13 +213,15 @@ def build_report(
         options={"progress": progress},
     )
     with warnings.catch_warnings():
-        # The page says of every component what is proved about it.
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", ScaleWarning)  # whether to scale was asked for in words, and done above
         model.fit(Z)
     over_k = near = None
     if method == "exact" and model.robust_variance_[0] > 0:
         whole = None if time_limit is None else k * time_limit
-        over_k = noap.k_path(problem, gap=gap, time_limit=whole, random_state=random_state, progress=progress)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GapWarning)
+            over_k = noap.k_path(problem, gap=gap, time_limit=whole, random_state=random_state, progress=progress)
         if serves(LISTING_SERVES, problem.adversary):
             near = noap.near_optimal(
                 problem,
@@ -227,6 +231,8 @@ def build_report(
                 random_state=random_state,
                 progress=progress,
             )
+    alone = () if model.joint_result_ is not None else model.results_
+    warn_of_gaps([*path.results, *alone, *(over_k or ())], "problems behind the page")
     shown = float(noise) if own is None else 1.0
     return Report(
         title,

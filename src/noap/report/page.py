@@ -10,6 +10,7 @@ from urllib.parse import quote
 import numpy as np
 
 from noap._version import __version__
+from noap.data.duplicates import POINTER
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
 from noap.report.near import near
@@ -54,6 +55,7 @@ def render(report: "Report") -> str:
         "style": assets.joinpath("style.css").read_text(encoding="utf-8"),
         "script": assets.joinpath("script.js").read_text(encoding="utf-8"),
         "answer": escape(answer(report, everyone)),
+        "note": _note(report),
         "facts": _facts(report),
         "barcode": barcode(report, rows),
         "barcode_note": _barcode_note(report, rows, len(everyone) - len(rows)),
@@ -116,6 +118,13 @@ def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
 def _start(report: "Report") -> int:
     """Return the frame nearest to the noise of the table."""
     return int(np.argmin([abs(frame.noise - report.noise) for frame in report.frames]))
+
+
+def _note(report: "Report") -> str:
+    """Return what the page says of features that repeat one another."""
+    if report.path.note is None:
+        return ""
+    return f'<p class="remark">{escape(report.path.note.removesuffix(POINTER))}.</p>\n'
 
 
 def _facts(report: "Report") -> str:

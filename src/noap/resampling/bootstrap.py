@@ -9,7 +9,7 @@ import numpy as np
 
 from noap.data.arguments import as_count, as_jobs
 from noap.data.validation import as_samples
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.linalg.products import column_norms
 from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import orient
@@ -18,7 +18,7 @@ from noap.resampling.frequencies import Stability
 from noap.resampling.tasks import finished, seeds
 from noap.result import Result
 from noap.runtime.interrupts import noticing_interrupts
-from noap.solving import NOTHING_LEFT, check_call, solve
+from noap.solving import NOTHING_LEFT, check_call, solve, warn_of_gaps
 from noap.ties import break_ties
 
 __all__ = ["stability"]
@@ -102,6 +102,8 @@ def stability(
             NoapWarning,
             stacklevel=2,
         )
+    else:
+        warn_of_gaps([result])
     return Stability(result, np.array([v for v, _ in answers]), np.array([value for _, value in answers]))
 
 
@@ -139,6 +141,7 @@ def _solved(problem: Problem, method: str, settings: dict[str, Any]) -> Result:
     with warnings.catch_warnings():
         # That nothing is left of a resample is an answer like any other.
         warnings.filterwarnings("ignore", message=NOTHING_LEFT, category=NoapWarning)
+        warnings.simplefilter("ignore", GapWarning)  # said once, of the data themselves
         return break_ties(solve(problem, method, **settings))[0]
 
 

@@ -12,7 +12,7 @@ from noap.adversaries.base import Adversary
 from noap.data.arguments import as_jobs, as_strength
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
-from noap.solving import check_call
+from noap.solving import check_call, warn_of_gaps
 from noap.sweep.family import Family
 from noap.sweep.path import Path
 from noap.sweep.sweep import Sweep
@@ -104,7 +104,8 @@ def path(
     -------
     Path, or tuple of Path
         Its `survives` says up to which rho every direction within the gap needs a feature, `plot` draws it. At
-        rho >= rho_max the value is 0, without a warning. On Ctrl-C the points finished so far come back, with one.
+        rho >= rho_max the value is 0, without a warning. One GapWarning for the whole path says how many points miss
+        the gap asked for. On Ctrl-C the points finished so far come back, with a warning.
 
     Examples
     --------
@@ -132,6 +133,7 @@ def path(
         check_call(family.base, method, settings)
 
     found: list[Path] = []
+    interrupted = False
     for family in families:
         sweep = Sweep(family, method, settings, jobs)
         if found:
@@ -147,13 +149,17 @@ def path(
             sweep.refine(_share(tolerance), family.place)
         factors = None if family.whole is None else tuple(sorted(sweep.found))
         found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings, factors))
-        if sweep.interrupted:
+        interrupted = sweep.interrupted
+        if interrupted:
             warnings.warn(
                 f"Interrupted: the path for k = {family.base.k} holds the {len(found[-1])} points that were finished.",
                 NoapWarning,
                 stacklevel=2,
             )
             break
+    if not interrupted:
+        places = [f"{one.swept} = {rho:.6g}" for one in found for rho in one.rhos]
+        warn_of_gaps([result for one in found for result in one.results], "points", places)
     return found[0] if len(families) == 1 and not isinstance(k, (Sequence, np.ndarray)) else tuple(found)
 
 
@@ -167,9 +173,12 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 
 def _budgets(rhos: ArrayLike) -> FloatArray:
     try:
-        budgets = np.unique(np.asarray(rhos, dtype=np.float64))
+        given = np.asarray(rhos)
+        if given.ndim > 1 or given.dtype.kind in "cb":
+            raise TypeError
+        budgets = np.unique(given.astype(np.float64))
     except (TypeError, ValueError):
-        raise InvalidProblem(f"rhos must be a list of numbers, got {rhos!r}.") from None
+        raise InvalidProblem(f"rhos must be a list of numbers, got {rhos!r}; pass one budget per point.") from None
     if budgets.size == 0:
         raise InvalidProblem("rhos is empty; pass at least one budget, or None to have them chosen.")
     if not np.isfinite(budgets).all() or budgets[0] < 0:

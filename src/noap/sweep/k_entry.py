@@ -13,7 +13,7 @@ from noap.exact.prove import level_path
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
-from noap.solving import checked_options, nothing_left
+from noap.solving import checked_options, nothing_left, warn_of_gaps
 from noap.sweep.k_path import KPath
 from noap.sweep.levels import solved_levels
 from noap.ties import break_ties
@@ -46,8 +46,7 @@ def k_path(
     problem : Problem
         Its k is the largest, unless `ks` says otherwise.
     ks : iterable of int, optional
-        1 to the k of the problem by default; sorted, without repetitions. What is beyond the number of features is
-        taken as that number, with a warning.
+        1 to the k of the problem by default; sorted, without repetitions, at most the number of features.
     gap : float
         Relative gap to prove at every level.
     time_limit : float, optional
@@ -64,7 +63,8 @@ def k_path(
     Returns
     -------
     KPath
-        On Ctrl-C the levels so far come back, with a warning; the last one with the bound it had.
+        One GapWarning says how many levels miss the gap asked for. On Ctrl-C the levels so far come back, with a
+        warning; the last one with the bound it had.
 
     Examples
     --------
@@ -119,7 +119,10 @@ def k_path(
             NoapWarning,
             stacklevel=2,
         )
-    return KPath(_rising(list(found.values())))
+    path = KPath(_rising(list(found.values())))
+    if not interrupted:
+        warn_of_gaps(path.results, "levels", [f"k = {k}" for k in path.ks])
+    return path
 
 
 def _sparsities(problem: Problem, ks: Any) -> list[int]:
@@ -133,10 +136,10 @@ def _sparsities(problem: Problem, ks: Any) -> list[int]:
     if not wanted or wanted[0] < 1:
         raise InvalidProblem(f"ks must be a list of integers of at least 1, got {ks!r}; pass None for 1 to k.")
     if wanted[-1] > d:
-        warnings.warn(
-            f"ks goes up to {wanted[-1]}, beyond the number of features; it was cut at {d}.", NoapWarning, stacklevel=3
+        raise InvalidProblem(
+            f"ks must be at most the number of features, {d}, got {wanted[-1]}; leave out what is more."
         )
-    return sorted({min(k, d) for k in wanted})
+    return wanted
 
 
 def _whole(k: Any) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from noap.data.duplicates import note_on_copies
 from noap.errors import InvalidProblem
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.result import Result, Status
@@ -78,6 +79,8 @@ class Path(ResultSeries):
     rho_max : float
         The budget from which on the optimum is 0; inf where a feature that is exact outlives every factor.
     feature_names : tuple of str, or None
+    note : str or None
+        How many of the features that are ever selected are near-copies of one another, where any are.
     """
 
     results: tuple[Result, ...]
@@ -91,7 +94,7 @@ class Path(ResultSeries):
         optimal = sum(result.status is Status.OPTIMAL for result in self.results)
         return (
             f"Path(k={self.k}, {len(self)} points, {optimal} of them optimal, "
-            f"{self._rho} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
+            f"{self.swept} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
         )
 
     @property
@@ -105,7 +108,7 @@ class Path(ResultSeries):
         return self.family.rho_max
 
     @property
-    def _rho(self) -> str:
+    def swept(self) -> str:
         """What tables call the budgets."""
         return "rho" if self.family.whole is None else "factor"
 
@@ -128,6 +131,11 @@ class Path(ResultSeries):
         alive = self.values > 1e-24 * self.family.base.scale
         mask: BoolArray = (self.vectors != 0) & alive[:, None]
         return mask
+
+    @cached_property
+    def note(self) -> str | None:
+        """How many of the features ever selected are near-copies of one another, in one sentence; None if none is."""
+        return note_on_copies(self.family.base, np.flatnonzero(self.selected.any(axis=0)))
 
     @property
     def proves(self) -> bool:
@@ -254,7 +262,7 @@ class Path(ResultSeries):
         names = self._names
         columns: dict[str, Any] = {
             "k": [self.k] * len(self),
-            self._rho: self.rhos,
+            self.swept: self.rhos,
             **({"noise": self.rhos / self.family.noise_unit} if self.family.whole is None else {}),
             "value": self.values,
             "bound": self.bounds,
@@ -329,6 +337,7 @@ class Path(ResultSeries):
             for i in spread(len(self))
         ]
         shown = "" if len(rows) == len(self) else f"; {len(rows)} of its points"
+        shown += "" if self.note is None else f". {self.note}"
         swept = ("noise", "rho") if self.family.whole is None else ("factor",)
         return html_table(f"{self!r}{shown}", rows, (*swept, "value", "bound", "status", "features"))
 

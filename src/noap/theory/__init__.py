@@ -1,5 +1,6 @@
 """Theory beside the solvers: the spiked Wishart model, population objectives and path, thresholds."""
 
+from noap.theory.eigengap import sparse_eigengap, sparse_eigenvalues
 from noap.theory.model import (
     Spike,
     SpikedWishart,
@@ -9,6 +10,7 @@ from noap.theory.model import (
     strong_weak_truth,
 )
 from noap.theory.population import (
+    Law,
     PopulationPath,
     gamma_factor,
     population_path,
@@ -20,6 +22,7 @@ from noap.theory.thresholds import (
     StageThresholds,
     feasible_rho,
     feasible_rho_printed,
+    oblivious_condition,
     recovery_condition,
     recovery_condition_printed,
     recovery_epsilon,
@@ -28,6 +31,7 @@ from noap.theory.thresholds import (
 )
 
 __all__ = [
+    "Law",
     "PopulationPath",
     "PrintedStages",
     "Spike",
@@ -37,12 +41,15 @@ __all__ = [
     "feasible_rho_printed",
     "gamma_factor",
     "normalised_from_rho",
+    "oblivious_condition",
     "population_path",
     "population_value",
     "recovery_condition",
     "recovery_condition_printed",
     "recovery_epsilon",
     "rho_from_normalised",
+    "sparse_eigengap",
+    "sparse_eigenvalues",
     "spiked_wishart",
     "stage_thresholds",
     "stage_thresholds_printed",

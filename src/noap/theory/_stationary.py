@@ -3,7 +3,7 @@
 One parameter is enough. (t and v are nonnegative by flipping signs; v lives on the k largest entries of t by
 exchange.)
 
-1. *No feature outside the truth.* Split v into a part of norm b on the truth and one of norm sqrt(1 - b^2)
+1. *No feature outside the truth* (Lemma 1). Split v into a part of norm b on the truth and one of norm sqrt(1 - b^2)
    outside. The objective is convex in b, so b is 0 or 1, and one feature of the truth beats any vector outside.
 2. *Soft threshold.* At a maximum with two or more features the multiplier of |v|_2 = 1 is positive, or zero with v
    constant: else the second-order condition fails. So v is proportional to ``(t - tau)_+`` with

@@ -1,8 +1,9 @@
 """Population objectives of both adversaries, and the exact population path of the feature-wise one."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from noap.theory._stationary import maximiser, segments
 from noap.theory.model import Spike, SpikedWishart, as_spike
 
 __all__ = [
+    "Law",
     "PopulationPath",
     "gamma_factor",
     "population_path",
@@ -28,7 +30,7 @@ __all__ = [
 ]
 
 Form = Literal["limit", "expectation", "clipped"]
-Stage = Literal["recovery", "robust", "single", "zero"]
+Stage = Literal["full", "partial", "single", "none"]
 
 
 def gamma_factor(n: int) -> float:
@@ -54,27 +56,128 @@ def _log_gamma_factor(n: int) -> float:
     return -(1.0 / 8 - y * (1.0 / 192 - y * (1.0 / 640 - y * (17.0 / 14336)))) / x
 
 
-def truncated_variance(sigma: float, rho: float) -> float:
-    r""":math:`E(|z| - \rho)_+^2 = (\sigma^2 + \rho^2)\,\mathrm{erfc}(q/\sqrt 2) - \rho\sigma\sqrt{2/\pi}\,e^{-q^2/2}`.
+@runtime_checkable
+class Law(Protocol):
+    """What :func:`truncated_variance` asks of a law; frozen distributions of `scipy.stats` have it."""
 
-    z is :math:`N(0, \sigma^2)` and :math:`q = \rho/\sigma`. This is :math:`2 h_\rho(\sigma)` in the proof of
-    Theorem 3. Its derivative in sigma is :math:`2\sigma\,\mathrm{erfc}(q/\sqrt 2) > 0`: the theorem. Underflows to 0
-    from q = 38 or so.
+    def cdf(self, x: float, /) -> float:
+        """Return P(z <= x)."""
+
+    def sf(self, x: float, /) -> float:
+        """Return P(z > x)."""
+
+    def mean(self) -> float:
+        """Return the mean."""
+
+    def std(self) -> float:
+        """Return the standard deviation."""
+
+    def support(self) -> tuple[float, float]:
+        """Return the ends of the range."""
+
+
+def truncated_variance(sigma: float, rho: float, *, law: Law | Callable[[float], float] | None = None) -> float:
+    r""":math:`E(|x| - \rho)_+^2` for a score x of standard deviation sigma: :math:`2 h_\rho(\sigma)` of Theorem 3.
+
+    For :math:`x \sim N(0, \sigma^2)`, with :math:`q = \rho/\sigma`, it is
+    :math:`(\sigma^2 + \rho^2)\,\mathrm{erfc}(q/\sqrt 2) - \rho\sigma\sqrt{2/\pi}\,e^{-q^2/2}`, and its derivative
+    in sigma is :math:`2\sigma\,\mathrm{erfc}(q/\sqrt 2) > 0`: Theorem 3. Underflows to 0 from q = 38 or so.
+
+    Remark 1 replaces the normal law. If the law of a score depends on v only through its deviation, for every v and not
+    just for unit vectors, it is that of :math:`\sigma z` for one z, and the value is
+
+    .. math:: \sigma^2 \int_q^\infty 2 (t - q)\, P(|z| > t)\, dt ,
+
+    which rises *strictly* with sigma wherever it is positive (its derivative is :math:`2 E(\sigma|z| - \rho)_+ |z|`),
+    and is 0 for a bounded z with :math:`\sigma \sup|z| \le \rho`. So sample-wise robust and plain sparse PCA have the
+    same optima exactly where the robust optimum is positive; where it is 0 every v is optimal. Of finitely many samples
+    none of this need hold (Remark 2).
+
+    Parameters
+    ----------
+    sigma, rho : float
+        Both at least 0.
+    law : object or callable, optional
+        The law of z, normal if left out: a frozen distribution of `scipy.stats` (or anything with its `cdf`, `sf`,
+        `mean`, `std` and `support`), or a density on the real line. Of mean 0; only its shape counts, its deviation
+        is made sigma.
 
     Examples
     --------
     >>> truncated_variance(2.0, 0.0), round(truncated_variance(1.0, 1.0), 6)
     (4.0, 0.15068)
+    >>> from scipy.stats import uniform
+    >>> [round(truncated_variance(sigma, 2.0, law=uniform(-1, 2)), 6) for sigma in (1.0, 1.1, 1.2, 1.3)]
+    [0.0, 0.0, 7.7e-05, 0.00236]
     """
     from scipy.special import erfcx  # here, so that importing noap does not import scipy
 
     sigma, rho = require_number("sigma", sigma, at_least=0.0), require_number("rho", rho, at_least=0.0)
+    if law is not None:
+        return _truncated_variance_of(law, sigma, rho)
     if rho >= 40.0 * sigma:  # exp(-800) is 0 in double precision; this also covers sigma = 0
         return 0.0
     q = rho / sigma
     # erfcx = exp(x^2) erfc(x): both terms carry the same exponential, so the tail keeps its digits.
     tail = (1.0 + q * q) * float(erfcx(q / math.sqrt(2.0))) - q * math.sqrt(2.0 / math.pi)
     return sigma * sigma * math.exp(-0.5 * q * q) * tail
+
+
+def _truncated_variance_of(law: Law | Callable[[float], float], sigma: float, rho: float) -> float:
+    if isinstance(law, Law):  # first: what scipy.stats has not frozen is callable too
+        deviation, excess = _of_distribution(law)
+    elif callable(law):
+        deviation, excess = _of_density(law)
+    else:
+        raise InvalidProblem(f"law must be a distribution of scipy.stats or a density, got {type(law).__name__}.")
+    if not (math.isfinite(deviation) and deviation > 0.0):
+        raise InvalidProblem("law must have mean 0 and a finite, positive standard deviation.")
+    if sigma == 0.0:
+        return 0.0
+    scale = sigma / deviation
+    return scale * scale * excess(rho / scale)
+
+
+def _of_distribution(law: Law) -> tuple[float, Callable[[float], float]]:
+    """Return the deviation of z (nan if it is not centred) and the function ``E(|z| - q)_+^2``."""
+    low, high = (float(end) for end in law.support())
+    end = max(-low, high)
+
+    def excess(q: float) -> float:
+        # P(|z| > t) on either side; for an atom they differ from it at one t only.
+        return _integral(lambda t: 2.0 * (t - q) * float(law.sf(t) + law.cdf(-t)), q, end)
+
+    deviation = float(law.std())
+    return deviation if abs(float(law.mean())) <= 1e-9 * deviation else math.nan, excess
+
+
+def _of_density(density: Callable[[float], float]) -> tuple[float, Callable[[float], float]]:
+    """Return the same for a density, which need not integrate to 1."""
+
+    def both(t: float) -> float:
+        return float(density(t)) + float(density(-t))
+
+    mass = _integral(both, 0.0, math.inf)
+    skew = _integral(lambda t: t * (float(density(t)) - float(density(-t))), 0.0, math.inf)
+    variance = _integral(lambda t: t * t * both(t), 0.0, math.inf) / mass if mass > 0.0 else math.nan
+
+    def excess(q: float) -> float:
+        return _integral(lambda t: (t - q) ** 2 * both(t), q, math.inf) / mass
+
+    centred = variance > 0.0 and abs(skew / mass) <= 1e-7 * math.sqrt(variance)
+    return math.sqrt(variance) if centred else math.nan, excess
+
+
+def _integral(f: Callable[[float], float], low: float, high: float) -> float:
+    """Return the integral of f from low to high, 0 if that is no interval; raise if it cannot be had to 1e-6."""
+    from scipy.integrate import quad
+
+    if not low < high:
+        return 0.0
+    found, error, *_ = quad(f, low, high, epsabs=0.0, epsrel=1e-10, limit=400, full_output=True)
+    if not error <= 1e-6 * abs(found) + 1e-300:
+        raise InvalidProblem("law must be one whose tails can be integrated: give a scipy.stats distribution.")
+    return float(found)
 
 
 def population_value(
@@ -90,8 +193,8 @@ def population_value(
 
     Below, :math:`s = \sqrt{v^\top\Sigma v}` and :math:`r = \rho\|v\|_1/\sqrt n`.
 
-    - "sample": :math:`E(|x^\top v| - \rho)_+^2`, see :func:`truncated_variance` (Theorem 3).
-    - "feature", form "limit" (the default): :math:`(s - r)_+^2`, what Theorems 4 and 5 maximise.
+    - "sample": :math:`E(|x^\top v| - \rho)_+^2`, see :func:`truncated_variance` (Theorem 3): equation (9) of the paper.
+    - "feature", form "limit" (the default): :math:`(s - r)_+^2`, what Theorems 4 and 5 maximise: equation (10).
     - "feature", form "expectation": :math:`E\frac{1}{n}(\|Xv\|_2 - \rho\|v\|_1)^2 = (s - r)^2 + 2(1 - c_n) s r`, with
       nothing clipped (Proposition 5).
     - "feature", form "clipped": :math:`E\frac{1}{n}(\|Xv\|_2 - \rho\|v\|_1)_+^2`, by incomplete Gammas.
@@ -175,7 +278,8 @@ class PopulationPath:
     vectors : ndarray, shape (m, d)
         Unit optima with the signs of the truth.
     stages : tuple of str
-        "recovery" (every feature that k allows), "robust" (two or more, not all), "single", "zero" (value 0).
+        "full" (every feature that k allows), "partial" (two or more, not all), "single", "none" (value 0), as in
+        :meth:`noap.Path.stages`.
     """
 
     rhos: Floats
@@ -194,9 +298,9 @@ def population_path(
 ) -> PopulationPath:
     r"""Maximise :math:`\sqrt{1 + \lambda\langle v, v^*\rangle^2} - \rho\|v\|_1/\sqrt n` over k-sparse unit v.
 
-    This is the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum is one
-    feature or proportional to the soft threshold :math:`(|v^*| - \tau)_+`; each piece of that family has at most one
-    maximum, found by a bracketed root and compared with the others, so the path is exact to rounding for any
+    This is equation (10), the problem of Theorems 4 and 5 (the "limit" form of :func:`population_value`). The optimum
+    is one feature or proportional to the soft threshold :math:`(|v^*| - \tau)_+`; each piece of that family has at most
+    one maximum, found by a bracketed root and compared with the others, so the path is exact to rounding for any
     truth (a feature whose effect on the value is below rounding may be in or out). Under Assumption 3 it is: all
     k features, then all of the strong part, then one strong feature, then value 0; the second can be missing.
 
@@ -217,7 +321,7 @@ def population_path(
     >>> spike = Spike(strong_weak_truth(5, 2, 0.8), lam=3.0)
     >>> path = population_path(spike, rho_from_normalised(np.array([0.5, 1.5, 2.5, 3.5]), n=500, k=5), n=500)
     >>> path.stages
-    ('recovery', 'robust', 'single', 'zero')
+    ('full', 'partial', 'single', 'none')
     """
     spike = as_spike(covariance)
     budgets = require_array("rhos", rhos)
@@ -239,7 +343,5 @@ def population_path(
         vectors[i, order] = v * np.sign(spike.truth[order])
         values[i] = max(root, 0.0) ** 2
         size = np.count_nonzero(v)
-        stages.append(
-            "zero" if root <= 0.0 else "recovery" if size == order.size else "single" if size == 1 else "robust"
-        )
+        stages.append("none" if root <= 0.0 else "full" if size == order.size else "single" if size == 1 else "partial")
     return PopulationPath(rhos=budgets, values=values, vectors=vectors, stages=tuple(stages))

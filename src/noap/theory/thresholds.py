@@ -1,4 +1,4 @@
-"""How much budget recovery survives: Proposition 5, Theorem 4 and Theorem 5, as printed and as they hold."""
+"""How much budget recovery survives: Propositions 5 and 7, Theorems 4 and 5, as printed and as they hold."""
 
 import math
 from dataclasses import dataclass
@@ -16,6 +16,7 @@ __all__ = [
     "StageThresholds",
     "feasible_rho",
     "feasible_rho_printed",
+    "oblivious_condition",
     "recovery_condition",
     "recovery_condition_printed",
     "recovery_epsilon",
@@ -85,6 +86,46 @@ def recovery_condition_printed(lam: float, k: int, delta: float, *, n: int, cons
     return require_number("constant", constant, above=0.0) * require_fraction("delta", delta) * lam * math.sqrt(n / k)
 
 
+def oblivious_condition(lam: float, k: int, delta: float, *, n: int) -> float:
+    r"""Return the budget of Proposition 7 (Novikov, 2023, Theorem 4.1), whose adversary the paper calls oblivious.
+
+    .. math:: \rho = \epsilon\, m \sqrt{n/k} , \qquad \epsilon \sqrt{\ln(1/\epsilon)} =
+        \delta^6 \min(1, m \sqrt{n/k}) , \qquad m = \min(\sqrt\lambda, \lambda) .
+
+    Up to this rho some algorithm returns a v with :math:`|\langle v, v^*\rangle| \ge 1 - \delta` from the perturbed
+    samples X + E, if n, k and lam are large as well (up to constants that are not stated, so not checked here).
+    The left side rises up to :math:`\epsilon = e^{-1/2}` and falls to 0 at 1; the rising branch is meant: near
+    :math:`\epsilon = 1`, with :math:`\lambda \ge 1`, the budget suffices to take a uniform spike out of the samples.
+
+    Theorem 4 compares this with :func:`recovery_condition`. Both grow like m; what differs is the dependence on delta.
+
+    Parameters
+    ----------
+    lam, k, n : as in :func:`recovery_condition`
+    delta : float
+        In (0, 0.1), as in the proposition.
+
+    Examples
+    --------
+    >>> f"{oblivious_condition(3.0, 5, 0.09, n=500):.3g}, {recovery_condition(3.0, 5, 0.09, n=500):.3g}"
+    '2.31e-06, 2.41'
+    """
+    lam = require_number("lam", lam, at_least=0.0)
+    k, n = require_count("k", k), require_count("n", n)
+    delta = require_fraction("delta", delta)
+    if delta >= 0.1:
+        raise InvalidProblem(f"delta must be below 0.1, as in Proposition 7, got {delta:g}.")
+    if lam == 0.0:
+        return 0.0
+    signal = min(math.sqrt(lam), lam) * math.sqrt(n / k)
+    # With w = ln(1/eps^2) the equation is w - ln w = -ln(2 x^2), x its right side: logarithms, since x^2 may underflow.
+    target = -math.log(2.0) - 2.0 * (6.0 * math.log(delta) + min(0.0, math.log(signal)))
+    w = target
+    for _ in range(60):  # a contraction by 1/w < 1/20 at each step: x <= 1e-6
+        w = target + math.log(w)
+    return math.exp(-0.5 * w) * signal
+
+
 def recovery_epsilon(delta: float, cosine: float) -> float:
     r""":math:`\epsilon' = (2\delta - \delta^2)/(\sqrt 6 \max(1, \sqrt{2 - 2\,\mathrm{cosine}}))`, in Theorem 4's proof.
 
@@ -101,30 +142,30 @@ def recovery_epsilon(delta: float, cosine: float) -> float:
 
 @dataclass(frozen=True)
 class PrintedStages:
-    """Theorem 5's robust stage ``robust_from < rho <= robust_to`` with the constants of its proof."""
+    """Theorem 5's robust stage, ``partial_from < rho <= partial_to``, with the constants of its proof."""
 
-    robust_from: float
-    robust_to: float
+    partial_from: float
+    partial_to: float
 
     @property
     def is_empty(self) -> bool:
-        """Whether no budget lies in the printed robust stage."""
-        return self.robust_from >= self.robust_to
+        """Whether no budget lies in the printed partial stage."""
+        return self.partial_from >= self.partial_to
 
 
 def stage_thresholds_printed(lam: float, k: int, k1: int, c: float, *, n: int) -> PrintedStages:
-    r"""Return the robust stage of Theorem 5 as its proof has it, from the first of these budgets to the second.
+    r"""Return the robust stage of Theorem 5 (here "partial") with the constants of its proof: first and last budget.
 
     .. math:: \frac{\lambda \sqrt{1+2c-3c^2}}{1+\sqrt{1+\lambda(1-c)}} \sqrt{\frac{n}{k_2}} , \qquad
         \frac{\lambda c}{1+\sqrt{1+\lambda c}} \sqrt{\frac{n}{k_1}} .
 
     The theorem prints only orders; these are the constants of its proof. Under Assumption 3 the interval, where
-    it is not empty, lies in the exact robust stage of :func:`stage_thresholds` (for k1 = 1 in the single one).
+    it is not empty, lies in the exact partial stage of :func:`stage_thresholds` (for k1 = 1 in the single one).
 
     Examples
     --------
     >>> printed = stage_thresholds_printed(3.0, 5, 2, 0.8, n=5)  # n = k: normalised budgets
-    >>> round(printed.robust_from, 3), round(printed.robust_to, 3), printed.is_empty
+    >>> round(printed.partial_from, 3), round(printed.partial_to, 3), printed.is_empty
     (1.41, 1.334, True)
     """
     lam, c, n = _check_stages(lam, k, k1, c, n)
@@ -142,8 +183,8 @@ class StageThresholds:
     weak_ends : float
         All k features below this rho, no weak feature above it.
     single_from : float
-        One strong feature from this rho on; equal to `weak_ends` when there is no robust stage.
-    zero_at : float
+        One strong feature from this rho on; equal to `weak_ends` when there is no partial stage.
+    none_from : float
         Value 0 from this rho on.
     n, k : int
         What the budgets refer to.
@@ -151,25 +192,25 @@ class StageThresholds:
 
     weak_ends: float
     single_from: float
-    zero_at: float
+    none_from: float
     n: int
     k: int
 
     @property
     def normalised(self) -> tuple[float, float, float]:
         r"""The three thresholds times :math:`\sqrt{k/n}`."""
-        ends = (self.weak_ends, self.single_from, self.zero_at)
+        ends = (self.weak_ends, self.single_from, self.none_from)
         weak, single, zero = (normalised_from_rho(rho, self.n, self.k) for rho in ends)
         return weak, single, zero
 
     def stage(self, rho: float) -> Stage:
         """Return the stage of a budget, named as in :class:`noap.theory.PopulationPath`."""
         rho = require_number("rho", rho, at_least=0.0)
-        if rho >= self.zero_at:
-            return "zero"
+        if rho >= self.none_from:
+            return "none"
         if rho < self.weak_ends:
-            return "recovery"
-        return "robust" if rho < self.single_from else "single"
+            return "full"
+        return "partial" if rho < self.single_from else "single"
 
 
 def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageThresholds:
@@ -183,7 +224,7 @@ def stage_thresholds(lam: float, k: int, k1: int, c: float, *, n: int) -> StageT
     - one strong feature is left from :math:`(\sqrt{1+\lambda c} - \sqrt{1+\lambda c/k_1})/(\sqrt{k_1} - 1)`;
     - the value is 0 from :math:`\sqrt{1+\lambda c/k_1}`.
 
-    If the weak part outlasts the second threshold, there is no robust stage: all k features give way to one.
+    If the weak part outlasts the second threshold, there is no partial stage: all k features give way to one.
 
     Examples
     --------

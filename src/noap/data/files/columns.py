@@ -21,7 +21,7 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
     >>> distinct(["a", "", "b"], Path("x.csv"))
     ('a', 'column 2', 'b')
     """
-    found: list[str] = []
+    found: dict[str, None] = {}  # in order, and quick to look in: a table may have 100,000 columns
     taken, repeated = set(names), []
     for place, name in enumerate(names, start=1):
         own = name or f"column {place}"
@@ -31,7 +31,7 @@ def distinct(names: Sequence[str], path: Path) -> tuple[str, ...]:
             own = f"{name or f'column {place}'}.{count}"
         if count:
             repeated.append(own)
-        found.append(own)
+        found[own] = None
     if repeated:
         shown = ", ".join(map(repr, repeated[:5])) + (", ..." if len(repeated) > 5 else "")
         warnings.warn(

@@ -13,8 +13,9 @@ from noap.errors import InvalidProblem
 
 __all__ = ["Dialect", "as_utf8", "dialect_of"]
 
-# Enough lines to see the layout of any table; names can be long.
-_HEAD = 2**18
+# Enough lines to see the layout of any table; names can be long. A table of 100,000 columns has its first two lines in
+# a few megabytes; what has no line end in the largest head is no table.
+_HEAD, _LARGEST_HEAD = 2**18, 2**26
 _LINES = 100
 _CANDIDATES = (",", ";", "\t", "|", " ")
 _BOMS = {codecs.BOM_UTF8: "utf-8-sig", codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
@@ -56,7 +57,13 @@ def dialect_of(path: Path, reading: Reading) -> Dialect:
     separator = reading.separator
     if separator is None:
         separator = "\t" if stem_suffix(path) == ".tsv" and "\t" in lines[0] else _separator(lines, reading.decimal)
-    rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator) if row]
+    try:
+        rows = [[cell.strip() for cell in row] for row in csv.reader(lines, delimiter=separator) if row]
+    except csv.Error as error:
+        raise InvalidProblem(
+            f"FILE {path} cannot be read with {separator!r} between entries ({error}); say what separates them with "
+            "--delimiter."
+        ) from None
     decimal = reading.decimal
     if decimal is None:
         decimal = _decimal(rows) if separator != "," else "."
@@ -69,7 +76,12 @@ def _head(path: Path) -> tuple[str, str]:
     """Return the first lines of a file as text, and its encoding."""
     try:
         with gzip.open(path, "rb") if path.suffix.lower() == ".gz" else path.open("rb") as file:
-            raw = file.read(_HEAD)
+            raw = bytearray(file.read(_HEAD))
+            more = len(raw) == _HEAD
+            while more and raw.count(b"\n") < 2 and len(raw) < _LARGEST_HEAD:
+                part = file.read(len(raw))
+                more = len(part) > 0
+                raw += part
     except (OSError, EOFError) as error:
         raise InvalidProblem(f"FILE {path} cannot be read: {str(error).splitlines()[0]}") from None
     encoding = next((name for mark, name in _BOMS.items() if raw.startswith(mark)), "utf-8")
@@ -79,7 +91,7 @@ def _head(path: Path) -> tuple[str, str]:
     except UnicodeDecodeError:
         encoding = "cp1252"
         text = raw.decode(encoding, errors="replace")
-    if len(raw) == _HEAD and "\n" in text:
+    if more and "\n" in text:
         text = text[: text.rindex("\n")]
     if "\0" in text:
         raise InvalidProblem(
@@ -93,7 +105,10 @@ def _separator(lines: list[str], decimal: str | None) -> str:
     # One column needs none; then any that is no part of a number will do.
     best, found = (0.0, 0.0, 0), ";" if decimal == "," else ","
     for candidate in _CANDIDATES:
-        rows = [row for row in csv.reader(lines, delimiter=candidate) if row]
+        try:
+            rows = [row for row in csv.reader(lines, delimiter=candidate) if row]
+        except csv.Error:  # an entry that is longer than any number: this is not what splits the lines
+            continue
         width = len(rows[0])
         if width < 2 or candidate == decimal:
             continue

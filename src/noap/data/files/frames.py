@@ -53,14 +53,15 @@ def numbers(
     """
     import polars as pl
 
-    places = {name: place for place, name in enumerate(frame.columns)}
+    # As a list: a frame looks through all its columns for every name, and a table may have 100,000.
+    columns = frame.get_columns()
+    places = {column.name: place for place, column in enumerate(columns)}
     # What ends every line with a separator leaves a column without name or entries.
-    hollow = [name for name in frame.columns if _unnamed(name) and frame[name].null_count() == frame.height > 0]
-    frame = frame.drop(hollow)
-    frame = frame.select([frame.columns[position] for position in chosen(frame.columns, reading, path)])
-    found = {name: _as_numbers(column, decimal) for name, column in zip(frame.columns, frame, strict=True)}
-    first = frame.columns[0]
-    if places[first] == 0 and not reading.columns and _labels_rows(first, found[first], frame.width, path):
+    columns = [one for one in columns if not (_unnamed(one.name) and one.null_count() == frame.height > 0)]
+    columns = [columns[position] for position in chosen([one.name for one in columns], reading, path)]
+    found = {column.name: _as_numbers(column, decimal) for column in columns}
+    first = columns[0].name
+    if places[first] == 0 and not reading.columns and _labels_rows(first, found[first], len(columns), path):
         del found[first]
     texts = [name for name, column in found.items() if column is None]
     if texts:
@@ -134,16 +135,17 @@ def refuse_infinity(path: Path, name: str, first: tuple[str, str] | None) -> NoR
 
 
 def _refuse_odd(frame: "polars.DataFrame", path: Path, where: Callable[[str, Odd], tuple[str, str] | None]) -> None:
-    gone = {name: frame[name].null_count() + int(frame[name].is_nan().sum()) for name in frame.columns}
+    columns = frame.get_columns()
+    gone = {column.name: column.null_count() + int(column.is_nan().sum()) for column in columns}
     holes = [name for name, count in gone.items() if count]
     if holes:
         total = sum(gone.values())
         beyond = "" if len(holes) == 1 else f" in {len(holes)} columns"
         many = f" ({total} entries{beyond} are missing)" if total > 1 else ""
         refuse_gap(path, holes[0], where(holes[0], Odd.MISSING), many)
-    for name in frame.columns:
-        if bool(frame[name].is_infinite().any()):
-            refuse_infinity(path, name, where(name, Odd.INFINITE))
+    for column in columns:
+        if bool(column.is_infinite().any()):
+            refuse_infinity(path, column.name, where(column.name, Odd.INFINITE))
 
 
 def _labels_rows(name: str, column: "polars.Series | None", width: int, path: Path) -> bool:
@@ -157,10 +159,11 @@ def _labels_rows(name: str, column: "polars.Series | None", width: int, path: Pa
 
 def _warn_of_identifiers(frame: "polars.DataFrame", path: Path) -> None:
     """Say which features may be none: row numbers, and whole numbers that rise from row to row."""
-    rising = {frame.columns[j] for j in rising_columns(frame.to_numpy())}
+    names = frame.columns
+    rising = {names[j] for j in rising_columns(frame.to_numpy())}
     if frame.height > 2 and _counts(frame.to_series(0)):
-        rising.add(frame.columns[0])
-    for name in sorted(rising, key=frame.columns.index):
+        rising.add(names[0])
+    for name in sorted(rising, key=names.index):
         counts = _counts(frame[name])
         looks = "row numbers" if counts else "an identifier (whole numbers that rise from row to row)"
         warnings.warn(

@@ -1,5 +1,6 @@
 """On which line of a text table an odd entry stands: read again, entry by entry, once something is wrong."""
 
+import contextlib
 import csv
 import gzip
 from collections.abc import Collection, Iterator
@@ -53,7 +54,8 @@ def _records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     with opened(path, "rt", encoding=dialect.encoding, errors="replace", newline="") as text:
         reader = csv.reader(text, delimiter=dialect.separator)
         before = 0
-        for entries in reader:
-            if any(cell.strip() for cell in entries):
-                yield before + 1, entries
-            before = reader.line_num
+        with contextlib.suppress(csv.Error):  # an entry longer than any number: the lines before it have been seen
+            for entries in reader:
+                if any(cell.strip() for cell in entries):
+                    yield before + 1, entries
+                before = reader.line_num

@@ -2,11 +2,12 @@
 
 from noap.experiments.claims.captions import CAPTIONS
 from noap.experiments.claims.claim import Judgement, PaperClaim, Tables, Verdict
-from noap.experiments.claims.theorems import THEOREMS, cosines_to_vanilla
+from noap.experiments.claims.screening import SCREENING
+from noap.experiments.claims.theorems import THEOREMS, cosines_to_vanilla, stages_seen
 
-__all__ = ["CLAIMS", "Judgement", "PaperClaim", "Tables", "Verdict", "cosines_to_vanilla", "judge"]
+__all__ = ["CLAIMS", "Judgement", "PaperClaim", "Tables", "Verdict", "cosines_to_vanilla", "judge", "stages_seen"]
 
-CLAIMS: tuple[PaperClaim, ...] = (*CAPTIONS, *THEOREMS)
+CLAIMS: tuple[PaperClaim, ...] = (*CAPTIONS, *SCREENING, *THEOREMS)
 
 
 def judge(tables: Tables) -> list[tuple[PaperClaim, Judgement]]:

@@ -115,4 +115,5 @@ def ranges(numbers: Iterable[float]) -> str:
     known = sorted(numbers)
     if not known:
         return "none"
-    return f"{known[0]:.4g}" if known[0] == known[-1] else f"{known[0]:.4g} to {known[-1]:.4g}"
+    first, last = f"{known[0]:.4g}", f"{known[-1]:.4g}"
+    return first if first == last else f"{first} to {last}"

@@ -65,6 +65,9 @@ class Settings:
         Relative gap of the solver's own objective at which it may stop.
     threads : int
     seed : int
+    look_harder : bool
+        Spend more of the time on the solver's own heuristics: for programs whose rows say little about where good
+        points are.
     watch : callable or None
         Called now and then with the Progress.
     """
@@ -73,6 +76,7 @@ class Settings:
     gap: float = 1e-5
     threads: int = 1
     seed: int = 0
+    look_harder: bool = False
     watch: Callable[[Progress], None] | None = None
 
 

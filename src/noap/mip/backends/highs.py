@@ -10,6 +10,9 @@ from noap.mip.model import Model
 
 __all__ = ["Highs"]
 
+# Share of the effort on heuristics when they are to look harder; by default it is 0.05.
+_MORE_EFFORT = 0.2
+
 
 class Highs:
     """A backend without ordered sets and without quadratic rows."""
@@ -31,6 +34,8 @@ class Highs:
         highs.setOptionValue("mip_abs_gap", 0.0)
         highs.setOptionValue("threads", settings.threads)
         highs.setOptionValue("random_seed", settings.seed)
+        if settings.look_harder:
+            highs.setOptionValue("mip_heuristic_effort", _MORE_EFFORT)
         # Tighter than the default 1e-6, so that the margin of the reported bound covers what is left.
         highs.setOptionValue("mip_feasibility_tolerance", 1e-7)
         highs.setOptionValue("primal_feasibility_tolerance", 1e-8)

@@ -31,7 +31,7 @@ _ENTRIES = {
 
 @dataclass(frozen=True)
 class BackendInfo:
-    """One line of ``noap backends``.
+    """A backend, and whether it is there.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ def backend_named(name: str) -> Backend:
     if not _installed(entry):
         raise BackendNotAvailable(
             f"backend {name!r} needs the package {entry.package}, which is not installed; "
-            f"run pip install '{entry.extra}', or choose another backend."
+            f"run pip install '{entry.extra}', or choose {_available()}."
         )
     backend: Backend = getattr(importlib.import_module(entry.adapter), entry.class_name)()
     return backend
@@ -87,6 +87,12 @@ def list_backends(*, licences: bool = False) -> list[BackendInfo]:
     ['scip', 'highs', 'gurobi']
     """
     return [_described(name, entry, licences) for name, entry in _ENTRIES.items()]
+
+
+def _available() -> str:
+    """Return the installed backends, as a choice."""
+    names = [repr(name) for name, entry in _ENTRIES.items() if _installed(entry)]
+    return f"one that is installed ({', '.join(names)})" if names else "a method that needs none, such as 'exact'"
 
 
 def _installed(entry: _Entry) -> bool:

@@ -54,6 +54,11 @@ def _set_limits(scip: Any, settings: Settings) -> None:
     scip.setParam("parallel/maxnthreads", settings.threads)
     scip.setParam("lp/threads", settings.threads)
     scip.setParam("randomization/randomseedshift", settings.seed)
+    if settings.look_harder:
+        # The package re-exports it without listing it.
+        from pyscipopt import SCIP_PARAMSETTING  # type: ignore[attr-defined]
+
+        scip.setHeuristics(SCIP_PARAMSETTING.AGGRESSIVE)
     if settings.time_limit is not None:
         scip.setParam("limits/time", max(settings.time_limit, 1e-3))
 

@@ -1,4 +1,4 @@
-"""Theorem 2 and Appendix A: every feature may be moved."""
+"""Theorem 2, equation (8), and Proposition 6, equation (11): every feature may be moved."""
 
 import math
 from collections.abc import Callable
@@ -32,10 +32,10 @@ def add_feature_wise(
     :math:`p_j \ge |v_j|`. Costs are taken off the square of t, which is convex: its chord on 16 pieces stands for it,
     and the objective is that chord less the costs of the features that are switched on.
     """
-    rho, S = instance.rho, (instance.eigenvectors * instance.eigenvalues) @ instance.eigenvectors.T
+    rho = instance.rho
 
     def energy(v: FloatArray) -> float:
-        return math.sqrt(max(float(v @ S @ v), 0.0))
+        return math.sqrt(max(spectrum.energy_at(v), 0.0))
 
     p = add_magnitudes(writer, direction, boxes, cuts)
     top = math.sqrt(instance.d)

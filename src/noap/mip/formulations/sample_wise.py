@@ -1,4 +1,4 @@
-"""Theorem 1 and Proposition 3: every sample may be moved."""
+"""Theorem 1, equation (5), and Proposition 3, equation (6): every sample may be moved."""
 
 from collections.abc import Callable
 

@@ -1,9 +1,10 @@
 r"""The block that bounds :math:`v^\top S v = \sum_j \lambda_j g_j^2`, :math:`g_j = \langle q_j, v\rangle`, from above.
 
-As printed (the paper's PLU set): :math:`g_j` is a combination of two neighbouring breakpoints, and
+As printed (the paper's PLU set, equation (4)): :math:`g_j` is a combination of two neighbouring breakpoints, and
 :math:`\xi_j`, the same combination of their squares, is the chord of :math:`g_j^2`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,6 +28,8 @@ class Spectrum:
     ----------
     energy : list of (columns, coefficients)
         At least v'Sv at every feasible point that is a unit direction.
+    energy_at : callable
+        What it is where a direction v is lifted to: v'Sv itself with Parseval's row, its chords as printed.
     g : array of int
         Columns of <q_j, v>: of the first r directions, of all of them with Parseval's row.
     points : tuple of arrays
@@ -40,6 +43,7 @@ class Spectrum:
     """
 
     energy: list[tuple[ArrayLike, ArrayLike]]
+    energy_at: Callable[[FloatArray], float]
     g: IntArray
     points: tuple[FloatArray, ...]
     error: float
@@ -71,12 +75,20 @@ def add_spectrum(
     if cuts.parseval:
         h = _add_parseval(writer, instance, g, xi, boxes)
         rest = ((h[r:], 1.0),) if r < d else ()
-        return Spectrum([(h, lam)], g, points, error, rest, rest_cost)
+        return Spectrum([(h, lam)], lambda v: float(lam @ (Q.T @ v) ** 2), g, points, error, rest, rest_cost)
+
+    def beyond(v: FloatArray) -> float:
+        return max(1.0 - float(np.sum((Q[:, :r].T @ v) ** 2)), 0.0)
+
+    def chords(v: FloatArray) -> float:
+        known = sum(float(lam[j]) * interpolated(points[j], float(Q[:, j] @ v)) for j in range(r))
+        return known + following * beyond(v)
+
     energy: list[tuple[ArrayLike, ArrayLike]] = [(xi, lam[:r])]
     total: list[tuple[ArrayLike, ArrayLike]] = [(xi, 1.0)]
     rest = ()
     if r < d:
-        gamma = writer.block("gamma", 1, 0.0, 1.0, lambda v: max(1.0 - float(np.sum((Q[:, :r].T @ v) ** 2)), 0.0))
+        gamma = writer.block("gamma", 1, 0.0, 1.0, beyond)
         writer.square("gamma", g, 1.0, [(gamma, 1.0)], 1.0)
         energy.append((gamma, following))
         total.append((gamma, 1.0))
@@ -84,7 +96,7 @@ def add_spectrum(
     if cuts.xi_sum:
         # sum g_j^2 (+ gamma) <= 1, and each chord adds at most its error.
         writer.row("sum of xi", total, upper=1.0 + sum(chord_error(part) for part in points))
-    return Spectrum(energy, g, points, error, rest, rest_cost)
+    return Spectrum(energy, chords, g, points, error, rest, rest_cost)
 
 
 def _add_chords(writer: ModelWriter, instance: Instance, g: int, j: int, points: FloatArray) -> int:
