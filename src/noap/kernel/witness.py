@@ -1,0 +1,161 @@
+"""Witnesses: what a leaf of a proof names, and nothing that has to be believed.
+
+Numbers are in the units of the certificate (powers of 4 and 2, docs/certificate-format.md), features are those of the
+problem, ascending in every list. A witness is shared by all leaves that use it: the file holds it once.
+"""
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from noap.linalg.types import FloatArray, IntArray
+
+__all__ = [
+    "BOX",
+    "FREE",
+    "IN_PLAIN_NORM",
+    "IN_WEIGHTED_NORM",
+    "LENGTHS",
+    "PLAIN",
+    "THRESHOLD",
+    "Attack",
+    "Dominance",
+    "Envelope",
+    "Feature",
+    "Lengths",
+    "Level",
+    "Line",
+    "Matrix",
+    "Node",
+    "Scaling",
+    "Sign",
+]
+
+# Forms of a line's matrix, and the norm in which it counts the features that are used.
+THRESHOLD, BOX, FREE = 0, 1, 2
+IN_PLAIN_NORM, IN_WEIGHTED_NORM = 0, 1
+
+_NO_FEATURES: IntArray = np.empty(0, np.intp)
+_NO_NUMBERS: FloatArray = np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class Attack:
+    """The vector that a majorant responds to, and its gain; without features the majorant is A itself."""
+
+    features: IntArray = field(default_factory=lambda: _NO_FEATURES)
+    weights: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
+    gain: float = 0.0
+
+
+PLAIN = Attack()
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Factors of features in diagonal dominance; features that are not named have 1."""
+
+    features: IntArray
+    values: npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A matrix near G and its price: v'Gv is below a line in the squared norms s and t.
+
+    Attributes
+    ----------
+    features : array of shape (b,)
+    c, plain, weighted : float
+        The constant, and the slopes mu_1 of s and mu_w of t before cardinality is paid for.
+    counts : IN_PLAIN_NORM or IN_WEIGHTED_NORM
+    form : THRESHOLD, BOX or FREE
+    loads, lifts : float32 arrays of shape (b,)
+    entries : int16 (BOX) or float32 (FREE) array of shape (b (b - 1)/2,), None for THRESHOLD
+    signs : int8 array of shape (b,), for FREE
+    dues : float32 array of shape (b,), pulls : float32 array of shape (b, b); both or none
+    """
+
+    features: IntArray
+    c: float
+    plain: float
+    weighted: float
+    counts: int
+    form: int
+    loads: npt.NDArray[np.float32]
+    lifts: npt.NDArray[np.float32]
+    entries: npt.NDArray[np.int16] | npt.NDArray[np.float32] | None = None
+    signs: npt.NDArray[np.int8] | None = None
+    dues: npt.NDArray[np.float32] | None = None
+    pulls: npt.NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True)
+class Feature:
+    """Branch on a feature: with it, then without it."""
+
+    feature: int
+
+
+@dataclass(frozen=True)
+class Sign:
+    """Branch on the sign of an entry of v: +, then, unless no sign is known yet, -."""
+
+    feature: int
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Close by the lengths of the features."""
+
+
+LENGTHS = Lengths()
+
+
+@dataclass(frozen=True, eq=False)
+class Dominance:
+    """Close by diagonal dominance of the Schur complement; without a scaling all factors are 1."""
+
+    attack: Attack
+    scaling: Scaling | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Matrix:
+    """Close by a line above the scaled Schur complement."""
+
+    attack: Attack
+    line: Line
+
+
+@dataclass(frozen=True, eq=False)
+class Envelope:
+    """Close by lines above the variance."""
+
+    lines: tuple[Line, ...]
+
+
+Node: TypeAlias = Feature | Sign | Lengths | Dominance | Matrix | Envelope
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """No choice of at most `size` features has a value above `bound`.
+
+    Attributes
+    ----------
+    size : int
+    bound : float
+        In the units of the certificate.
+    features : array of int
+        Those that the tree works on.
+    nodes : tuple of Node
+        In preorder; none where the lengths of all features suffice.
+    """
+
+    size: int
+    bound: float
+    features: IntArray
+    nodes: tuple[Node, ...]

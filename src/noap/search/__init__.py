@@ -1,0 +1,1 @@
+"""Finds answers and the witnesses of their proofs, in plain floating point; nothing here is trusted."""
