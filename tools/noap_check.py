@@ -41,7 +41,7 @@ from array import array
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import isqrt
 from operator import mul, or_
 
@@ -120,120 +120,122 @@ def is_definite(lower, error):
     return True
 
 
-# The file
+# The file. Of each array: its type; as long as which other one (* : lists whose lengths that one has; - : see below);
+# what its numbers are: any, amount (not negative), positive, feature, or below a number or the length of an array.
 
+LAYOUT = """
+u4 -                  feature        include exclude support
+f8 support            any            weights
+f8 -                  amount         rho costs
+f8 -                  any            mean
+f8 mean               positive       scale
+u4 -                  any            level_size
+f8 level_size         any            level_bound level_target
+u4 level_size         any            level_features level_nodes
+u4 *level_features    feature        features
+u1 *level_nodes       6              rule
+u4 rule               any            item
+u4 -                  any            majorant_size
+f8 majorant_size      amount         majorant_gain
+u4 *majorant_size     feature        majorant_features
+f8 *majorant_size     any            majorant_weights
+u4 -                  majorant_size  dominance_majorant matrix_majorant
+u4 dominance_majorant any            dominance_scaling
+u4 -                  any            scaling_size
+u4 *scaling_size      feature        scaling_features
+f4 *scaling_size      positive       scaling_values
+u4 matrix_majorant    line_size      matrix_line
+u4 -                  positive       envelope_size
+u4 *envelope_size     line_size      envelope_lines
+u4 -                  any            line_size
+f8 line_size          any            line_c line_plain line_weighted
+u1 line_size          2              line_counts
+u1 line_size          7              line_form
+u4 *line_size         feature        line_features
+f4 *line_size         amount         line_loads line_lifts
+i2 *steps             any            line_steps
+f4 *free              any            line_free
+i1 *signs             any            line_signs
+f4 *dues              amount         line_dues
+f4 *pulls             any            line_pulls
+"""
+ARRAYS = {name: row.split()[:3] for row in LAYOUT.split("\n") for name in row.split()[3:]}
 TYPES = {"u1": "B", "u4": "I", "i1": "b", "i2": "h", "f4": "f", "f8": "d"}
-KEYS = {
-    *("kind", "adversary", "k", "n_samples", "n_features", "source", "fingerprint", "value", "bound", "exponent"),
-    *("shift", "device", "arrays"),
-}
-ARRAYS = {
-    **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
-    **dict.fromkeys(("majorant_gain", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"),
-    **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
-    **dict.fromkeys(("include", "exclude", "support", "level_size", "level_features", "level_nodes"), "u4"),
-    **dict.fromkeys(("features", "item", "majorant_size", "majorant_features", "dominance_majorant"), "u4"),
-    **dict.fromkeys(("dominance_scaling", "scaling_size", "scaling_features", "line_size", "line_features"), "u4"),
-    **dict.fromkeys(("matrix_majorant", "matrix_line", "envelope_size", "envelope_lines"), "u4"),
-    **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
-    **{"line_steps": "i2", "line_signs": "i1"},
-}
+RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE: "envelope_size"}
 
-
-def object_once(pairs):
-    """Return a JSON object whose keys are all different."""
-    keys = [key for key, _ in pairs]
-    need(len(set(keys)) == len(keys), "a key of the header occurs twice")
-    return dict(pairs)
-
-
-def no_constant(name):
-    """Refuse NaN and Infinity, which are no JSON."""
-    raise Reject(f"the header has {name}")
-
-
-def is_integer(x, least, most):
-    """Tell whether a JSON value is an integer between two numbers."""
-    return type(x) is int and least <= x <= most
-
-
-def little(values):
-    """Return an array as its little-endian bytes; also turns an array that was read so into the machine's order."""
-    if sys.byteorder == "big":
-        values = array(values.typecode, values)
-        values.byteswap()
-    return values
+COLUMNS = ("name", "dtype", "count", "bytes")
 
 
 def read_header(raw):
     """Return the header of a file and where its arrays begin."""
-    need(raw[:8] == b"NOAP\0CRT", "this is not a certificate of noap")
-    need(len(raw) >= 46, "the file is cut off")
+    need(raw[:8] == b"NOAP\0CRT" and len(raw) >= 46, "this is not a certificate of noap, or it is cut off")
     version, length = struct.unpack_from("<HI", raw, 8)
     need(version == 5, f"the file is of version {version}; this checker knows version 5")
-    need(hashlib.sha256(raw[:-32]).digest() == raw[-32:], "the file is damaged: its digest is another one")
-    need(14 + length <= len(raw) - 32, "the header is longer than the file")
+    need(hashlib.sha256(raw[:-32]).digest() == raw[-32:], "the file is damaged: it has another digest")
     try:
-        header = json.loads(raw[14 : 14 + length], object_pairs_hook=object_once, parse_constant=no_constant)
-    except (ValueError, RecursionError) as error:
-        raise Reject(f"the header is not JSON: {error}") from None
-    need(isinstance(header, dict) and set(header) == KEYS, "the header has other keys than version 5 has")
+        pairs = json.loads(raw[14 : min(14 + length, len(raw) - 32)].decode(), object_pairs_hook=tuple)
+    except (ValueError, RecursionError):
+        raise Reject("the header is not JSON") from None
+    numbers = ("value", "bound", "exponent", "shift", "k", "n_samples", "n_features")
+    keys = ("kind", "adversary", "source", "fingerprint", "device", "arrays", *numbers)
+    header = only(pairs, keys)
+    for key in numbers:
+        x = header[key]
+        fits = type(x) in (int, float) and abs(x) <= sys.float_info.max and float(x) == x
+        need(fits or (key == "shift" and x is None), f"{key} is no double")
+        need(type(x) is int or key in ("value", "bound", "shift"), f"{key} is no integer")
     need(header["kind"] == "single", "this checker knows certificates of kind single only")
     need(header["adversary"] in ("none", "feature-wise"), "this checker does not know the adversary")
-    need(header["source"] in ("samples", "covariance"), "source is neither samples nor covariance")
-    need(header["device"] is False, "this checker accepts no bounds that rest on a device's arithmetic")
-    need(is_integer(header["n_samples"], 1, 2**63) and is_integer(header["n_features"], 1, 2**32), "no size of data")
-    need(is_integer(header["k"], 1, header["n_features"]), "k is not between 1 and the number of features")
-    need(is_integer(header["exponent"], -600, 600), "exponent is not between -600 and 600")
-    for key in ("value", "bound", "shift"):
-        number = header[key]
-        if number is None and key == "shift":
-            continue
-        need(type(number) is float or is_integer(number, -(2**53), 2**53), f"{key} is not a number")
-        need(math.isfinite(number), f"{key} is not finite")
+    need(header["source"] in ("samples", "covariance"), "this checker does not know the source")
+    need(header["device"] is False, "this checker accepts no bounds that rest on a device")
     need(header["value"] <= header["bound"], "value is larger than bound")
     need(header["shift"] is None or header["shift"] >= 0, "shift is negative")
-    need(type(header["fingerprint"]) is str and re.fullmatch("[0-9a-f]{64}", header["fingerprint"]), "no fingerprint")
-    need(type(header["arrays"]) is list, "arrays is not a list")
+    need(abs(header["exponent"]) <= 600, "exponent is not between -600 and 600")
+    need(1 <= header["k"] <= header["n_features"] < 2**32, "k is not between 1 and the number of features")
+    need(1 <= header["n_samples"] < 2**63, "n_samples is not positive")
+    need(type(header["arrays"]) is list, "arrays is no list")
     return header, 14 + length
 
 
+def only(pairs, keys):
+    """Return a JSON object that has these keys, each once."""
+    need(type(pairs) is tuple and len(pairs) == len(keys), "a JSON object has other keys than version 5")
+    need(set(dict(pairs)) == set(keys), "a JSON object has other keys than version 5")
+    return dict(pairs)
+
+
 def read_arrays(raw, start, records):
-    """Return the arrays of a file by name; empty ones are not in the file."""
-    arrays, total = {name: array(TYPES[kind]) for name, kind in ARRAYS.items()}, 0
-    for record in records:
-        need(type(record) is dict and set(record) == {"name", "dtype", "count", "bytes"}, "an array has other keys")
-        name, packed = record["name"], record["bytes"]
-        need(type(name) is str and name in ARRAYS, f"there is an array that this checker does not know: {name!r}")
-        need(record["dtype"] == ARRAYS[name], f"{name} is not of type {ARRAYS[name]}")
-        need(is_integer(packed, 1, len(raw) - 32 - start), f"{name} is longer than the file")
-        need(is_integer(record["count"], 1, 2**31), f"{name} has no count")
-        need(not arrays[name], f"{name} occurs twice")
-        size = record["count"] * arrays[name].itemsize
+    """Return the arrays of a file by name; empty ones are not in the file. No more is allocated than is allowed."""
+    arrays, total = {name: array(TYPES[ARRAYS[name][0]]) for name in ARRAYS}, 0
+    for pairs in records:
+        name, kind, count, packed = map(only(pairs, COLUMNS).get, COLUMNS)
+        need(type(name) is str and name in ARRAYS, f"this checker does not know the array {name!r}")
+        need(kind == ARRAYS[name][0] and not arrays[name], f"{name} occurs twice or is not of type {ARRAYS[name][0]}")
+        need(type(count) is type(packed) is int and 0 < count < 2**31 and 0 < packed, f"{name} has no length")
+        size = count * arrays[name].itemsize
         total += size
         need(size <= 1032 * packed + 1024, f"{name} cannot be as long as it says")
         need(total <= min(max(64 << 20, 32 * len(raw)), 2 << 30), "the arrays are too large for the file")
         stream = zlib.decompressobj()
         try:
-            content = stream.decompress(raw[start : start + packed], size + 1)
-        except zlib.error as error:
-            raise Reject(f"{name} cannot be decompressed: {error}") from None
-        whole = stream.eof and not stream.unused_data and not stream.unconsumed_tail
-        need(whole and len(content) == size, f"{name} has not the length that it says")
+            content = stream.decompress(raw[start : min(start + packed, len(raw) - 32)], size + 1)
+        except zlib.error:
+            raise Reject(f"{name} is no zlib stream") from None
+        ended = stream.eof and not stream.unused_data and not stream.unconsumed_tail
+        need(ended and len(content) == size, f"{name} is not as long as it says")
         arrays[name].frombytes(content)
-        arrays[name] = little(arrays[name])
-        if ARRAYS[name] in ("f4", "f8"):
+        if kind[0] == "f":
             need(all(map(math.isfinite, arrays[name])) or name in ("scale", "rho"), f"{name} has numbers not finite")
         start += packed
-    need(start == len(raw) - 32, "there is something after the last array")
+    need(start == len(raw) - 32, "something follows the last array")
     return arrays
 
 
-class Ragged:
-    """Lists of different lengths, one after the other in an array of the file."""
+class Lists:
+    """Lists of different lengths, one after the other in an array."""
 
     def __init__(self, flat, lengths, name):
-        self.flat, self.ends = flat, [0, *accumulate(lengths)]
+        self.flat, self.ends = flat, array("Q", accumulate(lengths, initial=0))
         need(self.ends[-1] == len(flat), f"{name} is too long or too short")
 
     def __getitem__(self, i):
@@ -246,79 +248,44 @@ class Certificate:
     def __init__(self, raw):
         self.header, start = read_header(raw)
         self.arrays = get = read_arrays(raw, start, self.header["arrays"])
-        d = self.d = self.header["n_features"]
-
-        def same(names, count):
-            for name in names.split():
-                need(len(get[name]) == count, f"{name} is too long or too short")
-
-        def below(name, limit):
-            need(max(get[name], default=-1) < limit, f"{name} has a number out of range")
-
-        def ragged(name, lengths, ascending=False):
-            lists = Ragged(get[name], lengths, name)
-            if ascending:
-                below(name, d)
-                starts, flat = set(lists.ends), lists.flat
-                need(all(flat[i - 1] < flat[i] for i in range(1, len(flat)) if i not in starts), f"{name} is not ascending")
-            return lists
-
-        for name in ("include", "exclude", "support"):
-            ragged(name, [len(get[name])], ascending=True)
-        same("weights", len(get["support"]))
-        need(len(get["rho"]) in ((1, d) if self.header["adversary"] == "feature-wise" else (0,)), "rho is too long or short")
-        need(len(get["costs"]) in (0, d), "costs is too long or too short")
-        need(all(x >= 0 for name in ("rho", "costs") for x in get[name]), "a budget or a cost is negative")
-        preparing = d if get["mean"] and self.header["source"] == "samples" else 0
-        same("mean scale", preparing)
-        need(all(x > 0 for x in get["scale"]), "scale is not positive")
+        self.d = d = self.header["n_features"]
+        self.forms = [(form & 3, form > 3) for form in get["line_form"]]
+        need(all(form <= FREE for form, _ in self.forms), "line_form has a form that this checker does not know")
+        lines = list(zip(get["line_size"], self.forms, strict=True))
+        lengths = {
+            "steps": [b * (b - 1) // 2 * (form == BOX) for b, (form, _) in lines],
+            "free": [b * (b - 1) // 2 * (form == FREE) for b, (form, _) in lines],
+            "signs": [b * (form == FREE) for b, (form, _) in lines],
+            "dues": [b * dues for b, (_, dues) in lines],
+            "pulls": [b * b * dues for b, (_, dues) in lines],
+            **get,
+        }
+        self.lists = {}
+        for name, (_, length, numbers) in ARRAYS.items():
+            values = get[name]
+            if length[0] == "*":
+                self.lists[name] = Lists(values, lengths[length[1:]], name)
+            elif length != "-":
+                need(len(values) == len(get[length]), f"{name} is too long or too short")
+            if numbers == "feature":
+                lists = self.lists.get(name) or Lists(values, [len(values)], name)
+                ascending = all(a < b for i in range(len(lists.ends) - 1) for a, b in pairwise(lists[i]))
+                need(ascending and max(values, default=0) < d, f"{name} is not ascending or out of range")
+            elif numbers in ("amount", "positive"):
+                need(all(x > 0 if numbers == "positive" else x >= 0 for x in values), f"{name} has a negative number")
+            elif numbers != "any":
+                limit = len(get[numbers]) if numbers in get else int(numbers)
+                need(max(values, default=-1) < limit, f"{name} has a number out of range")
+        need(max(get["dominance_scaling"], default=0) <= len(get["scaling_size"]), "dominance_scaling is out of range")
+        need(min(get["line_steps"], default=0) >= -32767, "line_steps has -32768")
+        need(all(-1 <= x <= 1 for x in get["line_signs"]), "line_signs has other numbers than -1, 0, 1")
+        budgets = (1, d) if self.header["adversary"] == "feature-wise" else (0,)
+        means = (0, d) if self.header["source"] == "samples" else (0,)
+        for name, counts in ("rho", budgets), ("costs", (0, d)), ("mean", means):
+            need(len(get[name]) in counts, f"{name} is too long or too short")
         self.include, self.exclude = list(get["include"]), set(get["exclude"])
         need(not self.exclude.intersection(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.header["k"], "more than k features are demanded")
-
-        same("level_bound level_target level_features level_nodes", len(get["level_size"]))
-        self.level_features = ragged("features", get["level_features"], ascending=True)
-        self.level_ends = [0, *accumulate(get["level_nodes"])]
-        same("rule item", self.level_ends[-1])
-        below("rule", len(RULES))
-
-        same("majorant_gain", len(get["majorant_size"]))
-        self.majorant_features = ragged("majorant_features", get["majorant_size"], ascending=True)
-        self.majorant_weights = ragged("majorant_weights", get["majorant_size"])
-        need(all(x >= 0 for x in get["majorant_gain"]), "majorant_gain is negative")
-        same("dominance_scaling", len(get["dominance_majorant"]))
-        same("matrix_line", len(get["matrix_majorant"]))
-        below("dominance_scaling", len(get["scaling_size"]) + 1)
-        below("dominance_majorant", len(get["majorant_size"]))
-        below("matrix_majorant", len(get["majorant_size"]))
-        below("matrix_line", len(get["line_size"]))
-        below("envelope_lines", len(get["line_size"]))
-        self.scaling_features = ragged("scaling_features", get["scaling_size"], ascending=True)
-        self.scaling_values = ragged("scaling_values", get["scaling_size"])
-        need(all(z > 0 for z in get["scaling_values"]), "scaling_values is not positive")
-
-        sizes, forms = get["line_size"], get["line_form"]
-        same("line_c line_plain line_weighted line_counts line_form", len(sizes))
-        below("line_counts", 2)
-        need(all(form & 3 <= FREE and form < 8 for form in forms), "line_form has a form that this checker does not know")
-        pairs = [b * (b - 1) // 2 for b in sizes]
-        self.line_features = ragged("line_features", sizes, ascending=True)
-        self.line_loads, self.line_lifts = ragged("line_loads", sizes), ragged("line_lifts", sizes)
-        self.line_steps = ragged("line_steps", [n * (f & 3 == BOX) for n, f in zip(pairs, forms, strict=True)])
-        self.line_free = ragged("line_free", [n * (f & 3 == FREE) for n, f in zip(pairs, forms, strict=True)])
-        self.line_signs = ragged("line_signs", [b * (f & 3 == FREE) for b, f in zip(sizes, forms, strict=True)])
-        self.line_dues = ragged("line_dues", [b * (f >= 4) for b, f in zip(sizes, forms, strict=True)])
-        self.line_pulls = ragged("line_pulls", [b * b * (f >= 4) for b, f in zip(sizes, forms, strict=True)])
-        need(all(x >= 0 for name in ("line_loads", "line_lifts", "line_dues") for x in get[name]), "a load is negative")
-        need(min(get["line_steps"], default=0) >= -32767, "line_steps has -32768")
-        need(all(-1 <= x <= 1 for x in get["line_signs"]), "line_signs has other numbers than -1, 0, 1")
-        self.envelope_lines = ragged("envelope_lines", get["envelope_size"])
-        need(all(get["envelope_size"]), "an envelope has no line")
-        self.counts = {
-            DOMINANCE: len(get["dominance_majorant"]),
-            MATRIX: len(get["matrix_majorant"]),
-            ENVELOPE: len(get["envelope_size"]),
-        }
 
 
 # The data
@@ -326,70 +293,37 @@ class Certificate:
 
 def read_npy(raw):
     """Return the numbers of a .npy file row by row, and its shape."""
-    if len(raw) < 12 or raw[6] not in (1, 2, 3):
-        raise Unreadable("this is not an .npy file of format 1 to 3")
-    wide = raw[6] > 1
-    length = struct.unpack_from("<I" if wide else "<H", raw, 8)[0]
-    start = (12 if wide else 10) + length
     try:
-        about = ast.literal_eval(raw[start - length : start].decode("utf-8"))
-        descr, fortran, shape = about["descr"], about["fortran_order"], about["shape"]
-        codes = {"f8": "d", "f4": "f", "i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "i8": "q", "u8": "Q"}
-        kind = codes[descr[1:]] if descr[0] == "<" or descr[1:] in ("i1", "u1") else None
-        rows, columns = shape
-        values = array(kind)
-        values.frombytes(raw[start:])
+        width = {1: 2, 2: 4, 3: 4}[raw[6]]
+        start = 8 + width + int.from_bytes(raw[8 : 8 + width], "little")
+        about = ast.literal_eval(raw[8 + width : start].decode())
+        codes = {"<f8": "d", "<f4": "f", "|i1": "b", "|u1": "B", "<i2": "h", "<u2": "H", "<i4": "i", "<u4": "I"}
+        values, (n, d) = array({**codes, "<i8": "q", "<u8": "Q"}[about["descr"]]), about["shape"]
+        values.frombytes(raw[start : start + n * d * values.itemsize])
+        if len(values) != n * d or d < 1:
+            raise ValueError
+        values = array("d", values)
+        return array("d", (x for i in range(n) for x in values[i::n])) if about["fortran_order"] else values, n, d
     except (ValueError, TypeError, KeyError, IndexError, SyntaxError, MemoryError, RecursionError):
         raise Unreadable("the .npy file is not a table of little-endian numbers") from None
-    if len(values) != rows * columns:
-        raise Unreadable("the .npy file has not as many numbers as it says")
-    values = array("d", little(values))
-    if fortran:
-        values = array("d", (x for i in range(rows) for x in values[i::rows]))
-    return values, rows, columns
 
 
-def read_csv(text, rows_expected, has_header):
-    """Return the numbers of a .csv file row by row, and its shape; the first line may hold names."""
-    lines = [line for line in text.splitlines() if line.strip()]
-    if has_header is None and lines:
-        has_header = len(lines) == rows_expected + 1
-        try:
-            array("d", map(float, lines[0].split(",")))
-        except ValueError:
-            has_header = True
-    values, columns = array("d"), None
-    for number, line in enumerate(lines[1:] if has_header else lines, 2 if has_header else 1):
+def read_csv(text, expected, header):
+    """Return the numbers of a .csv file row by row, and its shape; a first line of names is passed over."""
+    values, columns = array("d"), 0
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if header is None:
+        header = len(lines) == expected + 1 or not re.fullmatch(r"[-+.,\s\deE]*", lines[0][1] if lines else "")
+    for number, line in lines[header:]:
         try:
             row = array("d", map(float, line.split(",")))
         except ValueError:
-            raise Unreadable(f"line {number} of the data has a field that is not a number") from None
-        columns = len(row) if columns is None else columns
+            raise Unreadable(f"line {number} of the data has a field that is no number") from None
+        columns = columns or len(row)
         if len(row) != columns:
             raise Unreadable(f"line {number} of the data has {len(row)} fields, others have {columns}")
         values.extend(row)
-    if columns is None:
-        raise Unreadable("the file of data has no numbers")
-    return values, len(values) // columns, columns
-
-
-def read_data(path, certificate, has_header):
-    """Return the doubles of the file of data row by row; it has the shape that the certificate says."""
-    header = certificate.header
-    expected = (header["n_samples"] if header["source"] == "samples" else certificate.d, certificate.d)
-    raw = read_file(path)
-    if raw[:6] == b"\x93NUMPY":
-        values, *shape = read_npy(raw)
-    else:
-        try:
-            values, *shape = read_csv(raw.decode("utf-8-sig"), expected[0], has_header)
-        except UnicodeDecodeError:
-            raise Unreadable(f"{path} is neither .npy nor text") from None
-    if not all(map(math.isfinite, values)):
-        raise Unreadable("the data have numbers that are not finite")
-    what = f"{header['source']} of {expected[0]} x {expected[1]}"
-    need(tuple(shape) == expected, f"the certificate speaks of {what}, the data are {shape[0]} x {shape[1]}")
-    return values
+    return values, len(values) // max(columns, 1), columns
 
 
 def read_file(path):
@@ -401,14 +335,29 @@ def read_file(path):
         raise Unreadable(f"{path} cannot be read: {error.strerror}") from None
 
 
+def read_data(path, certificate, header):
+    """Return the doubles of the file of data, row by row; it has the shape that the certificate says."""
+    n, d, source = (certificate.header[key] for key in ("n_samples", "n_features", "source"))
+    n = n if source == "samples" else d
+    raw = read_file(path)
+    try:
+        values, *shape = read_npy(raw) if raw[:6] == b"\x93NUMPY" else read_csv(raw.decode("utf-8-sig"), n, header)
+    except UnicodeDecodeError:
+        raise Unreadable(f"{path} is neither .npy nor text") from None
+    if not all(map(math.isfinite, values)):
+        raise Unreadable("the data have numbers that are not finite")
+    need(shape == [n, d], f"it speaks of {source} of {n} x {d}, the data are {shape[0]} x {shape[1]}")
+    return values
+
+
 def prepared(values, certificate):
     """Return the numbers that the claim is about: (x - mean) / scale in IEEE doubles, and -0.0 as 0.0."""
-    mean, scale = certificate.arrays["mean"], certificate.arrays["scale"]
+    mean, scale, d = certificate.arrays["mean"], certificate.arrays["scale"], certificate.d
     if mean:
-        d = len(mean)
-        values = array("d", ((x - mean[i % d]) / scale[i % d] for i, x in enumerate(values)))
-        need(all(map(math.isfinite, values)), "a prepared sample is not finite")
-    return array("d", [x + 0.0 for x in values])
+        values = ((x - mean[i % d]) / scale[i % d] for i, x in enumerate(values))
+    values = array("d", [x + 0.0 for x in values])
+    need(all(map(math.isfinite, values)), "a prepared sample is not finite")
+    return values
 
 
 def fingerprint(values, header):
@@ -417,7 +366,7 @@ def fingerprint(values, header):
     block = max(1, 2**17 // d)
     whole = hashlib.sha256(b"\1" + source.encode() + struct.pack("<3Q", n, d, block))
     for start in range(0, len(values), block * d):
-        whole.update(hashlib.sha256(b"\0" + little(values[start : start + block * d]).tobytes()).digest())
+        whole.update(hashlib.sha256(b"\0" + values[start : start + block * d].tobytes()).digest())
     return whole.hexdigest()
 
 
@@ -426,92 +375,82 @@ def about_preparation(values, certificate):
     mean, scale, d = certificate.arrays["mean"], certificate.arrays["scale"], certificate.d
     if not mean:
         return "the data are taken as they are"
-    n = len(values) // d
-    centred, kinds = True, {"1": True, "standard deviations": True, "standard deviations (n - 1)": True}
+    n, centred, scaled = len(values) // d, True, {"ones": True, "standard deviations": True}
     for j in range(d):
         column = values[j::d]
-        middle = math.fsum(column) / n
+        middle, size = math.fsum(column) / n, max(map(abs, column))
         spread = math.sqrt(math.fsum((x - middle) ** 2 for x in column) / n)
-        size = max(map(abs, column))
-        centred &= abs(mean[j] - middle) <= 1e-12 * size
-        constant = math.isinf(scale[j]) and spread <= 1e-12 * size
-        for kind, wanted in zip(kinds, (1.0, spread, spread * math.sqrt(n / max(n - 1, 1))), strict=True):
-            kinds[kind] &= constant or abs(scale[j] - wanted) <= 1e-10 * wanted
-    means = "the means of the data" if centred else "NOT the means of the data"
-    found = next((kind for kind, fits in kinds.items() if fits), "NOT 1 or the standard deviations")
-    return f"taken off: {means}; divided by: {found}"
+        centred = centred and abs(mean[j] - middle) <= 1e-12 * size
+        scaled["ones"] &= scale[j] == 1
+        many = scale[j] == math.inf and spread <= 1e-12 * size
+        scaled["standard deviations"] &= many or abs(scale[j] - spread) <= 1e-10 * spread
+    kind = next((kind for kind in scaled if scaled[kind]), "OTHER NUMBERS than standard deviations")
+    return f"the data less {'their means' if centred else 'OTHER NUMBERS than their means'}, divided by {kind}"
 
 
 # The problem, in units of 4^exponent
 
 
 class Problem:
-    """The matrix A, budgets r, costs and what follows from them, all fixed-point; nothing is computed before it is needed."""
+    """The matrix A, budgets r, costs and what follows from them, in fixed point and in units of 4^exponent.
+
+    A feature contributes at most (|a_j| - r_j)_+^2 - pi_j, which `most` has, rounded up. After that a budget beyond
+    |a_j| = sqrt(A_jj) is lowered to that: either leaves the feature no contribution.
+    """
 
     def __init__(self, values, certificate):
-        header, get = certificate.header, certificate.arrays
-        self.values, self.d, self.n = values, certificate.d, header["n_samples"]
-        self.exponent, self.k = header["exponent"], header["k"]
-        self.is_samples = header["source"] == "samples"
+        header, get, d = certificate.header, certificate.arrays, certificate.d
+        self.values, self.d, self.n, self.k = values, d, header["n_samples"], header["k"]
+        self.exponent, self.is_samples = header["exponent"], header["source"] == "samples"
         self.rows, self.columns = {}, {}
         self.include, self.exclude = certificate.include, certificate.exclude
-        self.allowed = [j for j in range(self.d) if j not in self.exclude]
-        self.costs = [fixed(c, 2 * self.exponent) for c in get["costs"]] or [0] * self.d
-        shift = header["shift"]
-        if not self.is_samples:
-            square = all(values[i * self.d + j] == values[j * self.d + i] for i in range(self.d) for j in range(i))
-            need(square, "the covariance is not symmetric")
-        need(not self.is_samples or shift == 0, "shift of samples is 0")
-        self.shift = fixed(shift or 0.0)
-        self.diagonal = [self.product(j, j) + self.shift for j in range(self.d)]
+        self.allowed = [j for j in range(d) if j not in self.exclude]
+        self.costs = [fixed(c, 2 * self.exponent) for c in get["costs"]] or [0] * d
+        need(not self.is_samples or header["shift"] == 0, "the shift of samples is not 0")
+        self.shift, self.definite = fixed(header["shift"] or 0.0), header["shift"] is not None
+        self.diagonal = [self.product(j, j) + self.shift for j in range(d)]
         self.largest = max(map(abs, self.diagonal)) + 2
-        self.definite = shift is not None
-        if self.definite and not self.is_samples:
-            lower = [self.row(i, range(i + 1)) for i in range(self.d)]
-            proved = is_definite([[row[j] for j in range(i + 1)] for i, row in enumerate(lower)], 2)
-            need(proved, "the covariance and its shift are not positive semidefinite")
-        budgets = get["rho"] * (self.d if len(get["rho"]) == 1 else 1) or array("d", bytes(8 * self.d))
-        need(self.definite or not any(budgets), "budgets of a covariance need shift")
-        roots = [isqrt(max(a, 0) << BITS) for a in self.diagonal]
-        self.rho = budgets
-        full = self.full = [root + 2 if math.isinf(rho) else self.budget(rho) for rho, root in zip(budgets, roots, strict=True)]
-        # most_j, rounded up; then no budget need be larger than the length of its column.
-        lengths = [max(isqrt(a + 2 << BITS) + 1 - r, 0) for a, r in zip(self.diagonal, full, strict=True)] if self.definite else []
-        self.most = [up(h * h) - c for h, c in zip(lengths, self.costs, strict=False)]
-        self.r = [min(r, root) for r, root in zip(full, roots, strict=True)] if self.definite else full
+        if not self.is_samples:
+            need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
+            if self.definite:
+                lower = [self.entries(i, range(i + 1)) for i in range(d)]
+                need(is_definite(lower, 2), "the covariance and its shift are not positive semidefinite")
+        self.rho = list(get["rho"]) * (d if len(get["rho"]) == 1 else 1) or [0.0] * d
+        need(self.definite or not any(self.rho), "budgets of a covariance need a shift")
+        self.r = [math.inf if math.isinf(rho) else self.budget(rho) for rho in self.rho]
+        self.most = []
+        if self.definite:
+            lengths = [isqrt(a + 2 << BITS) + 1 for a in self.diagonal]
+            beyond = [max(length - r, 0) if r < length else 0 for length, r in zip(lengths, self.r, strict=True)]
+            self.most = [up(x * x) - cost for x, cost in zip(beyond, self.costs, strict=True)]
+            self.r = [min(r, isqrt(max(a, 0) << BITS)) for r, a in zip(self.r, self.diagonal, strict=True)]
         self.top = max(self.r)
-        self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d
+        self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
 
     def budget(self, rho):
         """Return r_j = rho_j / sqrt(n), rounded down."""
-        numerator, denominator = rho.as_integer_ratio()
-        shift = 2 * (BITS - self.exponent)
-        top, bottom = numerator**2, denominator**2 * self.n
-        return isqrt((top << shift) // bottom if shift >= 0 else top // (bottom << -shift))
-
-    def column(self, j):
-        """Return column j of the samples as integers and their exponent."""
-        if j not in self.columns:
-            self.columns[j] = integers(self.values[j :: self.d])
-        return self.columns[j]
+        square = Fraction(rho) ** 2 / self.n / Fraction(4) ** self.exponent
+        return isqrt((square.numerator << 2 * BITS) // square.denominator)
 
     def product(self, i, j):
         """Return A_ij without the shift, rounded down."""
         if not self.is_samples:
             return fixed(self.values[i * self.d + j], 2 * self.exponent)
-        (x, s), (y, t) = self.column(i), self.column(j)
+        for column in (i, j):
+            if column not in self.columns:
+                self.columns[column] = integers(self.values[column :: self.d])
+        (x, s), (y, t) = self.columns[i], self.columns[j]
         shift = BITS - 2 * self.exponent - s - t
         total = sum(map(mul, x, y))
-        return (total << shift) // self.n if shift >= 0 else (total >> -shift) // self.n
+        return (total << max(shift, 0) >> max(-shift, 0)) // self.n
 
-    def row(self, i, wanted):
-        """Return row i of A as a dictionary that has the wanted entries: at most an ulp too small, two on the diagonal."""
-        row = self.rows.setdefault(i, {})
-        for j in wanted:
+    def entries(self, i, columns):
+        """Return some entries of row i of A; each is too small by at most an ulp, two on the diagonal."""
+        row = self.rows.setdefault(i, {i: self.diagonal[i]})
+        for j in columns:
             if j not in row:
-                row[j] = self.diagonal[i] if i == j else self.product(i, j)
-                self.rows.setdefault(j, {})[i] = row[j]
-        return row
+                row[j] = self.rows.setdefault(j, {j: self.diagonal[j]})[i] = self.product(i, j)
+        return [row[j] for j in columns]
 
 
 # Majorants
@@ -520,12 +459,12 @@ class Problem:
 class Majorant:
     """M_ij = f_i f_j (A_ij - g_i g_j) + (1 + kappa) h_i h_j, the attack in response to x; plain: M = A.
 
-    Let u be the unit vector of sum x_j a_j, g_j = a_j'u. In place of a_j the attack puts c_j = h_j u + f_j (a_j - g_j u),
-    no more than r_j away from it; so (|a_j'y| - r_j)_+ <= |c_j'y| for all y, and the Gram matrix of the c_j is a majorant.
-    kappa > 0: features that are stretched have their c_j multiplied by sqrt(1 + kappa), and the component along u weighs
-    sqrt(1 + kappa) more. For a unit vector y with y0 = u'y >= 0 take y~, the unit vector along y with its component y0
-    divided by sqrt(1 + kappa): |c~_j'y~| >= sqrt(1 + kappa) (|a_j'y| - r_j)_+ for stretched features, and for the others
-    if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), which kappa (|a_j| - r_j) <= r_j implies.
+    Let u be the unit vector of sum x_j a_j and g_j = a_j'u. In place of a_j the attack puts c_j = h_j u + f_j (a_j - g_j u),
+    at most r_j away from it. So (|a_j'y| - r_j)_+ <= |c_j'y| for all y: the Gram matrix of the c_j is a majorant.
+    With kappa > 0 all components along u weigh sqrt(1 + kappa) more, and so do the c_j of the features that are
+    stretched. For a unit vector y with y0 = u'y >= 0 let z be the unit vector along y with y0 / sqrt(1 + kappa) in the
+    place of y0. Then |c_j'z| >= sqrt(1 + kappa) (|a_j'y| - r_j)_+ with the new c_j: always for those stretched, and for
+    the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
     """
 
     def __init__(self, problem, gain, features, weights):
@@ -545,13 +484,14 @@ class Majorant:
         total = sum(map(abs, self.x))
         ax = [self.along(j) for j in self.features]
         square = sum(map(mul, self.x, ax)) >> BITS
-        # Each entry of A is wrong by at most 2 ulps: A x by `off`, x'A x by `off2`, g = A x / sqrt(x'A x) by `self.off`.
+        # An entry of A is wrong by at most 2 ulps, one of A x by off, x'A x by off2, g = A x / sqrt(x'A x) by self.off.
         off = up(2 * total) + 1
         off2 = up(off * total) + 1
         need(square > off2, "x'Ax of a majorant is not positive")
         self.root = isqrt(square << BITS)
         reach = isqrt(problem.largest << BITS) + 1
-        self.off = over(off << BITS, isqrt((square - off2) << BITS)) + 2 * over(reach * off2, square - off2) + up(reach) + 4
+        least = square - off2
+        self.off = over(off << BITS, isqrt(least << BITS)) + 2 * over(reach * off2, least) + up(reach) + 4
         self.stretch = isqrt((ONE + self.gain) << BITS) + 1
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 `self.off` (+ 1).
         weight = up(up(self.stretch * self.stretch) * (ONE + self.gain))
@@ -559,8 +499,7 @@ class Majorant:
 
     def along(self, j):
         """Return (A x)_j."""
-        row = self.problem.row(j, self.features)
-        return sum(map(mul, self.x, [row[i] for i in self.features])) >> BITS
+        return sum(map(mul, self.x, self.problem.entries(j, self.features))) >> BITS
 
     def parts(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
@@ -583,40 +522,39 @@ class Majorant:
 
 
 def eliminate(node, majorant):
-    """Return C, the Schur complement of P = tI - M + (1 + kappa) diag_F(pi) on F, rounded down; only its lower triangle.
+    """Return the lower triangle of C, the Schur complement of P = tI - M + (1 + kappa) diag_F(pi) on F, rounded down.
 
-    A choice S of the node worth more than T has lambda_max((M - (1 + kappa) diag_F(pi))_SS) > t. It has none if P_SS is
-    positive semidefinite, that is, P_II is positive definite and C_QQ positive semidefinite with Q = S without I.
+    A choice S of the node worth more than T has lambda_max((M - (1 + kappa) diag_F(pi))_SS) > t. There is none if P_SS is
+    positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
     """
     problem, gain = node.problem, ONE + majorant.gain
+    need(node.target + node.paid > 0, "T and the costs of I are not positive")
     t = gain * (node.target + node.paid) >> BITS
     order, first = node.inside + node.free, len(node.inside)
-    top = t + problem.largest + majorant.error
-    need(top > 0, "P_II is not positive definite")
+    top = t + problem.largest + majorant.error  # no P_II has more on its diagonal
     slack = len(order) * majorant.error + (len(order) * (isqrt(top << BITS) + 1) >> BITS) + 1
-    factor, negative, pivots, result = [], [], [], []
-    scales = []
+    scales, factor, pivots, result = [], [], [], []
     for a, i in enumerate(order):
-        row, (f, fg, h, long) = problem.row(i, order[: a + 1]), majorant.parts(i)
+        f, fg, h, long = majorant.parts(i)
         scales.append(f)
+        row = problem.entries(i, order[: a + 1])
         if majorant.plain:
-            entries = [-(row[j] << BITS) for j in order[: a + 1]]
+            row = [-x << BITS for x in row]
         else:
-            entries = [-row[j] * (f * g >> BITS) for j, g in zip(order[: a + 1], scales, strict=True)]
-        entries[a] += (t - slack + (0 if a < first else gain * problem.costs[i] >> BITS)) << BITS
+            row = [-x * (f * g >> BITS) for x, g in zip(row, scales, strict=True)]
+        row[a] += (t - slack + (gain * problem.costs[i] >> BITS) * (a >= first)) << BITS
+        # P = L L' on the rows of I; `left` and `right` have f g, h and the row of L, so that what is left is a sum.
         left, right = [fg, h], [fg, -long]
-        for entry, other, pivot in zip(entries, negative, pivots):  # noqa: B905 - entries of F come later
-            new = (entry + sum(map(mul, left, other))) // pivot
-            left.append(new)
-            right.append(-new)
+        for x, other, pivot in zip(row, factor, pivots):  # noqa: B905 - there are pivots of I only
+            left.append((x + sum(map(mul, left, other))) // pivot)
+            right.append(-left[-1])
+        factor.append(right)
         if a < first:
-            square = entries[a] + sum(map(mul, left, right))
+            square = row[a] + sum(map(mul, left, right))
             need(square > 0, "P_II is not positive definite")
             pivots.append(isqrt(square))
-            negative.append(right)
         else:
-            factor.append(right)
-            row = [entry + sum(map(mul, left, other)) >> BITS for entry, other in zip(entries[first:], factor, strict=True)]
+            row = [x + sum(map(mul, left, other)) >> BITS for x, other in zip(row[first:], factor[first:], strict=True)]
             row[-1] -= len(node.free)
             result.append(row)
     return result
@@ -625,12 +563,16 @@ def eliminate(node, majorant):
 # The rules: each shows that no choice of a node is worth more than T
 
 
-def check_lengths(node):
-    """LENGTHS. A feature contributes at most most_j, and those of F that contribute less than nothing can be left out."""
-    problem = node.problem
-    need(problem.definite, "lengths need definiteness")
-    rest = sorted((problem.most[j] for j in node.free), reverse=True)[: node.p]
-    total = sum(problem.most[j] for j in node.inside) + sum(most for most in rest if most > 0)
+def largest_sum(numbers, count):
+    """Return the sum of the `count` largest numbers."""
+    return sum(sorted(numbers, reverse=True)[:count])
+
+
+def check_lengths(node, _):
+    """LENGTHS. A feature contributes at most most_j; those of F that contribute less than nothing can be left out."""
+    most = node.problem.most
+    need(node.problem.definite, "lengths need definiteness")
+    total = sum(most[j] for j in node.inside) + largest_sum([max(most[j], 0) for j in node.free], node.most)
     need(total <= node.bound, "its lengths add up to more than T")
 
 
@@ -641,12 +583,13 @@ def check_dominance(node, record):
     """
     get = node.proof.certificate.arrays
     lower = eliminate(node, node.proof.majorant(get["dominance_majorant"][record]))
-    others = min(node.p, len(node.free)) - 1
-    need(all(row[-1] >= 0 for row in lower), "C has a negative number on its diagonal")
+    others = node.most - 1
+    need(all(row[-1] >= (others > 0) for row in lower), "C has a diagonal that is not positive")
     if others < 1:
         return
-    need(all(row[-1] > 0 for row in lower), "C has a zero on its diagonal")
-    scaling = node.proof.scaling(get["dominance_scaling"][record])
+    lists, number, scaling = node.proof.certificate.lists, get["dominance_scaling"][record] - 1, {}
+    if number >= 0:
+        scaling = dict(zip(lists["scaling_features"][number], map(fixed, lists["scaling_values"][number]), strict=True))
     weights = [
         (scaling.get(j, ONE) << BITS) // isqrt(row[-1] << BITS) + 1 for j, row in zip(node.free, lower, strict=True)
     ]
@@ -671,28 +614,24 @@ class Line:
     def __init__(self, proof, number, gram, error):
         """Prove line `number` about the matrix whose lower triangle is `gram`, up to `error` ulps in each entry."""
         certificate, problem = proof.certificate, proof.problem
-        get = certificate.arrays
-        self.features = list(certificate.line_features[number])
-        self.plain, self.weighted = fixed(get["line_plain"][number]), fixed(get["line_weighted"][number])
-        self.in_t = get["line_counts"][number]
-        self.c = fixed(get["line_c"][number])
-        self.form, dues = get["line_form"][number] & 3, get["line_form"][number] >= 4
-        loads = [fixed(x) for x in certificate.line_loads[number]]
-        lifts = [fixed(x) for x in certificate.line_lifts[number]]
-        need(all(q or not load for load, q in zip(loads, lifts, strict=True)), f"line {number} has a load without a lift")
+        get, features = certificate.arrays, certificate.lists["line_features"][number]
+        (self.form, dues), self.in_t = certificate.forms[number], get["line_counts"][number]
+        self.c, self.plain, self.weighted = (
+            fixed(get[name][number]) for name in ("line_c", "line_plain", "line_weighted")
+        )
+        loads, lifts, alpha = (
+            [fixed(x) for x in certificate.lists[name][number]] for name in ("line_loads", "line_lifts", "line_dues")
+        )
+        need(not any(load for load, q in zip(loads, lifts, strict=True) if not q), "a line has a load without a lift")
         tau = [over(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True)]
-        self.tau = dict(zip(self.features, tau, strict=True))
-        alpha = [fixed(x) for x in certificate.line_dues[number]] or [0] * len(tau)
-        self.alpha = dict(zip(self.features, alpha, strict=True))
-        signs = certificate.line_signs[number] or [0] * len(tau)
-        self.signs = [(j, sign) for j, sign in zip(self.features, signs, strict=True) if sign]
+        signs = certificate.lists["line_signs"][number] or [0] * len(tau)
+        self.tau = dict(zip(features, tau, strict=True))
+        self.alpha = dict(zip(features, alpha or [0] * len(tau), strict=True))
+        self.signs = [(j, sign) for j, sign in zip(features, signs, strict=True) if sign]
         if dues:
-            gram, error = self.less_dues(gram, alpha, certificate.line_pulls[number]), error + 1
-        weights = [problem.w[j] for j in self.features]
-        matrix, excess = self.near(gram, certificate, number, loads, lifts, weights, signs)
-        lower = [[-b for b in row] for row in matrix]
-        for row in lower:
-            row[-1] += self.c
+            gram, error = self.less_dues(gram, alpha, certificate.lists["line_pulls"][number]), error + 1
+        steps = certificate.lists["line_steps" if self.form == BOX else "line_free"][number]
+        lower, excess = self.difference(gram, loads, lifts, [problem.w[j] for j in features], signs, steps)
         need(is_definite(lower, error), f"c I - B of line {number} is not positive semidefinite")
         self.plain += excess
 
@@ -709,35 +648,30 @@ class Line:
             result.append(new)
         return result
 
-    def near(self, gram, certificate, number, loads, lifts, weights, signs):
-        """Return B, and what must be added to `plain` so that B is within the box off the diagonal.
-
-        Boxes are rounded down, and B_ii up.
-        """
+    def difference(self, gram, loads, lifts, weights, signs, steps):
+        """Return c I - B, and what must be added to `plain` so that B is within its box; boxes and diagonal rounded down."""
         counts = weights if self.in_t else [ONE] * len(weights)
-        at_most = [self.weighted * w >> BITS for w in weights]
-        starts = [0, *accumulate(range(len(weights) - 1, 0, -1))]
-        steps, free = certificate.line_steps[number], certificate.line_free[number]
+        weighted = [self.weighted * w >> BITS for w in weights]
+        starts = list(accumulate(range(len(weights) - 1, 0, -1), initial=-1))
         result, excess = [], 0
         for i, row in enumerate(gram):
-            load, count, weight = loads[i], counts[i], weights[i]
-            new = []
+            load, count, weight, new = loads[i], counts[i], weights[i], []
             for j in range(i):
-                box = self.plain + (at_most[j] * weight >> BITS) + (load * counts[j] + loads[j] * count >> BITS + 1)
-                if box < 0:
-                    excess, box = max(excess, -box), 0
-                g = row[j]
+                box = self.plain + (weighted[j] * weight >> BITS) + (load * counts[j] + loads[j] * count >> BITS + 1)
+                excess, box = max(excess, -box), max(box, 0)
                 if self.form == THRESHOLD:
-                    new.append(g - min(max(g, -box), box))
+                    step = -min(max(row[j], -box), box)
                 elif self.form == BOX:
-                    step = steps[starts[j] + i - j - 1]
-                    new.append(g + (box * step // 32767 if step >= 0 else -(box * -step // 32767)))
+                    step = box * steps[starts[j] + i - j]
+                    step = step // 32767 if step >= 0 else -(-step // 32767)
                 else:
-                    step = fixed(free[starts[j] + i - j - 1])
+                    step = fixed(steps[starts[j] + i - j])
                     sign = signs[i] * signs[j]
                     excess = max(excess, (-sign * step if sign else abs(step)) - box)
-                    new.append(g + step)
-            new.append(row[i] + lifts[i] - self.plain - (at_most[i] * weight >> BITS) - (load * count >> BITS))
+                new.append(-row[j] - step)
+            new.append(
+                self.c - row[i] - lifts[i] + self.plain + (weighted[i] * weight >> BITS) + (load * count >> BITS)
+            )
             result.append(new)
         return result, excess
 
@@ -747,13 +681,12 @@ def check_matrix(node, record):
 
     A line about G = -N says v'Gv <= c + sigma s, and 1 <= s <= m for unit v of m features; c + m max(sigma, 0) <= 0.
     """
-    proof = node.proof
-    get = proof.certificate.arrays
+    proof, get = node.proof, node.proof.certificate.arrays
     lower = eliminate(node, proof.majorant(get["matrix_majorant"][record]))
     if not node.free:
         return
     number = get["matrix_line"][record]
-    need(list(proof.certificate.line_features[number]) == node.free, "its line is not about the features of F")
+    need(list(proof.certificate.lists["line_features"][number]) == node.free, "its line is not about the features of F")
     need(get["line_form"][number] in (THRESHOLD, BOX), "its line is neither of form THRESHOLD nor BOX, or has dues")
     need(get["line_counts"][number] == 0 and get["line_weighted"][number] == 0, "its line does not count in s alone")
     need(all(row[-1] > 0 for row in lower), "C has no positive diagonal")
@@ -763,9 +696,8 @@ def check_matrix(node, record):
         for row, left in zip(lower, scale, strict=True)
     ]
     line = Line(proof, number, gram, 1)
-    m = min(node.p, len(node.free))
-    sigma = line.plain + sum(sorted(line.tau.values(), reverse=True)[:m])
-    need(line.c + m * max(sigma, 0) <= 0, f"c + {m} sigma of its line is positive")
+    sigma = line.plain + largest_sum(line.tau.values(), node.most)
+    need(line.c + node.most * max(sigma, 0) <= 0, f"c + {node.most} sigma of its line is positive")
 
 
 def check_envelope(node, record):
@@ -776,121 +708,125 @@ def check_envelope(node, record):
     of t where a line closes the node is an interval (convex - concave <= 0), so intervals are strung together.
     """
     proof, problem = node.proof, node.problem
-    lines = [proof.line(number) for number in proof.certificate.envelope_lines[record]]
+    need(node.bound + node.paid > 0, "T and the costs of I are not positive")
+    lines = [proof.line(number) for number in proof.certificate.lists["envelope_lines"][record]]
     for line in lines:
         need(all(j in line.tau for j in node.inside + node.free), "a line does not speak of all features of the node")
         need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")
-    w, chosen = problem.w, min(node.p, len(node.free))
-    start = min(w[j] ** 2 for j in node.inside + node.free) >> BITS
-    end = up(sum(w[j] ** 2 for j in node.inside) + sum(sorted((w[j] ** 2 for j in node.free), reverse=True)[:chosen]))
-    t, end = start, max(start, end)
+    inside, free = ([problem.w[j] ** 2 for j in features] for features in (node.inside, node.free))
+    t = start = min(inside + free) >> BITS
+    end = up(sum(inside) + largest_sum(free, node.most))
     while True:
-        reaching = [line for line in lines if closes(node, line, t, chosen)]
+        reaching = [line for line in lines if closes(node, line, t)]
         need(reaching, f"no line closes it at t = {t / ONE:.9g}")
-        if any(closes(node, line, end, chosen) for line in reaching):
+        if any(closes(node, line, end) for line in reaching):
             return
-        furthest = t
+        before = t
         for line in reaching:
-            low, high = t, end
+            low, high = before, end
             while high - low > (end - start >> 64) + 1:
                 middle = low + high >> 1
-                low, high = (middle, high) if closes(node, line, middle, chosen) else (low, middle)
-            furthest = max(furthest, low)
-        need(furthest > t, f"no line closes it beyond t = {t / ONE:.9g}")
-        t = furthest
+                low, high = (middle, high) if closes(node, line, middle) else (low, middle)
+            t = max(t, low)
+        need(t > before, f"no line closes it beyond t = {t / ONE:.9g}")
 
 
-def closes(node, line, t, chosen):
-    """Show at one t, for s at its ends and for every Q: Y + sum_Q g <= h(pi_I + sum_Q pi). All numbers times 2^256."""
-    problem = node.problem
-    costs, r = problem.costs, problem.top
-    rest = sum(sorted((costs[j] for j in node.free), reverse=True)[:chosen])
+def closes(node, line, t):
+    """Show for one t, both ends of s and every Q: Y + sum_Q g <= h(pi_I + sum_Q pi). All numbers are times 2^256."""
+    costs, r = node.problem.costs, node.problem.top
+    rest = largest_sum([costs[j] for j in node.free], node.most)
     pieces = 16 if rest and r else 1
     cuts = [node.paid + rest * i // pieces for i in range(pieces + 1)]
     square = r * r * t
-    h = [((node.bound + x) << BITS) + (square >> BITS) + 2 * isqrt(square * (node.bound + x)) for x in cuts]
-    m = len(node.inside) + chosen
-    for s in (m, 1) if line.plain < 0 else (m,):
+    h = [(node.bound + x << BITS) + (square >> BITS) + 2 * isqrt(square * (node.bound + x)) for x in cuts]
+    size = len(node.inside) + node.most
+    for s in (size, 1) if line.plain < 0 else (size,):
         count = t if line.in_t else s << BITS
         g = {j: line.tau[j] * count + (line.alpha[j] << BITS) for j in node.inside + node.free}
         y = (line.c + line.plain * s << BITS) + line.weighted * t + sum(g[j] for j in node.inside)
-        for x, height, after, next_height in zip(cuts, h, cuts[1:], h[1:], strict=False):
-            slope = (next_height - height) // (after - x) if after > x else 0
-            worst = sorted((g[j] - slope * costs[j] for j in node.free), reverse=True)[:chosen]
-            if y + sum(z for z in worst if z > 0) > height - slope * (x - node.paid):
+        for (x, high), (after, higher) in pairwise(zip(cuts, h, strict=True)):
+            slope = (higher - high) // (after - x) if after > x else 0
+            gains = largest_sum([max(g[j] - slope * costs[j], 0) for j in node.free], node.most)
+            if y + gains > high - slope * (x - node.paid):
                 return False
     return True
 
 
-CHECKS = {DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
+CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
 
 
 # Levels and trees
-
-
-class Node:
-    """The choices with I in S, S in I and F, at most p features outside I, and signs of v."""
-
-    def __init__(self, proof, level, state):
-        self.proof, self.problem = proof, proof.problem
-        self.bound, self.target = level.bound, level.target
-        self.inside = list(state.inside)
-        self.p = level.size - len(self.inside)
-        self.free = [j for j in level.features if state.status.get(j) is None] if self.p else []
-        self.signs = {j: sign for j, sign in state.signs.items() if sign}
-        self.paid = sum(self.problem.costs[j] for j in self.inside)
-
-
-class State:
-    """The node that a walk through a tree has come to: features inside and outside, signs, and the open branches.
-
-    An open branch is (rule, feature, whether a second subtree is to come).
-    """
-
-    def __init__(self, demanded):
-        self.inside = list(demanded)
-        self.status = dict.fromkeys(demanded, True)
-        self.signs, self.branches = {}, []
-
-    def enter(self, rule, j):
-        """Go to the first subtree of a branch."""
-        self.branches.append((rule, j, rule == FEATURE or bool(self.signs)))
-        if rule == FEATURE:
-            self.status[j] = True
-            self.inside.append(j)
-        else:
-            self.signs[j] = 1
-
-    def leave(self):
-        """Go on to the next open subtree, and tell whether there is one."""
-        while self.branches:
-            rule, j, second = self.branches.pop()
-            if rule == FEATURE and second:
-                self.inside.pop()
-                self.status[j] = False
-            elif second:
-                self.signs[j] = -1
-            elif rule == FEATURE:
-                del self.status[j]
-            else:
-                del self.signs[j]
-            if second:
-                self.branches.append((rule, j, False))
-                return True
-        return False
 
 
 class Level:
     """No choice of at most `size` features is worth more than `bound`."""
 
     def __init__(self, certificate, number):
-        get = certificate.arrays
-        self.number, self.size = number, get["level_size"][number]
-        self.t = get["level_bound"][number]
-        self.bound, self.target = fixed(self.t), fixed(get["level_target"][number])
-        self.features = list(certificate.level_features[number])
-        self.feature_set = set(self.features)
-        self.nodes = range(certificate.level_ends[number], certificate.level_ends[number + 1])
+        get, nodes = certificate.arrays, certificate.lists["rule"]
+        self.size, self.exact = get["level_size"][number], get["level_bound"][number]
+        self.bound, self.target = fixed(self.exact), fixed(get["level_target"][number])
+        self.features = list(certificate.lists["features"][number])
+        self.nodes = range(nodes.ends[number], nodes.ends[number + 1])
+
+
+class Node:
+    """The choices with I in S, S in I and F, at most p features of F, and signs of v: a chain of what was branched on."""
+
+    def __init__(self, parent=None, rule=None, feature=None, way=0):
+        self.parent, self.rule, self.feature, self.way = parent, rule, feature, way
+        self.depth = parent.depth + 1 if parent else 0
+
+    def place(self, proof, level, demanded):
+        """Find I, F, p and the signs of the node."""
+        self.proof, self.problem, self.bound, self.target = proof, proof and proof.problem, level.bound, level.target
+        added, outside, self.signs, node = [], set(demanded), {}, self
+        while node.parent:
+            if node.rule == SIGN:
+                self.signs[node.feature] = node.way
+            else:
+                outside.add(node.feature)
+                added += [node.feature] * (node.way > 0)
+            node = node.parent
+        self.inside = demanded + added[::-1]
+        p = level.size - len(self.inside)
+        self.free = [j for j in level.features if j not in outside] if p else []
+        self.most = min(p, len(self.free))
+        self.paid = sum(self.problem.costs[j] for j in self.inside) if proof else 0
+
+    def branches(self, rule, feature):
+        """Return the nodes that a branch leads to, the first one last."""
+        if rule == FEATURE:
+            need(feature in self.free, "the feature is not in F")
+        else:
+            need(feature in self.inside or feature in self.free, "the feature is neither in I nor in F")
+            need(feature not in self.signs, "the feature has a sign")
+        one_way = rule == SIGN and not self.signs
+        return [Node(self, rule, feature, way) for way in ((1,) if one_way else (-1, 1))]
+
+
+def walk(certificate, level, proof=None):
+    """Yield the nodes of a level's tree in preorder, each with its number, rule and item; they end when none is open."""
+    todo = [Node()]
+    for number in level.nodes:
+        rule, item = certificate.arrays["rule"][number], certificate.arrays["item"][number]
+        try:
+            need(todo, "the tree is closed before it")
+            node = todo.pop()
+            node.place(proof, level, certificate.include)
+            if rule in (FEATURE, SIGN):
+                todo += node.branches(rule, item)
+            elif not node.inside and not node.free:
+                need(item == 0, "it has no features, but an item")
+            elif rule == LENGTHS:
+                need(item == 0, "it has an item")
+            else:
+                need(item < len(certificate.arrays[RECORDS[rule]]), "there is no such record")
+            if proof and rule in CHECKS and (node.inside or node.free):
+                CHECKS[rule](node, item)
+        except Reject as reason:
+            raise Reject(f"node {number}, {RULES[rule]} {item}: {reason}") from None
+        yield number, rule, item, node
+    need(not todo, "its tree has open nodes")
 
 
 class Proof:
@@ -903,28 +839,18 @@ class Proof:
     def majorant(self, number):
         """Return a majorant of the certificate."""
         if number not in self.majorants:
-            get = self.certificate
-            x = get.majorant_features[number], get.majorant_weights[number]
-            if len(self.majorants) > 200:  # bounds memory: neighbours in the tree share majorants
+            if len(self.majorants) > 200:  # bounds memory; neighbours in the tree share majorants
                 self.majorants.clear()
-            self.majorants[number] = Majorant(self.problem, get.arrays["majorant_gain"][number], *x)
+            get, lists = self.certificate.arrays, self.certificate.lists
+            x = lists["majorant_features"][number], lists["majorant_weights"][number]
+            self.majorants[number] = Majorant(self.problem, get["majorant_gain"][number], *x)
         return self.majorants[number]
-
-    def scaling(self, number):
-        """Return a scaling's z by feature; 0 stands for none."""
-        if not number:
-            return {}
-        pairs = zip(self.certificate.scaling_features[number - 1], self.certificate.scaling_values[number - 1], strict=True)
-        return {j: fixed(z) for j, z in pairs}
 
     def line(self, number):
         """Return a line about A, proved once."""
         if number not in self.lines:
-            features = self.certificate.line_features[number]
-            gram = []
-            for i, j in enumerate(features):
-                row = self.problem.row(j, features[: i + 1])
-                gram.append([row[other] for other in features[: i + 1]])
+            features = self.certificate.lists["line_features"][number]
+            gram = [self.problem.entries(j, features[: i + 1]) for i, j in enumerate(features)]
             self.lines[number] = Line(self, number, gram, 2)
         return self.lines[number]
 
@@ -933,108 +859,72 @@ class Proof:
         certificate, problem = self.certificate, self.problem
         levels = [Level(certificate, number) for number in range(len(certificate.arrays["level_size"]))]
         need(levels, "there is no level")
-        sizes = [level.size for level in levels]
-        need(all(a < b for a, b in zip(sizes, sizes[1:], strict=False)), "level_size is not ascending")
-        need(sizes[-1] in (problem.k, min(problem.k, len(problem.allowed))), "the last level is not of k features")
+        need(all(a.size < b.size for a, b in pairwise(levels)), "level_size is not ascending")
+        full = min(problem.k, len(problem.allowed))
+        need(levels[-1].size in (problem.k, full), "the last level is not of k features")
         one_only = problem.include or not problem.definite
         need(len(levels) == 1 or not one_only, "with demanded features or without definiteness there is one level only")
         most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
-        sums = [0, *accumulate(most)]
-        # below[q] bounds the choices of q features: of a choice worth V, some q - 1 features are worth (q - 1) / q of V.
+        sums = list(accumulate(most, initial=0))
+        # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
         below = [0]
-        for level in levels:
+        for number, level in enumerate(levels):
             for q in range(len(below), level.size + 1 if problem.definite else 0):
-                likely = sums[min(q, len(most))]
-                below.append(min(likely, over(q * below[-1], q - 1)) if q > 1 else likely)
+                below.append(min(sums[min(q, len(most))], over(q * below[-1], q - 1) if q > 1 else sums[-1]))
             try:
                 self.check_level(level, below)
             except Reject as reason:
-                raise Reject(f"level {level.number} (of at most {level.size} features): {reason}") from None
+                raise Reject(f"level {number}, of {level.size} features: {reason}") from None
             below[-1] = min(below[-1], max(level.bound, 0))
-        scale = Fraction(4) ** certificate.header["exponent"]
-        need(Fraction(levels[-1].t) * scale <= Fraction(certificate.header["bound"]), "the last level proves less than bound")
+        bound = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
+        need(bound <= Fraction(certificate.header["bound"]), "the last level proves less than the bound")
 
     def check_level(self, level, below):
-        """Prove a level: what its tree leaves out contributes too little, and its tree is closed."""
+        """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
         problem, features = self.problem, set(level.features)
         need(level.target <= level.bound, "its target is above its bound")
         need(problem.include or level.bound >= 0, "its bound is below 0, the value of no features")
         need(features.issuperset(problem.include), "a demanded feature is not among its features")
         need(not features & problem.exclude, "a forbidden feature is among its features")
         others = [j for j in problem.allowed if j not in features]
-        if problem.definite and others:
-            # The others of a choice worth more than T are worth at most below[q - 1].
+        need(problem.definite or not others, "it does not list all allowed features")
+        if others:
+            # In a choice worth more than T, all features but one are worth at most below[q - 1].
             due = max(0, level.bound - below[-2]) if level.size and not problem.include else 0
             worst = max(others, key=problem.most.__getitem__)
-            need(problem.most[worst] <= due, f"feature {worst} contributes more than what is left out may")
-        need(problem.definite or not others, "it does not list all allowed features")
+            need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
         if level.nodes:
-            self.check_tree(level)
+            for _ in walk(self.certificate, level, self):
+                pass
         else:
             known = problem.definite or not problem.allowed
             need(known and below[-1] <= level.bound, "it has no nodes, and what is known before is not enough")
 
-    def check_tree(self, level):
-        """Walk through the tree in preorder and check every leaf."""
-        get, state, is_open = self.certificate.arrays, State(self.problem.include), True
-        for number in level.nodes:
-            rule, item = get["rule"][number], get["item"][number]
-            try:
-                need(is_open, "the tree is closed before it")
-                is_open = self.check_node(level, state, rule, item)
-            except Reject as reason:
-                raise Reject(f"node {number}, {RULES[rule]} {item}: {reason}") from None
-        need(not is_open, "its tree is not closed")
-
-    def check_node(self, level, state, rule, item):
-        """Check one node, go on to the next, and tell whether there is one."""
-        if rule in (FEATURE, SIGN):
-            is_free = item in level.feature_set and state.status.get(item) is None and len(state.inside) < level.size
-            inside = state.status.get(item) is True
-            need(is_free or (rule == SIGN and inside), "the feature is not in F" if rule == FEATURE else "no such feature")
-            need(rule == FEATURE or not state.signs.get(item), "the feature has a sign")
-            state.enter(rule, item)
-            return True
-        node = Node(self, level, state)
-        if not node.inside and not node.free:
-            need(item == 0, "an empty node has item 0")
-        elif rule == LENGTHS:
-            need(item == 0, "lengths have item 0")
-            check_lengths(node)
-        else:
-            need(item < self.certificate.counts[rule], "there is no such record")
-            need((node.bound if rule == ENVELOPE else node.target) + node.paid > 0, "T and the costs of I are not positive")
-            CHECKS[rule](node, item)
-        return state.leave()
-
 
 def proved_value(problem, certificate):
-    """Return a lower bound for the value that the vector of the certificate attains, in the units of the data.
+    """Return a lower bound for the value of the certificate's vector w, in the units of the data.
 
-    It is (sqrt(w'Aw) - sum r |w|)_+^2 / w'w less costs. A is rounded down to at most an ulp below each entry; budgets and
-    costs are rounded down too, and an ulp is added.
+    It is (sqrt(w'Aw) - sum r |w|)_+^2 / w'w less costs. An entry of A without the shift is at most an ulp too small.
     """
-    get, r = certificate.arrays, problem.full
+    get, scale = certificate.arrays, Fraction(4) ** problem.exponent
     features = list(get["support"])
     chosen = set(features).union(problem.include)
     need(len(chosen) <= problem.k, "the vector has more than k features, with the demanded ones")
     need(not chosen & problem.exclude, "the vector has a forbidden feature")
-    costs = sum((Fraction(get["costs"][j]) for j in chosen), Fraction(0)) if get["costs"] else Fraction(0)
-    w, _ = integers(get["weights"])
-    size, length = sum(map(abs, w)), sum(map(mul, w, w))
-    value = Fraction(0)
-    if length:
-        square = 0
-        for j, weight in zip(features, w, strict=True):
-            row = problem.row(j, features)
-            square += weight * (sum(map(mul, w, [row[i] for i in features])) - weight * problem.shift)
-        norm = isqrt(max(square - size * size, 0) << BITS)
-        least = norm - sum((r[j] + 1) * abs(weight) for j, weight in zip(features, w, strict=True))
-        infinite = any(weight and math.isinf(problem.rho[j]) for j, weight in zip(features, w, strict=True))
-        value = Fraction(0 if infinite else max(least, 0) ** 2, ONE * ONE * length) * Fraction(4) ** problem.exponent
-    value -= costs
-    claimed, scale = Fraction(certificate.header["value"]), Fraction(4) ** problem.exponent
-    room = abs(claimed) / 10**9 + Fraction(max(problem.diagonal) - problem.shift, ONE) * scale / 10**12
+    value, (w, _) = Fraction(0), integers(get["weights"])
+    if any(w):
+        square = sum(x * sum(map(mul, w, problem.entries(j, features))) for j, x in zip(features, w, strict=True))
+        length, sizes = sum(map(mul, w, w)), [abs(x) for x in w]
+        square -= length * problem.shift + sum(sizes) ** 2
+        taken = 0
+        for j, size in zip(features, sizes, strict=True):
+            if size and problem.rho[j]:
+                taken = math.inf if math.isinf(problem.rho[j]) else taken + (problem.budget(problem.rho[j]) + 1) * size
+        norm = isqrt(max(square, 0) << BITS)
+        value = Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length) * scale
+    value -= sum(Fraction(get["costs"][j]) for j in chosen) if get["costs"] else 0
+    claimed, largest = Fraction(certificate.header["value"]), max(problem.diagonal) - problem.shift
+    room = abs(claimed) / 10**9 + Fraction(largest, ONE) * scale / 10**12
     need(value >= claimed - room, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
     return value
 
@@ -1045,62 +935,43 @@ def decimal(x, rounding):
     return str(Context(prec=15, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
-# Explaining
+# The command line
 
 
 def explain(certificate):
     """Yield the lines of the proof in words."""
     header, get = certificate.header, certificate.arrays
-    names = ", ".join(map(str, certificate.include)) or "none"
-    yield f"Claim: {header['value']} <= best value of at most {header['k']} of {certificate.d} features <= {header['bound']}"
-    yield f"  adversary {header['adversary']}; demanded features: {names}; forbidden: {len(certificate.exclude)}"
-    yield f"  attained by features {', '.join(map(str, get['support'])) or 'none'}"
-    unit = 4.0 ** header["exponent"]
+    yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
+    yield f"  adversary: {header['adversary']}; the value is attained by features {list(get['support'])}"
+    yield f"  demanded features: {certificate.include}; {len(certificate.exclude)} are forbidden"
     for number in range(len(get["level_size"])):
         level = Level(certificate, number)
-        yield f"Level {number}: at most {level.size} features, no choice is worth more than {level.t * unit:.9g}"
-        left = certificate.d - len(level.features) - len(certificate.exclude)
-        yield f"  works on {len(level.features)} features; {left} others contribute too little"
+        yield f"Level {number}: no choice of at most {level.size} features is worth more than T = {level.exact:.9g} units"
+        yield f"  It works on {len(level.features)} features; each of the others contributes too little."
         if not level.nodes:
-            yield "  proved: what is known of fewer features and of lengths is enough"
-        state = State(certificate.include)
-        for node in level.nodes:
-            rule, item, depth = get["rule"][node], get["item"][node], len(state.branches)
-            yield f"{'  ' * min(depth + 1, 40)}{node}: {place(state)}{words(certificate, rule, item)}"
-            if rule in (FEATURE, SIGN):
-                state.enter(rule, item)
-            elif not state.leave():
-                break
-
-
-def place(state):
-    """Say which branch the node is."""
-    if not state.branches:
-        return ""
-    rule, j, _ = state.branches[-1]
-    if rule == FEATURE:
-        return f"with {j}, " if state.status[j] else f"without {j}, "
-    return f"v_{j} {'>=' if state.signs[j] > 0 else '<='} 0, "
+            yield "  It follows from what is known of fewer features."
+        for index, rule, item, node in walk(certificate, level):
+            way = ""
+            if node.parent:
+                ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
+                way = ways[node.way > 0].format(node.feature)
+            yield f"{'  ' * min(node.depth + 1, 40)}{index}: {way}{words(certificate, rule, item)}"
 
 
 def words(certificate, rule, item):
-    """Say what a rule does."""
+    """Say what a node does."""
     get = certificate.arrays
-    if rule == FEATURE:
-        return f"with or without feature {item}:"
-    if rule == SIGN:
-        return f"by the sign of v_{item}:"
-    if rule == LENGTHS:
+    if rule in (FEATURE, SIGN):
+        return f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
+    if rule == LENGTHS or item >= len(get[RECORDS[rule]]):
         return "closed: the lengths of its columns add up to too little"
-    if item >= certificate.counts[rule]:
-        return f"closed by {RULES[rule]} {item}, which is not there (or the node is empty)"
     if rule == ENVELOPE:
-        return f"closed: the variance lies below lines {', '.join(map(str, certificate.envelope_lines[item]))}"
-    majorant = get["dominance_majorant" if rule == DOMINANCE else "matrix_majorant"][item]
-    features = len(certificate.majorant_features[majorant])
-    attack = f"under the attack in response to a vector of {features} features" if features else "without an attack"
-    how = "its rows are dominant" if rule == DOMINANCE else f"line {get['matrix_line'][item]} bounds its eigenvalues"
-    return f"closed {attack} (majorant {majorant}): {how}"
+        return f"closed: the variance lies below the lines {list(certificate.lists['envelope_lines'][item])}"
+    majorant = get[RECORDS[rule]][item]
+    size = get["majorant_size"][majorant]
+    attack = f"attacked in response to a vector of {size} features (majorant {majorant})" if size else "without attack"
+    how = "dominant rows" if rule == DOMINANCE else f"line {get['matrix_line'][item]}"
+    return f"closed: {attack}, what is left has no eigenvalue above T by its {how}"
 
 
 def main():
@@ -1108,35 +979,39 @@ def main():
     parser = argparse.ArgumentParser(description="Check a certificate of noap.")
     parser.add_argument("certificate")
     parser.add_argument("data", nargs="?", help=".csv or .npy: samples or covariance; not needed with --explain")
-    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="whether a .csv begins with names (guessed)")
+    parser.add_argument(
+        "--header", action=argparse.BooleanOptionalAction, help="a .csv begins with names (else guessed)"
+    )
     parser.add_argument("--explain", action="store_true", help="print the proof in words")
     options = parser.parse_args()
-    if options.data is None and not options.explain:
+    if not (options.data or options.explain):
         parser.error("the data are missing; only --explain does without")
     try:
         certificate = Certificate(read_file(options.certificate))
-        if options.explain:
-            for line in explain(certificate):
-                print(line)
-        if options.data is None:
-            return 0
-        raw = read_data(options.data, certificate, options.header)
-        values = prepared(raw, certificate)
-        found = fingerprint(values, certificate.header)
-        need(found == certificate.header["fingerprint"], "the data are others than the certificate speaks of")
-        problem = Problem(values, certificate)
-        value = proved_value(problem, certificate)
-        Proof(certificate, problem).check()
+        for line in explain(certificate) if options.explain else ():
+            print(line)
+        if options.data:
+            data = read_data(options.data, certificate, options.header)
+            print(judge(certificate, data))
+            print(f"  Not part of the claim: {about_preparation(data, certificate)}.")
     except Reject as reason:
         print(f"REJECT: {reason}")
         return 1
     except Unreadable as reason:
         print(f"{parser.prog}: {reason}", file=sys.stderr)
         return 2
-    bound = certificate.header["bound"]
-    print(f"ACCEPT: {decimal(value, ROUND_FLOOR)} <= optimum <= {decimal(bound, ROUND_CEILING)}")
-    print(f"  not part of the claim: {about_preparation(raw, certificate)}")
     return 0
+
+
+def judge(certificate, data):
+    """Return what the certificate proves of the data, or reject it."""
+    values = prepared(data, certificate)
+    found = fingerprint(values, certificate.header)
+    need(found == certificate.header["fingerprint"], "the data are not those that the certificate speaks of")
+    problem = Problem(values, certificate)
+    value, bound = proved_value(problem, certificate), certificate.header["bound"]
+    Proof(certificate, problem).check()
+    return f"ACCEPT: {decimal(value, ROUND_FLOOR)} <= optimum <= {decimal(bound, ROUND_CEILING)}"
 
 
 if __name__ == "__main__":
