@@ -77,12 +77,7 @@ def fixed(x, exponent=0):
     return whole << shift if shift >= 0 else whole >> -shift
 
 
-def up(a, bits=BITS):
-    """Return the ceiling of a / 2^bits."""
-    return -(-a >> bits)
-
-
-def over(a, b):
+def up(a, b=ONE):
     """Return the ceiling of a / b, b > 0."""
     return -(-a // b)
 
@@ -129,25 +124,22 @@ f8 support            any            weights
 f8 -                  amount         rho costs
 f8 -                  any            mean
 f8 mean               positive       scale
-u4 -                  any            level_size
+u4 -                  any            level_size majorant_size scaling_size line_size
 f8 level_size         any            level_bound level_target
 u4 level_size         any            level_features level_nodes
 u4 *level_features    feature        features
 u1 *level_nodes       6              rule
 u4 rule               any            item
-u4 -                  any            majorant_size
 f8 majorant_size      amount         majorant_gain
 u4 *majorant_size     feature        majorant_features
 f8 *majorant_size     any            majorant_weights
 u4 -                  majorant_size  dominance_majorant matrix_majorant
 u4 dominance_majorant any            dominance_scaling
-u4 -                  any            scaling_size
 u4 *scaling_size      feature        scaling_features
 f4 *scaling_size      positive       scaling_values
 u4 matrix_majorant    line_size      matrix_line
 u4 -                  positive       envelope_size
 u4 *envelope_size     line_size      envelope_lines
-u4 -                  any            line_size
 f8 line_size          any            line_c line_plain line_weighted
 u1 line_size          2              line_counts
 u1 line_size          7              line_form
@@ -176,24 +168,18 @@ def read_header(raw):
         pairs = json.loads(raw[14 : min(14 + length, len(raw) - 32)].decode(), object_pairs_hook=tuple)
     except (ValueError, RecursionError):
         raise Reject("the header is not JSON") from None
-    numbers = ("value", "bound", "exponent", "shift", "k", "n_samples", "n_features")
-    keys = ("kind", "adversary", "source", "fingerprint", "device", "arrays", *numbers)
-    header = only(pairs, keys)
+    numbers = ("value", "bound", "shift", "exponent", "k", "n_samples", "n_features")
+    header = only(pairs, ("kind", "adversary", "source", "fingerprint", "device", "arrays", *numbers))
     for key in numbers:
-        x = header[key]
-        fits = type(x) in (int, float) and abs(x) <= sys.float_info.max and float(x) == x
-        need(fits or (key == "shift" and x is None), f"{key} is no double")
-        need(type(x) is int or key in ("value", "bound", "shift"), f"{key} is no integer")
-    need(header["kind"] == "single", "this checker knows certificates of kind single only")
-    need(header["adversary"] in ("none", "feature-wise"), "this checker does not know the adversary")
-    need(header["source"] in ("samples", "covariance"), "this checker does not know the source")
-    need(header["device"] is False, "this checker accepts no bounds that rest on a device")
+        x, kinds = header[key], (int, float) if key in ("value", "bound", "shift") else (int,)
+        fits = type(x) in kinds and abs(x) <= sys.float_info.max and float(x) == x
+        need(fits or (key == "shift" and x is None), f"{key} is no double, or no integer")
+    known = header["kind"] == "single" and header["source"] in ("samples", "covariance") and header["device"] is False
+    need(known and header["adversary"] in ("none", "feature-wise"), "it is of a kind that this checker does not know")
     need(header["value"] <= header["bound"], "value is larger than bound")
-    need(header["shift"] is None or header["shift"] >= 0, "shift is negative")
-    need(abs(header["exponent"]) <= 600, "exponent is not between -600 and 600")
+    need((header["shift"] or 0) >= 0 and abs(header["exponent"]) <= 600, "shift or exponent is out of range")
     need(1 <= header["k"] <= header["n_features"] < 2**32, "k is not between 1 and the number of features")
-    need(1 <= header["n_samples"] < 2**63, "n_samples is not positive")
-    need(type(header["arrays"]) is list, "arrays is no list")
+    need(1 <= header["n_samples"] < 2**63 and type(header["arrays"]) is list, "n_samples or arrays is out of range")
     return header, 14 + length
 
 
@@ -231,17 +217,6 @@ def read_arrays(raw, start, records):
     return arrays
 
 
-class Lists:
-    """Lists of different lengths, one after the other in an array."""
-
-    def __init__(self, flat, lengths, name):
-        self.flat, self.ends = flat, array("Q", accumulate(lengths, initial=0))
-        need(self.ends[-1] == len(flat), f"{name} is too long or too short")
-
-    def __getitem__(self, i):
-        return self.flat[self.ends[i] : self.ends[i + 1]]
-
-
 class Certificate:
     """The content of a file: every array has its length, every index its range, every list of features its order."""
 
@@ -260,16 +235,17 @@ class Certificate:
             "pulls": [b * b * dues for b, (_, dues) in lines],
             **get,
         }
-        self.lists = {}
+        self.ends = {}
         for name, (_, length, numbers) in ARRAYS.items():
             values = get[name]
             if length[0] == "*":
-                self.lists[name] = Lists(values, lengths[length[1:]], name)
+                self.ends[name] = array("Q", accumulate(lengths[length[1:]], initial=0))
+                need(self.ends[name][-1] == len(values), f"{name} is too long or too short")
             elif length != "-":
                 need(len(values) == len(get[length]), f"{name} is too long or too short")
             if numbers == "feature":
-                lists = self.lists.get(name) or Lists(values, [len(values)], name)
-                ascending = all(a < b for i in range(len(lists.ends) - 1) for a, b in pairwise(lists[i]))
+                ends = self.ends.get(name, (0, len(values)))
+                ascending = all(a < b for i, j in pairwise(ends) for a, b in pairwise(values[i:j]))
                 need(ascending and max(values, default=0) < d, f"{name} is not ascending or out of range")
             elif numbers in ("amount", "positive"):
                 need(all(x > 0 if numbers == "positive" else x >= 0 for x in values), f"{name} has a negative number")
@@ -286,6 +262,10 @@ class Certificate:
         self.include, self.exclude = list(get["include"]), set(get["exclude"])
         need(not self.exclude.intersection(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.header["k"], "more than k features are demanded")
+
+    def part(self, name, i):
+        """Return list i of an array that holds several, one after the other."""
+        return self.arrays[name][self.ends[name][i] : self.ends[name][i + 1]]
 
 
 # The data
@@ -338,8 +318,7 @@ def read_file(path):
 def read_data(path, certificate, header):
     """Return the doubles of the file of data, row by row; it has the shape that the certificate says."""
     n, d, source = (certificate.header[key] for key in ("n_samples", "n_features", "source"))
-    n = n if source == "samples" else d
-    raw = read_file(path)
+    n, raw = n if source == "samples" else d, read_file(path)
     try:
         values, *shape = read_npy(raw) if raw[:6] == b"\x93NUMPY" else read_csv(raw.decode("utf-8-sig"), n, header)
     except UnicodeDecodeError:
@@ -351,41 +330,36 @@ def read_data(path, certificate, header):
 
 
 def prepared(values, certificate):
-    """Return the numbers that the claim is about: (x - mean) / scale in IEEE doubles, and -0.0 as 0.0."""
-    mean, scale, d = certificate.arrays["mean"], certificate.arrays["scale"], certificate.d
+    """Return what the claim is about, (x - mean) / scale in IEEE doubles and -0.0 as 0.0; its fingerprint must fit."""
+    n, d, source = (certificate.header[key] for key in ("n_samples", "n_features", "source"))
+    mean, scale = certificate.arrays["mean"], certificate.arrays["scale"]
     if mean:
         values = ((x - mean[i % d]) / scale[i % d] for i, x in enumerate(values))
-    values = array("d", [x + 0.0 for x in values])
+    values, block = array("d", [x + 0.0 for x in values]), max(1, 2**17 // d)
     need(all(map(math.isfinite, values)), "a prepared sample is not finite")
-    return values
-
-
-def fingerprint(values, header):
-    """Return the digest of the numbers, in blocks of rows."""
-    n, d, source = header["n_samples"], header["n_features"], header["source"]
-    block = max(1, 2**17 // d)
     whole = hashlib.sha256(b"\1" + source.encode() + struct.pack("<3Q", n, d, block))
     for start in range(0, len(values), block * d):
         whole.update(hashlib.sha256(b"\0" + values[start : start + block * d].tobytes()).digest())
-    return whole.hexdigest()
+    fits = whole.hexdigest() == certificate.header["fingerprint"]
+    need(fits, "the data are not those that the certificate speaks of")
+    return values
 
 
 def about_preparation(values, certificate):
     """Say, to rounding, whether mean and scale are those of the data. This is no part of the claim."""
     mean, scale, d = certificate.arrays["mean"], certificate.arrays["scale"], certificate.d
-    if not mean:
-        return "the data are taken as they are"
-    n, centred, scaled = len(values) // d, True, {"ones": True, "standard deviations": True}
-    for j in range(d):
+    n, centred, scaled, plain = len(values) // d, True, True, all(x == 1 for x in scale)
+    for j in range(d if mean else 0):
         column = values[j::d]
-        middle, size = math.fsum(column) / n, max(map(abs, column))
+        middle, near = math.fsum(column) / n, 1e-12 * max(map(abs, column))
         spread = math.sqrt(math.fsum((x - middle) ** 2 for x in column) / n)
-        centred = centred and abs(mean[j] - middle) <= 1e-12 * size
-        scaled["ones"] &= scale[j] == 1
-        many = scale[j] == math.inf and spread <= 1e-12 * size
-        scaled["standard deviations"] &= many or abs(scale[j] - spread) <= 1e-10 * spread
-    kind = next((kind for kind in scaled if scaled[kind]), "OTHER NUMBERS than standard deviations")
-    return f"the data less {'their means' if centred else 'OTHER NUMBERS than their means'}, divided by {kind}"
+        centred = centred and abs(mean[j] - middle) <= near
+        scaled = scaled and (abs(scale[j] - spread) <= 1e-10 * spread or (spread <= near and scale[j] == math.inf))
+    less = "less their means" if centred else "less OTHER NUMBERS than their means"
+    by = (
+        "by one" if plain else "by their standard deviations" if scaled else "by OTHER NUMBERS than standard deviations"
+    )
+    return f"the data {less}, divided {by}" if mean else "the data are taken as they are"
 
 
 # The problem, in units of 4^exponent
@@ -491,7 +465,7 @@ class Majorant:
         self.root = isqrt(square << BITS)
         reach = isqrt(problem.largest << BITS) + 1
         least = square - off2
-        self.off = over(off << BITS, isqrt(least << BITS)) + 2 * over(reach * off2, least) + up(reach) + 4
+        self.off = up(off << BITS, isqrt(least << BITS)) + 2 * up(reach * off2, least) + up(reach) + 4
         self.stretch = isqrt((ONE + self.gain) << BITS) + 1
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 `self.off` (+ 1).
         weight = up(up(self.stretch * self.stretch) * (ONE + self.gain))
@@ -587,12 +561,12 @@ def check_dominance(node, record):
     need(all(row[-1] >= (others > 0) for row in lower), "C has a diagonal that is not positive")
     if others < 1:
         return
-    lists, number, scaling = node.proof.certificate.lists, get["dominance_scaling"][record] - 1, {}
+    part, number, scaling = node.proof.certificate.part, get["dominance_scaling"][record] - 1, {}
     if number >= 0:
-        scaling = dict(zip(lists["scaling_features"][number], map(fixed, lists["scaling_values"][number]), strict=True))
-    weights = [
-        (scaling.get(j, ONE) << BITS) // isqrt(row[-1] << BITS) + 1 for j, row in zip(node.free, lower, strict=True)
-    ]
+        values = map(fixed, part("scaling_values", number))
+        scaling = dict(zip(part("scaling_features", number), values, strict=True))
+    roots = [isqrt(row[-1] << BITS) for row in lower]
+    weights = [(scaling.get(j, ONE) << BITS) // root + 1 for j, root in zip(node.free, roots, strict=True)]
     for i, row in enumerate(lower):
         whole = [abs(c) for c in row[:-1]] + [0] + [abs(other[i]) for other in lower[i + 1 :]]
         terms = sorted(map(mul, whole, weights), reverse=True)
@@ -600,7 +574,7 @@ def check_dominance(node, record):
 
 
 class Line:
-    """For unit v zero outside S: v'Gv <= c + (plain + [in s] sum_S tau) s + (weighted + [in t] sum_S tau) t + sum_S alpha.
+    """For unit v, zero outside S: v'Gv <= c + plain s + weighted t + (sum_S tau) (s or t) + sum_S alpha.
 
     Here s = (sum |v_i|)^2 and t = (sum w_i |v_i|)^2. Three steps, with N = sum n_i |v_i|, so that N^2 is s or t:
     - dues: 2 v_i sum_j y_ij v_j + v_i^2 (1 - |y_i|^2) <= 1 for unit v with y_ii = 0, since the sum is at most
@@ -613,24 +587,21 @@ class Line:
 
     def __init__(self, proof, number, gram, error):
         """Prove line `number` about the matrix whose lower triangle is `gram`, up to `error` ulps in each entry."""
-        certificate, problem = proof.certificate, proof.problem
-        get, features = certificate.arrays, certificate.lists["line_features"][number]
+        certificate, problem, part = proof.certificate, proof.problem, proof.certificate.part
+        get, features = certificate.arrays, part("line_features", number)
         (self.form, dues), self.in_t = certificate.forms[number], get["line_counts"][number]
-        self.c, self.plain, self.weighted = (
-            fixed(get[name][number]) for name in ("line_c", "line_plain", "line_weighted")
-        )
-        loads, lifts, alpha = (
-            [fixed(x) for x in certificate.lists[name][number]] for name in ("line_loads", "line_lifts", "line_dues")
-        )
+        self.c, self.plain = fixed(get["line_c"][number]), fixed(get["line_plain"][number])
+        self.weighted = fixed(get["line_weighted"][number])
+        loads, lifts, alpha = ([*map(fixed, part(name, number))] for name in ("line_loads", "line_lifts", "line_dues"))
         need(not any(load for load, q in zip(loads, lifts, strict=True) if not q), "a line has a load without a lift")
-        tau = [over(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True)]
-        signs = certificate.lists["line_signs"][number] or [0] * len(tau)
+        tau = [up(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True)]
+        signs = part("line_signs", number) or [0] * len(tau)
         self.tau = dict(zip(features, tau, strict=True))
         self.alpha = dict(zip(features, alpha or [0] * len(tau), strict=True))
         self.signs = [(j, sign) for j, sign in zip(features, signs, strict=True) if sign]
         if dues:
-            gram, error = self.less_dues(gram, alpha, certificate.lists["line_pulls"][number]), error + 1
-        steps = certificate.lists["line_steps" if self.form == BOX else "line_free"][number]
+            gram, error = self.less_dues(gram, alpha, part("line_pulls", number)), error + 1
+        steps = part("line_steps" if self.form == BOX else "line_free", number)
         lower, excess = self.difference(gram, loads, lifts, [problem.w[j] for j in features], signs, steps)
         need(is_definite(lower, error), f"c I - B of line {number} is not positive semidefinite")
         self.plain += excess
@@ -649,7 +620,7 @@ class Line:
         return result
 
     def difference(self, gram, loads, lifts, weights, signs, steps):
-        """Return c I - B, and what must be added to `plain` so that B is within its box; boxes and diagonal rounded down."""
+        """Return c I - B, with boxes and diagonal rounded down, and what `plain` lacks for B to be within its box."""
         counts = weights if self.in_t else [ONE] * len(weights)
         weighted = [self.weighted * w >> BITS for w in weights]
         starts = list(accumulate(range(len(weights) - 1, 0, -1), initial=-1))
@@ -658,20 +629,18 @@ class Line:
             load, count, weight, new = loads[i], counts[i], weights[i], []
             for j in range(i):
                 box = self.plain + (weighted[j] * weight >> BITS) + (load * counts[j] + loads[j] * count >> BITS + 1)
-                excess, box = max(excess, -box), max(box, 0)
                 if self.form == THRESHOLD:
-                    step = -min(max(row[j], -box), box)
+                    step = -min(max(row[j], -box), box) if box > 0 else 0
                 elif self.form == BOX:
-                    step = box * steps[starts[j] + i - j]
-                    step = step // 32767 if step >= 0 else -(-step // 32767)
+                    whole = max(box, 0) * steps[starts[j] + i - j]
+                    step = whole // 32767 if whole >= 0 else -(-whole // 32767)
                 else:
                     step = fixed(steps[starts[j] + i - j])
-                    sign = signs[i] * signs[j]
-                    excess = max(excess, (-sign * step if sign else abs(step)) - box)
+                sign = signs[i] * signs[j]
+                excess = max(excess, (-sign * step if sign else abs(step)) - box, -box)
                 new.append(-row[j] - step)
-            new.append(
-                self.c - row[i] - lifts[i] + self.plain + (weighted[i] * weight >> BITS) + (load * count >> BITS)
-            )
+            taken = self.plain + (weighted[i] * weight >> BITS) + (load * count >> BITS)
+            new.append(self.c - row[i] - lifts[i] + taken)
             result.append(new)
         return result, excess
 
@@ -686,16 +655,14 @@ def check_matrix(node, record):
     if not node.free:
         return
     number = get["matrix_line"][record]
-    need(list(proof.certificate.lists["line_features"][number]) == node.free, "its line is not about the features of F")
+    need(list(proof.certificate.part("line_features", number)) == node.free, "its line is not about the features of F")
     need(get["line_form"][number] in (THRESHOLD, BOX), "its line is neither of form THRESHOLD nor BOX, or has dues")
-    need(get["line_counts"][number] == 0 and get["line_weighted"][number] == 0, "its line does not count in s alone")
-    need(all(row[-1] > 0 for row in lower), "C has no positive diagonal")
+    need(get["line_counts"][number] == 0 == get["line_weighted"][number], "its line does not count in s alone")
+    need(all(row[-1] > 0 for row in lower), "C has a diagonal that is not positive")
     scale = [isqrt((1 << 3 * BITS) // row[-1]) for row in lower]
-    gram = [
-        [-(c * left * right >> 2 * BITS) for c, right in zip(row, scale, strict=False)]
-        for row, left in zip(lower, scale, strict=True)
-    ]
-    line = Line(proof, number, gram, 1)
+    for i, row in enumerate(lower):
+        lower[i] = [-(c * scale[i] * other >> 2 * BITS) for c, other in zip(row, scale[: i + 1], strict=True)]
+    line = Line(proof, number, lower, 1)
     sigma = line.plain + largest_sum(line.tau.values(), node.most)
     need(line.c + node.most * max(sigma, 0) <= 0, f"c + {node.most} sigma of its line is positive")
 
@@ -707,13 +674,13 @@ def check_envelope(node, record):
     concave in t and in x: it is enough to look at the ends of s, at the ends of pieces of t, and at chords of h. The set
     of t where a line closes the node is an interval (convex - concave <= 0), so intervals are strung together.
     """
-    proof, problem = node.proof, node.problem
+    proof = node.proof
     need(node.bound + node.paid > 0, "T and the costs of I are not positive")
-    lines = [proof.line(number) for number in proof.certificate.lists["envelope_lines"][record]]
+    lines = [proof.line(number) for number in proof.certificate.part("envelope_lines", record)]
     for line in lines:
         need(all(j in line.tau for j in node.inside + node.free), "a line does not speak of all features of the node")
         need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")
-    inside, free = ([problem.w[j] ** 2 for j in features] for features in (node.inside, node.free))
+    inside, free = ([node.problem.w[j] ** 2 for j in features] for features in (node.inside, node.free))
     t = start = min(inside + free) >> BITS
     end = up(sum(inside) + largest_sum(free, node.most))
     while True:
@@ -762,11 +729,11 @@ class Level:
     """No choice of at most `size` features is worth more than `bound`."""
 
     def __init__(self, certificate, number):
-        get, nodes = certificate.arrays, certificate.lists["rule"]
+        get, ends = certificate.arrays, certificate.ends["rule"]
         self.size, self.exact = get["level_size"][number], get["level_bound"][number]
         self.bound, self.target = fixed(self.exact), fixed(get["level_target"][number])
-        self.features = list(certificate.lists["features"][number])
-        self.nodes = range(nodes.ends[number], nodes.ends[number + 1])
+        self.features = list(certificate.part("features", number))
+        self.nodes = range(ends[number], ends[number + 1])
 
 
 class Node:
@@ -837,19 +804,19 @@ class Proof:
         self.lines, self.majorants = {}, {}
 
     def majorant(self, number):
-        """Return a majorant of the certificate."""
+        """Return a majorant of the certificate; some are kept, since neighbours in the tree share them."""
         if number not in self.majorants:
-            if len(self.majorants) > 200:  # bounds memory; neighbours in the tree share majorants
+            if len(self.majorants) > 200:
                 self.majorants.clear()
-            get, lists = self.certificate.arrays, self.certificate.lists
-            x = lists["majorant_features"][number], lists["majorant_weights"][number]
-            self.majorants[number] = Majorant(self.problem, get["majorant_gain"][number], *x)
+            gain, part = self.certificate.arrays["majorant_gain"][number], self.certificate.part
+            x = part("majorant_features", number), part("majorant_weights", number)
+            self.majorants[number] = Majorant(self.problem, gain, *x)
         return self.majorants[number]
 
     def line(self, number):
         """Return a line about A, proved once."""
         if number not in self.lines:
-            features = self.certificate.lists["line_features"][number]
+            features = self.certificate.part("line_features", number)
             gram = [self.problem.entries(j, features[: i + 1]) for i, j in enumerate(features)]
             self.lines[number] = Line(self, number, gram, 2)
         return self.lines[number]
@@ -870,7 +837,7 @@ class Proof:
         below = [0]
         for number, level in enumerate(levels):
             for q in range(len(below), level.size + 1 if problem.definite else 0):
-                below.append(min(sums[min(q, len(most))], over(q * below[-1], q - 1) if q > 1 else sums[-1]))
+                below.append(min(sums[min(q, len(most))], up(q * below[-1], q - 1) if q > 1 else sums[-1]))
             try:
                 self.check_level(level, below)
             except Reject as reason:
@@ -955,23 +922,25 @@ def explain(certificate):
             if node.parent:
                 ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
                 way = ways[node.way > 0].format(node.feature)
-            yield f"{'  ' * min(node.depth + 1, 40)}{index}: {way}{words(certificate, rule, item)}"
+            if rule in (FEATURE, SIGN):
+                says = f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
+            elif rule == LENGTHS or not node.inside + node.free:
+                says = "closed: the lengths of its columns add up to too little"
+            elif rule == ENVELOPE:
+                says = f"closed: the variance lies below lines {list(certificate.part('envelope_lines', item))}"
+            else:
+                majorant = get[RECORDS[rule]][item]
+                says = f"closed by majorant {majorant} (x has {get['majorant_size'][majorant]} features) and "
+                says += "diagonal dominance" if rule == DOMINANCE else f"line {get['matrix_line'][item]}"
+            yield f"{'  ' * min(node.depth + 1, 40)}{index}: {way}{says}"
 
 
-def words(certificate, rule, item):
-    """Say what a node does."""
-    get = certificate.arrays
-    if rule in (FEATURE, SIGN):
-        return f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
-    if rule == LENGTHS or item >= len(get[RECORDS[rule]]):
-        return "closed: the lengths of its columns add up to too little"
-    if rule == ENVELOPE:
-        return f"closed: the variance lies below the lines {list(certificate.lists['envelope_lines'][item])}"
-    majorant = get[RECORDS[rule]][item]
-    size = get["majorant_size"][majorant]
-    attack = f"attacked in response to a vector of {size} features (majorant {majorant})" if size else "without attack"
-    how = "dominant rows" if rule == DOMINANCE else f"line {get['matrix_line'][item]}"
-    return f"closed: {attack}, what is left has no eigenvalue above T by its {how}"
+def judge(certificate, data):
+    """Return what the certificate proves of the data, or reject it."""
+    problem = Problem(prepared(data, certificate), certificate)
+    value, bound = proved_value(problem, certificate), certificate.header["bound"]
+    Proof(certificate, problem).check()
+    return f"ACCEPT: {decimal(value, ROUND_FLOOR)} <= optimum <= {decimal(bound, ROUND_CEILING)}"
 
 
 def main():
@@ -1001,17 +970,6 @@ def main():
         print(f"{parser.prog}: {reason}", file=sys.stderr)
         return 2
     return 0
-
-
-def judge(certificate, data):
-    """Return what the certificate proves of the data, or reject it."""
-    values = prepared(data, certificate)
-    found = fingerprint(values, certificate.header)
-    need(found == certificate.header["fingerprint"], "the data are not those that the certificate speaks of")
-    problem = Problem(values, certificate)
-    value, bound = proved_value(problem, certificate), certificate.header["bound"]
-    Proof(certificate, problem).check()
-    return f"ACCEPT: {decimal(value, ROUND_FLOOR)} <= optimum <= {decimal(bound, ROUND_CEILING)}"
 
 
 if __name__ == "__main__":
