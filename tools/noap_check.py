@@ -32,7 +32,6 @@ import argparse
 import ast
 import hashlib
 import json
-import math
 import re
 import struct
 import sys
@@ -40,10 +39,9 @@ import zlib
 from array import array
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from functools import reduce
-from itertools import accumulate, pairwise
-from math import isqrt
-from operator import mul, or_
+from itertools import accumulate, chain, pairwise
+from math import frexp, fsum, gcd, inf, isfinite, isinf, isqrt, sqrt
+from operator import mul
 
 BITS = 128
 ONE = 1 << BITS
@@ -66,12 +64,9 @@ def need(condition, reason):
         raise Reject(reason)
 
 
-# Fixed-point numbers
-
-
 def fixed(x, exponent=0):
     """Return floor(x 2^(128 - exponent)) of a double x."""
-    fraction, e = math.frexp(x)
+    fraction, e = frexp(x)
     shift = e - 53 + BITS - exponent
     whole = int(fraction * 2.0**53)
     return whole << shift if shift >= 0 else whole >> -shift
@@ -84,11 +79,11 @@ def up(a, b=ONE):
 
 def integers(doubles):
     """Return integers m and s with x = m / 2^s for all doubles x of a list, s as small as it can be."""
-    parts = [math.frexp(x) for x in doubles]
+    parts = [frexp(x) for x in doubles]
     least = min((e for x, e in parts if x), default=0)
     whole = [int(x * 2.0**53) << e - least if x else 0 for x, e in parts]
-    every = reduce(or_, whole, 0)
-    zeros = (every & -every).bit_length() - 1 if every else 0
+    common = gcd(*whole)
+    zeros = max((common & -common).bit_length() - 1, 0)
     return [m >> zeros for m in whole], 53 - least - zeros
 
 
@@ -154,7 +149,6 @@ f4 *pulls             any            line_pulls
 ARRAYS = {name: row.split()[:3] for row in LAYOUT.split("\n") for name in row.split()[3:]}
 TYPES = {"u1": "B", "u4": "I", "i1": "b", "i2": "h", "f4": "f", "f8": "d"}
 RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE: "envelope_size"}
-
 COLUMNS = ("name", "dtype", "count", "bytes")
 
 
@@ -185,8 +179,8 @@ def read_header(raw):
 
 def only(pairs, keys):
     """Return a JSON object that has these keys, each once."""
-    need(type(pairs) is tuple and len(pairs) == len(keys), "a JSON object has other keys than version 5")
-    need(set(dict(pairs)) == set(keys), "a JSON object has other keys than version 5")
+    fits = type(pairs) is tuple and len(pairs) == len(keys) and set(dict(pairs)) == set(keys)
+    need(fits, "a JSON object has other keys than version 5")
     return dict(pairs)
 
 
@@ -211,7 +205,7 @@ def read_arrays(raw, start, records):
         need(ended and len(content) == size, f"{name} is not as long as it says")
         arrays[name].frombytes(content)
         if kind[0] == "f":
-            need(all(map(math.isfinite, arrays[name])) or name in ("scale", "rho"), f"{name} has numbers not finite")
+            need(all(map(isfinite, arrays[name])) or name in ("scale", "rho"), f"{name} has numbers not finite")
         start += packed
     need(start == len(raw) - 32, "something follows the last array")
     return arrays
@@ -224,15 +218,13 @@ class Certificate:
         self.header, start = read_header(raw)
         self.arrays = get = read_arrays(raw, start, self.header["arrays"])
         self.d = d = self.header["n_features"]
-        self.forms = [(form & 3, form > 3) for form in get["line_form"]]
-        need(all(form <= FREE for form, _ in self.forms), "line_form has a form that this checker does not know")
-        lines = list(zip(get["line_size"], self.forms, strict=True))
+        sizes, forms = get["line_size"], get["line_form"]
         lengths = {
-            "steps": [b * (b - 1) // 2 * (form == BOX) for b, (form, _) in lines],
-            "free": [b * (b - 1) // 2 * (form == FREE) for b, (form, _) in lines],
-            "signs": [b * (form == FREE) for b, (form, _) in lines],
-            "dues": [b * dues for b, (_, dues) in lines],
-            "pulls": [b * b * dues for b, (_, dues) in lines],
+            "steps": (b * (b - 1) // 2 * (form & 3 == BOX) for b, form in zip(sizes, forms, strict=True)),
+            "free": (b * (b - 1) // 2 * (form & 3 == FREE) for b, form in zip(sizes, forms, strict=True)),
+            "signs": (b * (form & 3 == FREE) for b, form in zip(sizes, forms, strict=True)),
+            "dues": (b * (form > 3) for b, form in zip(sizes, forms, strict=True)),
+            "pulls": (b * b * (form > 3) for b, form in zip(sizes, forms, strict=True)),
             **get,
         }
         self.ends = {}
@@ -253,7 +245,7 @@ class Certificate:
                 limit = len(get[numbers]) if numbers in get else int(numbers)
                 need(max(values, default=-1) < limit, f"{name} has a number out of range")
         need(max(get["dominance_scaling"], default=0) <= len(get["scaling_size"]), "dominance_scaling is out of range")
-        need(min(get["line_steps"], default=0) >= -32767, "line_steps has -32768")
+        need(-32768 not in get["line_steps"] and 3 not in get["line_form"], "line_steps or line_form is out of range")
         need(all(-1 <= x <= 1 for x in get["line_signs"]), "line_signs has other numbers than -1, 0, 1")
         budgets = (1, d) if self.header["adversary"] == "feature-wise" else (0,)
         means = (0, d) if self.header["source"] == "samples" else (0,)
@@ -267,8 +259,9 @@ class Certificate:
         """Return list i of an array that holds several, one after the other."""
         return self.arrays[name][self.ends[name][i] : self.ends[name][i + 1]]
 
-
-# The data
+    def levels(self):
+        """Return the levels of the proof."""
+        return [Level(self, number) for number in range(len(self.arrays["level_size"]))]
 
 
 def read_npy(raw):
@@ -290,20 +283,17 @@ def read_npy(raw):
 
 def read_csv(text, expected, header):
     """Return the numbers of a .csv file row by row, and its shape; a first line of names is passed over."""
-    values, columns = array("d"), 0
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    rows = [line.split(",") for line in text.splitlines() if line.strip()]
     if header is None:
-        header = len(lines) == expected + 1 or not re.fullmatch(r"[-+.,\s\deE]*", lines[0][1] if lines else "")
-    for number, line in lines[header:]:
-        try:
-            row = array("d", map(float, line.split(",")))
-        except ValueError:
-            raise Unreadable(f"line {number} of the data has a field that is no number") from None
-        columns = columns or len(row)
-        if len(row) != columns:
-            raise Unreadable(f"line {number} of the data has {len(row)} fields, others have {columns}")
-        values.extend(row)
-    return values, len(values) // max(columns, 1), columns
+        header = len(rows) == expected + 1 or not re.fullmatch(r"[-+.,\s\deE]*", ",".join(rows[0] if rows else ""))
+    try:
+        rows = [array("d", map(float, row)) for row in rows[header:]]
+    except ValueError as error:
+        raise Unreadable(f"the data have a field that is no number: {error}") from None
+    columns = len(rows[0]) if rows else 0
+    if any(len(row) != columns for row in rows):
+        raise Unreadable("the lines of the data have different numbers of fields")
+    return array("d", chain.from_iterable(rows)), len(rows), columns
 
 
 def read_file(path):
@@ -323,7 +313,7 @@ def read_data(path, certificate, header):
         values, *shape = read_npy(raw) if raw[:6] == b"\x93NUMPY" else read_csv(raw.decode("utf-8-sig"), n, header)
     except UnicodeDecodeError:
         raise Unreadable(f"{path} is neither .npy nor text") from None
-    if not all(map(math.isfinite, values)):
+    if not all(map(isfinite, values)):
         raise Unreadable("the data have numbers that are not finite")
     need(shape == [n, d], f"it speaks of {source} of {n} x {d}, the data are {shape[0]} x {shape[1]}")
     return values
@@ -336,7 +326,7 @@ def prepared(values, certificate):
     if mean:
         values = ((x - mean[i % d]) / scale[i % d] for i, x in enumerate(values))
     values, block = array("d", [x + 0.0 for x in values]), max(1, 2**17 // d)
-    need(all(map(math.isfinite, values)), "a prepared sample is not finite")
+    need(all(map(isfinite, values)), "a prepared sample is not finite")
     whole = hashlib.sha256(b"\1" + source.encode() + struct.pack("<3Q", n, d, block))
     for start in range(0, len(values), block * d):
         whole.update(hashlib.sha256(b"\0" + values[start : start + block * d].tobytes()).digest())
@@ -348,21 +338,17 @@ def prepared(values, certificate):
 def about_preparation(values, certificate):
     """Say, to rounding, whether mean and scale are those of the data. This is no part of the claim."""
     mean, scale, d = certificate.arrays["mean"], certificate.arrays["scale"], certificate.d
-    n, centred, scaled, plain = len(values) // d, True, True, all(x == 1 for x in scale)
-    for j in range(d if mean else 0):
+    n, centred, scaled = len(values) // d, True, True
+    for j in range(len(mean)):
         column = values[j::d]
-        middle, near = math.fsum(column) / n, 1e-12 * max(map(abs, column))
-        spread = math.sqrt(math.fsum((x - middle) ** 2 for x in column) / n)
+        middle, near = fsum(column) / n, 1e-12 * max(map(abs, column))
+        spread = sqrt(fsum((x - middle) ** 2 for x in column) / n)
         centred = centred and abs(mean[j] - middle) <= near
-        scaled = scaled and (abs(scale[j] - spread) <= 1e-10 * spread or (spread <= near and scale[j] == math.inf))
-    less = "less their means" if centred else "less OTHER NUMBERS than their means"
-    by = (
-        "by one" if plain else "by their standard deviations" if scaled else "by OTHER NUMBERS than standard deviations"
-    )
-    return f"the data {less}, divided {by}" if mean else "the data are taken as they are"
-
-
-# The problem, in units of 4^exponent
+        scaled = scaled and (abs(scale[j] - spread) <= 1e-10 * spread or (spread <= near and scale[j] == inf))
+    kind = "standard deviations" if scaled else "OTHER NUMBERS than standard deviations"
+    by = "one" if all(x == 1 for x in scale) else kind
+    less = "means" if centred else "OTHER NUMBERS than means"
+    return f"the data less their {less}, divided by {by}" if mean else "the data are taken as they are"
 
 
 class Problem:
@@ -387,24 +373,20 @@ class Problem:
         if not self.is_samples:
             need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
             if self.definite:
-                lower = [self.entries(i, range(i + 1)) for i in range(d)]
+                lower = [[*(self.product(i, j) for j in range(i)), self.diagonal[i]] for i in range(d)]
                 need(is_definite(lower, 2), "the covariance and its shift are not positive semidefinite")
-        self.rho = list(get["rho"]) * (d if len(get["rho"]) == 1 else 1) or [0.0] * d
-        need(self.definite or not any(self.rho), "budgets of a covariance need a shift")
-        self.r = [math.inf if math.isinf(rho) else self.budget(rho) for rho in self.rho]
-        self.most = []
+        rho = list(get["rho"]) * (d if len(get["rho"]) == 1 else 1) or [0.0] * d
+        need(self.definite or not any(rho), "budgets of a covariance need a shift")
+        units = Fraction(2) ** (2 * BITS - 2 * self.exponent) / self.n
+        self.budgets = [inf if isinf(x) else isqrt(int(Fraction(x) ** 2 * units)) for x in rho]
+        self.r, self.most = self.budgets, []
         if self.definite:
             lengths = [isqrt(a + 2 << BITS) + 1 for a in self.diagonal]
-            beyond = [max(length - r, 0) if r < length else 0 for length, r in zip(lengths, self.r, strict=True)]
+            beyond = [length - r if r < length else 0 for length, r in zip(lengths, self.r, strict=True)]
             self.most = [up(x * x) - cost for x, cost in zip(beyond, self.costs, strict=True)]
             self.r = [min(r, isqrt(max(a, 0) << BITS)) for r, a in zip(self.r, self.diagonal, strict=True)]
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
-
-    def budget(self, rho):
-        """Return r_j = rho_j / sqrt(n), rounded down."""
-        square = Fraction(rho) ** 2 / self.n / Fraction(4) ** self.exponent
-        return isqrt((square.numerator << 2 * BITS) // square.denominator)
 
     def product(self, i, j):
         """Return A_ij without the shift, rounded down."""
@@ -427,14 +409,11 @@ class Problem:
         return [row[j] for j in columns]
 
 
-# Majorants
-
-
 class Majorant:
     """M_ij = f_i f_j (A_ij - g_i g_j) + (1 + kappa) h_i h_j, the attack in response to x; plain: M = A.
 
-    Let u be the unit vector of sum x_j a_j and g_j = a_j'u. In place of a_j the attack puts c_j = h_j u + f_j (a_j - g_j u),
-    at most r_j away from it. So (|a_j'y| - r_j)_+ <= |c_j'y| for all y: the Gram matrix of the c_j is a majorant.
+    Let u be the unit vector of sum x_j a_j and g_j = a_j'u. The attack takes a_j to c_j = h_j u + f_j (a_j - g_j u), at
+    most r_j away. So (|a_j'y| - r_j)_+ <= |c_j'y| for all y: the Gram matrix of the c_j is a majorant.
     With kappa > 0 all components along u weigh sqrt(1 + kappa) more, and so do the c_j of the features that are
     stretched. For a unit vector y with y0 = u'y >= 0 let z be the unit vector along y with y0 / sqrt(1 + kappa) in the
     place of y0. Then |c_j'z| >= sqrt(1 + kappa) (|a_j'y| - r_j)_+ with the new c_j: always for those stretched, and for
@@ -451,9 +430,7 @@ class Majorant:
             self.error = 2
             return
         need(problem.definite, "an attack in response to x needs definiteness")
-        size = max(map(abs, weights))
-        need(size > 0, "the vector of a majorant is zero")
-        scale = math.frexp(size)[1]
+        scale = frexp(max(map(abs, weights)))[1]
         self.x = [fixed(w, scale) for w in weights]
         total = sum(map(abs, self.x))
         ax = [self.along(j) for j in self.features]
@@ -498,8 +475,8 @@ class Majorant:
 def eliminate(node, majorant):
     """Return the lower triangle of C, the Schur complement of P = tI - M + (1 + kappa) diag_F(pi) on F, rounded down.
 
-    A choice S of the node worth more than T has lambda_max((M - (1 + kappa) diag_F(pi))_SS) > t. There is none if P_SS is
-    positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
+    A choice S of the node worth more than T has lambda_max((M - (1 + kappa) diag_F(pi))_SS) > t. There is none if P_SS
+    is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
     """
     problem, gain = node.problem, ONE + majorant.gain
     need(node.target + node.paid > 0, "T and the costs of I are not positive")
@@ -511,11 +488,7 @@ def eliminate(node, majorant):
     for a, i in enumerate(order):
         f, fg, h, long = majorant.parts(i)
         scales.append(f)
-        row = problem.entries(i, order[: a + 1])
-        if majorant.plain:
-            row = [-x << BITS for x in row]
-        else:
-            row = [-x * (f * g >> BITS) for x, g in zip(row, scales, strict=True)]
+        row = [-x * (f * g >> BITS) for x, g in zip(problem.entries(i, order[: a + 1]), scales, strict=True)]
         row[a] += (t - slack + (gain * problem.costs[i] >> BITS) * (a >= first)) << BITS
         # P = L L' on the rows of I; `left` and `right` have f g, h and the row of L, so that what is left is a sum.
         left, right = [fg, h], [fg, -long]
@@ -532,9 +505,6 @@ def eliminate(node, majorant):
             row[-1] -= len(node.free)
             result.append(row)
     return result
-
-
-# The rules: each shows that no choice of a node is worth more than T
 
 
 def largest_sum(numbers, count):
@@ -589,9 +559,8 @@ class Line:
         """Prove line `number` about the matrix whose lower triangle is `gram`, up to `error` ulps in each entry."""
         certificate, problem, part = proof.certificate, proof.problem, proof.certificate.part
         get, features = certificate.arrays, part("line_features", number)
-        (self.form, dues), self.in_t = certificate.forms[number], get["line_counts"][number]
-        self.c, self.plain = fixed(get["line_c"][number]), fixed(get["line_plain"][number])
-        self.weighted = fixed(get["line_weighted"][number])
+        form, self.in_t = get["line_form"][number], get["line_counts"][number]
+        self.c, self.plain, self.weighted = (fixed(get[f"line_{name}"][number]) for name in ("c", "plain", "weighted"))
         loads, lifts, alpha = ([*map(fixed, part(name, number))] for name in ("line_loads", "line_lifts", "line_dues"))
         need(not any(load for load, q in zip(loads, lifts, strict=True) if not q), "a line has a load without a lift")
         tau = [up(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True)]
@@ -599,9 +568,9 @@ class Line:
         self.tau = dict(zip(features, tau, strict=True))
         self.alpha = dict(zip(features, alpha or [0] * len(tau), strict=True))
         self.signs = [(j, sign) for j, sign in zip(features, signs, strict=True) if sign]
-        if dues:
+        if form > 3:
             gram, error = self.less_dues(gram, alpha, part("line_pulls", number)), error + 1
-        steps = part("line_steps" if self.form == BOX else "line_free", number)
+        self.form, steps = form & 3, part("line_free" if form & 3 == FREE else "line_steps", number)
         lower, excess = self.difference(gram, loads, lifts, [problem.w[j] for j in features], signs, steps)
         need(is_definite(lower, error), f"c I - B of line {number} is not positive semidefinite")
         self.plain += excess
@@ -656,8 +625,8 @@ def check_matrix(node, record):
         return
     number = get["matrix_line"][record]
     need(list(proof.certificate.part("line_features", number)) == node.free, "its line is not about the features of F")
-    need(get["line_form"][number] in (THRESHOLD, BOX), "its line is neither of form THRESHOLD nor BOX, or has dues")
-    need(get["line_counts"][number] == 0 == get["line_weighted"][number], "its line does not count in s alone")
+    in_t = get["line_counts"][number] or get["line_weighted"][number]
+    need(get["line_form"][number] in (THRESHOLD, BOX) and not in_t, "its line is FREE, or counts in t, or has dues")
     need(all(row[-1] > 0 for row in lower), "C has a diagonal that is not positive")
     scale = [isqrt((1 << 3 * BITS) // row[-1]) for row in lower]
     for i, row in enumerate(lower):
@@ -671,8 +640,8 @@ def check_envelope(node, record):
     """ENVELOPE. The variance lies below lines, and these below what a choice worth more than T must have.
 
     That is h(x) = (sqrt(T + x) + r sqrt(t))^2 with the costs x of the choice. Lines are linear in s and in t, h is
-    concave in t and in x: it is enough to look at the ends of s, at the ends of pieces of t, and at chords of h. The set
-    of t where a line closes the node is an interval (convex - concave <= 0), so intervals are strung together.
+    concave in t and in x: the ends of s, the ends of pieces of t and chords of h are enough. The set of
+    t where a line closes the node is an interval (convex - concave <= 0), so intervals are strung together.
     """
     proof = node.proof
     need(node.bound + node.paid > 0, "T and the costs of I are not positive")
@@ -722,9 +691,6 @@ def closes(node, line, t):
 CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
 
 
-# Levels and trees
-
-
 class Level:
     """No choice of at most `size` features is worth more than `bound`."""
 
@@ -737,7 +703,7 @@ class Level:
 
 
 class Node:
-    """The choices with I in S, S in I and F, at most p features of F, and signs of v: a chain of what was branched on."""
+    """The choices with I in S, S in I and F, at most p features of F, and signs of v; a chain of branches."""
 
     def __init__(self, parent=None, rule=None, feature=None, way=0):
         self.parent, self.rule, self.feature, self.way = parent, rule, feature, way
@@ -782,17 +748,15 @@ def walk(certificate, level, proof=None):
             node.place(proof, level, certificate.include)
             if rule in (FEATURE, SIGN):
                 todo += node.branches(rule, item)
-            elif not node.inside and not node.free:
-                need(item == 0, "it has no features, but an item")
-            elif rule == LENGTHS:
-                need(item == 0, "it has an item")
             else:
-                need(item < len(certificate.arrays[RECORDS[rule]]), "there is no such record")
-            if proof and rule in CHECKS and (node.inside or node.free):
+                empty = rule == LENGTHS or not node.inside + node.free
+                need(item == 0 if empty else item < len(certificate.arrays[RECORDS[rule]]), "there is no such record")
+            if proof and rule in CHECKS and node.inside + node.free:
                 CHECKS[rule](node, item)
         except Reject as reason:
             raise Reject(f"node {number}, {RULES[rule]} {item}: {reason}") from None
         yield number, rule, item, node
+        node.free = node.inside = node.signs = None  # a deep tree would keep them all
     need(not todo, "its tree has open nodes")
 
 
@@ -824,13 +788,13 @@ class Proof:
     def check(self):
         """Prove the bound, level by level."""
         certificate, problem = self.certificate, self.problem
-        levels = [Level(certificate, number) for number in range(len(certificate.arrays["level_size"]))]
+        levels = certificate.levels()
         need(levels, "there is no level")
         need(all(a.size < b.size for a, b in pairwise(levels)), "level_size is not ascending")
-        full = min(problem.k, len(problem.allowed))
-        need(levels[-1].size in (problem.k, full), "the last level is not of k features")
-        one_only = problem.include or not problem.definite
-        need(len(levels) == 1 or not one_only, "with demanded features or without definiteness there is one level only")
+        last = problem.k, min(problem.k, len(problem.allowed))
+        need(levels[-1].size in last, "the last level is not of k features")
+        several = problem.definite and not problem.include
+        need(len(levels) == 1 or several, "with demanded features or without definiteness there is one level only")
         most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
         sums = list(accumulate(most, initial=0))
         # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
@@ -860,12 +824,10 @@ class Proof:
             due = max(0, level.bound - below[-2]) if level.size and not problem.include else 0
             worst = max(others, key=problem.most.__getitem__)
             need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
-        if level.nodes:
-            for _ in walk(self.certificate, level, self):
-                pass
-        else:
-            known = problem.definite or not problem.allowed
-            need(known and below[-1] <= level.bound, "it has no nodes, and what is known before is not enough")
+        known = below[-1] <= level.bound and (problem.definite or not problem.allowed)
+        need(level.nodes or known, "it has no nodes, and what is known before is not enough")
+        for _ in walk(self.certificate, level, self) if level.nodes else ():
+            pass
 
 
 def proved_value(problem, certificate):
@@ -883,10 +845,7 @@ def proved_value(problem, certificate):
         square = sum(x * sum(map(mul, w, problem.entries(j, features))) for j, x in zip(features, w, strict=True))
         length, sizes = sum(map(mul, w, w)), [abs(x) for x in w]
         square -= length * problem.shift + sum(sizes) ** 2
-        taken = 0
-        for j, size in zip(features, sizes, strict=True):
-            if size and problem.rho[j]:
-                taken = math.inf if math.isinf(problem.rho[j]) else taken + (problem.budget(problem.rho[j]) + 1) * size
+        taken = sum((problem.budgets[j] + 1) * size for j, size in zip(features, sizes, strict=True) if size)
         norm = isqrt(max(square, 0) << BITS)
         value = Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length) * scale
     value -= sum(Fraction(get["costs"][j]) for j in chosen) if get["costs"] else 0
@@ -896,32 +855,34 @@ def proved_value(problem, certificate):
     return value
 
 
+def proved(certificate, data):
+    """Return what the certificate proves of the data, in decimals."""
+    problem = Problem(prepared(data, certificate), certificate)
+    value = proved_value(problem, certificate)
+    Proof(certificate, problem).check()
+    return decimal(value, ROUND_FLOOR), decimal(certificate.header["bound"], ROUND_CEILING)
+
+
 def decimal(x, rounding):
     """Return a rational number in decimals, rounded to a side."""
     x = Fraction(x)
     return str(Context(prec=15, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
-# The command line
-
-
 def explain(certificate):
     """Yield the lines of the proof in words."""
     header, get = certificate.header, certificate.arrays
     yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
-    yield f"  adversary: {header['adversary']}; the value is attained by features {list(get['support'])}"
+    yield f"  adversary: {header['adversary']}; the value is attained by features {list(get['support'])};"
     yield f"  demanded features: {certificate.include}; {len(certificate.exclude)} are forbidden"
-    for number in range(len(get["level_size"])):
-        level = Level(certificate, number)
-        yield f"Level {number}: no choice of at most {level.size} features is worth more than T = {level.exact:.9g} units"
-        yield f"  It works on {len(level.features)} features; each of the others contributes too little."
+    for number, level in enumerate(certificate.levels()):
+        yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
+        yield f"  it works on {len(level.features)} features, and each of the others contributes too little."
         if not level.nodes:
             yield "  It follows from what is known of fewer features."
-        for index, rule, item, node in walk(certificate, level):
-            way = ""
-            if node.parent:
-                ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
-                way = ways[node.way > 0].format(node.feature)
+        for index, rule, item, node in walk(certificate, level) if level.nodes else ():
+            ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
+            way = ways[node.way > 0].format(node.feature) if node.parent else ""
             if rule in (FEATURE, SIGN):
                 says = f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
             elif rule == LENGTHS or not node.inside + node.free:
@@ -935,22 +896,12 @@ def explain(certificate):
             yield f"{'  ' * min(node.depth + 1, 40)}{index}: {way}{says}"
 
 
-def judge(certificate, data):
-    """Return what the certificate proves of the data, or reject it."""
-    problem = Problem(prepared(data, certificate), certificate)
-    value, bound = proved_value(problem, certificate), certificate.header["bound"]
-    Proof(certificate, problem).check()
-    return f"ACCEPT: {decimal(value, ROUND_FLOOR)} <= optimum <= {decimal(bound, ROUND_CEILING)}"
-
-
 def main():
     """Check the certificate that the command line names."""
     parser = argparse.ArgumentParser(description="Check a certificate of noap.")
     parser.add_argument("certificate")
     parser.add_argument("data", nargs="?", help=".csv or .npy: samples or covariance; not needed with --explain")
-    parser.add_argument(
-        "--header", action=argparse.BooleanOptionalAction, help="a .csv begins with names (else guessed)"
-    )
+    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="the .csv begins with names; guessed")
     parser.add_argument("--explain", action="store_true", help="print the proof in words")
     options = parser.parse_args()
     if not (options.data or options.explain):
@@ -961,7 +912,7 @@ def main():
             print(line)
         if options.data:
             data = read_data(options.data, certificate, options.header)
-            print(judge(certificate, data))
+            print("ACCEPT: {} <= optimum <= {}".format(*proved(certificate, data)))
             print(f"  Not part of the claim: {about_preparation(data, certificate)}.")
     except Reject as reason:
         print(f"REJECT: {reason}")
