@@ -2,16 +2,14 @@
 
     python noap_check.py CERTIFICATE DATA [--header | --no-header] [--explain]
 
-DATA holds the samples or the covariance that the certificate speaks of: numbers in a .csv or .npy file. The answer is
-ACCEPT with what is proved, exit code 0; REJECT with the reason, 1; or that an input cannot be read, 2. With --explain
-the proof is printed in words; that needs no data.
+DATA, a .csv or .npy file, holds the samples or the covariance that the certificate speaks of. The answer is ACCEPT with
+what is proved, exit code 0; REJECT, 1; or that an input cannot be read, 2. --explain prints the proof in words.
 
 What is claimed. A *choice* is a set S of at most k features (all demanded, no forbidden ones) and a unit vector v that
 is zero outside S. It is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 - sum_{j in S} pi_j, where A = X'X/n. The claim:
 the best choice is worth at least `value` and at most `bound`.
 
-How numbers are held. An integer a stands for a / 2^128 (a *fixed-point number*; its last place is an *ulp*). There is
-no floating point in the proof, and three ideas make rounding safe:
+How numbers are held. An integer a stands for a / 2^128 (its last place is an *ulp*). Three ideas make rounding safe:
 
 1. Budgets r, costs pi and thresholds T are rounded down once, and are exact from then on. That is another problem,
    whose choices are worth no less, with a bound to prove that is no larger.
@@ -55,7 +53,7 @@ class Reject(Exception):
 
 
 class Unreadable(Exception):
-    """An input that is no certificate's fault."""
+    """An input cannot be read."""
 
 
 def need(condition, reason):
@@ -94,9 +92,7 @@ def is_definite(lower, error):
     """
     n = len(lower)
     top = max((row[-1] for row in lower), default=0)
-    if top <= 0:
-        return n == 0
-    slack = n * error + (n * (isqrt(top << BITS) + 1) >> BITS) + 1
+    slack = n * error + (n * (isqrt(max(top, 0) << BITS) + 1) >> BITS) + 1
     factor, pivots = [], []
     for i, row in enumerate(lower):
         new = []
@@ -168,12 +164,12 @@ def read_header(raw):
         x, kinds = header[key], (int, float) if key in ("value", "bound", "shift") else (int,)
         fits = type(x) in kinds and abs(x) <= sys.float_info.max and float(x) == x
         need(fits or (key == "shift" and x is None), f"{key} is no double, or no integer")
-    known = header["kind"] == "single" and header["source"] in ("samples", "covariance") and header["device"] is False
-    need(known and header["adversary"] in ("none", "feature-wise"), "it is of a kind that this checker does not know")
+    known = header["source"] in ("samples", "covariance") and header["adversary"] in ("none", "feature-wise")
+    need(known and header["kind"] == "single" and header["device"] is False, "this checker does not know its kind")
     need(header["value"] <= header["bound"], "value is larger than bound")
     need((header["shift"] or 0) >= 0 and abs(header["exponent"]) <= 600, "shift or exponent is out of range")
-    need(1 <= header["k"] <= header["n_features"] < 2**32, "k is not between 1 and the number of features")
-    need(1 <= header["n_samples"] < 2**63 and type(header["arrays"]) is list, "n_samples or arrays is out of range")
+    sizes = 1 <= header["k"] <= header["n_features"] < 2**32 and 1 <= header["n_samples"] < 2**63
+    need(sizes and type(header["arrays"]) is list, "k, n_features, n_samples or arrays is out of range")
     return header, 14 + length
 
 
@@ -191,7 +187,7 @@ def read_arrays(raw, start, records):
         name, kind, count, packed = map(only(pairs, COLUMNS).get, COLUMNS)
         need(type(name) is str and name in ARRAYS, f"this checker does not know the array {name!r}")
         need(kind == ARRAYS[name][0] and not arrays[name], f"{name} occurs twice or is not of type {ARRAYS[name][0]}")
-        need(type(count) is type(packed) is int and 0 < count < 2**31 and 0 < packed, f"{name} has no length")
+        need(type(count) is type(packed) is int and 0 < count < 2**31 and packed > 0, f"{name} has no length")
         size = count * arrays[name].itemsize
         total += size
         need(size <= 1032 * packed + 1024, f"{name} cannot be as long as it says")
@@ -291,8 +287,7 @@ def read_csv(text, expected, header):
     except ValueError as error:
         raise Unreadable(f"the data have a field that is no number: {error}") from None
     columns = len(rows[0]) if rows else 0
-    if any(len(row) != columns for row in rows):
-        raise Unreadable("the lines of the data have different numbers of fields")
+    need(all(len(row) == columns for row in rows), "the lines of the data have different numbers of fields")
     return array("d", chain.from_iterable(rows)), len(rows), columns
 
 
@@ -330,8 +325,7 @@ def prepared(values, certificate):
     whole = hashlib.sha256(b"\1" + source.encode() + struct.pack("<3Q", n, d, block))
     for start in range(0, len(values), block * d):
         whole.update(hashlib.sha256(b"\0" + values[start : start + block * d].tobytes()).digest())
-    fits = whole.hexdigest() == certificate.header["fingerprint"]
-    need(fits, "the data are not those that the certificate speaks of")
+    need(whole.hexdigest() == certificate.header["fingerprint"], "the data are not those that it speaks of")
     return values
 
 
@@ -345,8 +339,7 @@ def about_preparation(values, certificate):
         spread = sqrt(fsum((x - middle) ** 2 for x in column) / n)
         centred = centred and abs(mean[j] - middle) <= near
         scaled = scaled and (abs(scale[j] - spread) <= 1e-10 * spread or (spread <= near and scale[j] == inf))
-    kind = "standard deviations" if scaled else "OTHER NUMBERS than standard deviations"
-    by = "one" if all(x == 1 for x in scale) else kind
+    by = "one" if all(x == 1 for x in scale) else "standard deviations" if scaled else "OTHER NUMBERS than those"
     less = "means" if centred else "OTHER NUMBERS than means"
     return f"the data less their {less}, divided by {by}" if mean else "the data are taken as they are"
 
@@ -421,27 +414,22 @@ class Majorant:
     """
 
     def __init__(self, problem, gain, features, weights):
-        self.problem, self.features = problem, list(features)
-        self.gain = fixed(gain)
-        self.known = {}
-        self.plain = not self.features
-        if self.plain:
+        self.problem, self.features, self.gain = problem, list(features), fixed(gain)
+        self.known, self.error = {}, 2
+        if not self.features:
             need(self.gain == 0, "a plain majorant has no gain")
-            self.error = 2
             return
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
         self.x = [fixed(w, scale) for w in weights]
-        total = sum(map(abs, self.x))
-        ax = [self.along(j) for j in self.features]
-        square = sum(map(mul, self.x, ax)) >> BITS
+        square = sum(map(mul, self.x, map(self.along, self.features))) >> BITS
         # An entry of A is wrong by at most 2 ulps, one of A x by off, x'A x by off2, g = A x / sqrt(x'A x) by self.off.
+        total = sum(map(abs, self.x))
         off = up(2 * total) + 1
         off2 = up(off * total) + 1
         need(square > off2, "x'Ax of a majorant is not positive")
         self.root = isqrt(square << BITS)
-        reach = isqrt(problem.largest << BITS) + 1
-        least = square - off2
+        reach, least = isqrt(problem.largest << BITS) + 1, square - off2
         self.off = up(off << BITS, isqrt(least << BITS)) + 2 * up(reach * off2, least) + up(reach) + 4
         self.stretch = isqrt((ONE + self.gain) << BITS) + 1
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 `self.off` (+ 1).
@@ -454,7 +442,7 @@ class Majorant:
 
     def parts(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
-        if self.plain:
+        if not self.features:
             return ONE, 0, 0, 0
         if j not in self.known:
             problem, r, off = self.problem, self.problem.r[j], self.off
@@ -527,9 +515,8 @@ def check_dominance(node, record):
     """
     get = node.proof.certificate.arrays
     lower = eliminate(node, node.proof.majorant(get["dominance_majorant"][record]))
-    others = node.most - 1
-    need(all(row[-1] >= (others > 0) for row in lower), "C has a diagonal that is not positive")
-    if others < 1:
+    need(all(row[-1] >= (node.most > 1) for row in lower), "C has a diagonal that is not positive")
+    if node.most < 2:
         return
     part, number, scaling = node.proof.certificate.part, get["dominance_scaling"][record] - 1, {}
     if number >= 0:
@@ -539,8 +526,8 @@ def check_dominance(node, record):
     weights = [(scaling.get(j, ONE) << BITS) // root + 1 for j, root in zip(node.free, roots, strict=True)]
     for i, row in enumerate(lower):
         whole = [abs(c) for c in row[:-1]] + [0] + [abs(other[i]) for other in lower[i + 1 :]]
-        terms = sorted(map(mul, whole, weights), reverse=True)
-        need(sum(terms[:others]) <= row[-1] * weights[i], f"the row of feature {node.free[i]} is not dominant")
+        others = largest_sum(map(mul, whole, weights), node.most - 1)
+        need(others <= row[-1] * weights[i], f"the row of feature {node.free[i]} is not dominant")
 
 
 class Line:
@@ -557,8 +544,8 @@ class Line:
 
     def __init__(self, proof, number, gram, error):
         """Prove line `number` about the matrix whose lower triangle is `gram`, up to `error` ulps in each entry."""
-        certificate, problem, part = proof.certificate, proof.problem, proof.certificate.part
-        get, features = certificate.arrays, part("line_features", number)
+        get, part = proof.certificate.arrays, proof.certificate.part
+        features = part("line_features", number)
         form, self.in_t = get["line_form"][number], get["line_counts"][number]
         self.c, self.plain, self.weighted = (fixed(get[f"line_{name}"][number]) for name in ("c", "plain", "weighted"))
         loads, lifts, alpha = ([*map(fixed, part(name, number))] for name in ("line_loads", "line_lifts", "line_dues"))
@@ -571,22 +558,20 @@ class Line:
         if form > 3:
             gram, error = self.less_dues(gram, alpha, part("line_pulls", number)), error + 1
         self.form, steps = form & 3, part("line_free" if form & 3 == FREE else "line_steps", number)
-        lower, excess = self.difference(gram, loads, lifts, [problem.w[j] for j in features], signs, steps)
+        lower, excess = self.difference(gram, loads, lifts, [proof.problem.w[j] for j in features], signs, steps)
         need(is_definite(lower, error), f"c I - B of line {number} is not positive semidefinite")
         self.plain += excess
 
     @staticmethod
     def less_dues(gram, alpha, pulls):
         """Return G' of G."""
-        b = len(alpha)
+        b, rows = len(alpha), enumerate(gram)
         y = [[fixed(x) for x in pulls[i * b : (i + 1) * b]] for i in range(b)]
         need(not any(y[i][i] for i in range(b)), "a line has a pull of a feature on itself")
-        result = []
-        for i, row in enumerate(gram):
-            new = [g - (alpha[i] * y[i][j] + alpha[j] * y[j][i] >> BITS) for j, g in enumerate(row)]
-            new[i] = row[i] - (alpha[i] * (ONE * ONE - sum(map(mul, y[i], y[i]))) >> 2 * BITS)
-            result.append(new)
-        return result
+        less = [[g - (alpha[i] * y[i][j] + alpha[j] * y[j][i] >> BITS) for j, g in enumerate(row)] for i, row in rows]
+        for i, row in enumerate(less):
+            row[i] -= alpha[i] * (ONE * ONE - sum(map(mul, y[i], y[i]))) >> 2 * BITS
+        return less
 
     def difference(self, gram, loads, lifts, weights, signs, steps):
         """Return c I - B, with boxes and diagonal rounded down, and what `plain` lacks for B to be within its box."""
@@ -620,10 +605,9 @@ def check_matrix(node, record):
     A line about G = -N says v'Gv <= c + sigma s, and 1 <= s <= m for unit v of m features; c + m max(sigma, 0) <= 0.
     """
     proof, get = node.proof, node.proof.certificate.arrays
-    lower = eliminate(node, proof.majorant(get["matrix_majorant"][record]))
+    lower, number = eliminate(node, proof.majorant(get["matrix_majorant"][record])), get["matrix_line"][record]
     if not node.free:
         return
-    number = get["matrix_line"][record]
     need(list(proof.certificate.part("line_features", number)) == node.free, "its line is not about the features of F")
     in_t = get["line_counts"][number] or get["line_weighted"][number]
     need(get["line_form"][number] in (THRESHOLD, BOX) and not in_t, "its line is FREE, or counts in t, or has dues")
@@ -640,12 +624,11 @@ def check_envelope(node, record):
     """ENVELOPE. The variance lies below lines, and these below what a choice worth more than T must have.
 
     That is h(x) = (sqrt(T + x) + r sqrt(t))^2 with the costs x of the choice. Lines are linear in s and in t, h is
-    concave in t and in x: the ends of s, the ends of pieces of t and chords of h are enough. The set of
-    t where a line closes the node is an interval (convex - concave <= 0), so intervals are strung together.
+    concave in t and in x: the ends of s, the ends of pieces of t and chords of h are enough. The set of t where a line
+    closes the node is an interval (convex - concave <= 0), so intervals are strung together.
     """
-    proof = node.proof
     need(node.bound + node.paid > 0, "T and the costs of I are not positive")
-    lines = [proof.line(number) for number in proof.certificate.part("envelope_lines", record)]
+    lines = [node.proof.line(number) for number in node.proof.certificate.part("envelope_lines", record)]
     for line in lines:
         need(all(j in line.tau for j in node.inside + node.free), "a line does not speak of all features of the node")
         need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")
@@ -728,18 +711,15 @@ class Node:
 
     def branches(self, rule, feature):
         """Return the nodes that a branch leads to, the first one last."""
-        if rule == FEATURE:
-            need(feature in self.free, "the feature is not in F")
-        else:
-            need(feature in self.inside or feature in self.free, "the feature is neither in I nor in F")
-            need(feature not in self.signs, "the feature has a sign")
-        one_way = rule == SIGN and not self.signs
+        fits = feature in self.free or (rule == SIGN and feature in self.inside)
+        need(fits and (rule == FEATURE or feature not in self.signs), "its feature is not open")
+        one_way = rule == SIGN and not self.signs  # v and -v have the same value
         return [Node(self, rule, feature, way) for way in ((1,) if one_way else (-1, 1))]
 
 
 def walk(certificate, level, proof=None):
-    """Yield the nodes of a level's tree in preorder, each with its number, rule and item; they end when none is open."""
-    todo = [Node()]
+    """Yield the nodes of a level's tree in preorder, with number, rule and item; they end when none is open."""
+    todo = [Node()] if level.nodes else []
     for number in level.nodes:
         rule, item = certificate.arrays["rule"][number], certificate.arrays["item"][number]
         try:
@@ -770,11 +750,9 @@ class Proof:
     def majorant(self, number):
         """Return a majorant of the certificate; some are kept, since neighbours in the tree share them."""
         if number not in self.majorants:
-            if len(self.majorants) > 200:
-                self.majorants.clear()
-            gain, part = self.certificate.arrays["majorant_gain"][number], self.certificate.part
-            x = part("majorant_features", number), part("majorant_weights", number)
-            self.majorants[number] = Majorant(self.problem, gain, *x)
+            self.majorants = {} if len(self.majorants) > 200 else self.majorants
+            x = (self.certificate.part(name, number) for name in ("majorant_features", "majorant_weights"))
+            self.majorants[number] = Majorant(self.problem, self.certificate.arrays["majorant_gain"][number], *x)
         return self.majorants[number]
 
     def line(self, number):
@@ -787,12 +765,11 @@ class Proof:
 
     def check(self):
         """Prove the bound, level by level."""
-        certificate, problem = self.certificate, self.problem
-        levels = certificate.levels()
-        need(levels, "there is no level")
-        need(all(a.size < b.size for a, b in pairwise(levels)), "level_size is not ascending")
-        last = problem.k, min(problem.k, len(problem.allowed))
-        need(levels[-1].size in last, "the last level is not of k features")
+        problem, levels = self.problem, self.certificate.levels()
+        need(levels and all(a.size < b.size for a, b in pairwise(levels)), "level_size is empty or not ascending")
+        need(
+            levels[-1].size in (problem.k, min(problem.k, len(problem.allowed))), "the last level is not of k features"
+        )
         several = problem.definite and not problem.include
         need(len(levels) == 1 or several, "with demanded features or without definiteness there is one level only")
         most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
@@ -808,15 +785,15 @@ class Proof:
                 raise Reject(f"level {number}, of {level.size} features: {reason}") from None
             below[-1] = min(below[-1], max(level.bound, 0))
         bound = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
-        need(bound <= Fraction(certificate.header["bound"]), "the last level proves less than the bound")
+        need(bound <= Fraction(self.certificate.header["bound"]), "the last level proves less than the bound")
 
     def check_level(self, level, below):
         """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
         problem, features = self.problem, set(level.features)
         need(level.target <= level.bound, "its target is above its bound")
         need(problem.include or level.bound >= 0, "its bound is below 0, the value of no features")
-        need(features.issuperset(problem.include), "a demanded feature is not among its features")
-        need(not features & problem.exclude, "a forbidden feature is among its features")
+        need(features.issuperset(problem.include), "it leaves out a demanded feature")
+        need(not features & problem.exclude, "it has a forbidden feature")
         others = [j for j in problem.allowed if j not in features]
         need(problem.definite or not others, "it does not list all allowed features")
         if others:
@@ -826,7 +803,7 @@ class Proof:
             need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
         known = below[-1] <= level.bound and (problem.definite or not problem.allowed)
         need(level.nodes or known, "it has no nodes, and what is known before is not enough")
-        for _ in walk(self.certificate, level, self) if level.nodes else ():
+        for _ in walk(self.certificate, level, self):
             pass
 
 
@@ -849,23 +826,22 @@ def proved_value(problem, certificate):
         norm = isqrt(max(square, 0) << BITS)
         value = Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length) * scale
     value -= sum(Fraction(get["costs"][j]) for j in chosen) if get["costs"] else 0
-    claimed, largest = Fraction(certificate.header["value"]), max(problem.diagonal) - problem.shift
-    room = abs(claimed) / 10**9 + Fraction(largest, ONE) * scale / 10**12
-    need(value >= claimed - room, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
+    claimed, largest = Fraction(certificate.header["value"]), Fraction(max(problem.diagonal) - problem.shift, ONE)
+    least = claimed - abs(claimed) / 10**9 - largest * scale / 10**12
+    need(value >= least, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
     return value
 
 
 def proved(certificate, data):
     """Return what the certificate proves of the data, in decimals."""
     problem = Problem(prepared(data, certificate), certificate)
-    value = proved_value(problem, certificate)
     Proof(certificate, problem).check()
-    return decimal(value, ROUND_FLOOR), decimal(certificate.header["bound"], ROUND_CEILING)
+    bound = Fraction(certificate.header["bound"])
+    return decimal(proved_value(problem, certificate), ROUND_FLOOR), decimal(bound, ROUND_CEILING)
 
 
 def decimal(x, rounding):
     """Return a rational number in decimals, rounded to a side."""
-    x = Fraction(x)
     return str(Context(prec=15, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
@@ -873,14 +849,12 @@ def explain(certificate):
     """Yield the lines of the proof in words."""
     header, get = certificate.header, certificate.arrays
     yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
-    yield f"  adversary: {header['adversary']}; the value is attained by features {list(get['support'])};"
-    yield f"  demanded features: {certificate.include}; {len(certificate.exclude)} are forbidden"
+    yield f"  (adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)})"
     for number, level in enumerate(certificate.levels()):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
-        yield f"  it works on {len(level.features)} features, and each of the others contributes too little."
-        if not level.nodes:
-            yield "  It follows from what is known of fewer features."
-        for index, rule, item, node in walk(certificate, level) if level.nodes else ():
+        how = "the tree below" if level.nodes else "what is known of fewer features"
+        yield f"  {how} proves it for {len(level.features)} features; each of the others contributes too little."
+        for index, rule, item, node in walk(certificate, level):
             ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
             way = ways[node.way > 0].format(node.feature) if node.parent else ""
             if rule in (FEATURE, SIGN):
