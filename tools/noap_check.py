@@ -784,8 +784,8 @@ class Proof:
             except Reject as reason:
                 raise Reject(f"level {number}, of {level.size} features: {reason}") from None
             below[-1] = min(below[-1], max(level.bound, 0))
-        bound = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
-        need(bound <= Fraction(self.certificate.header["bound"]), "the last level proves less than the bound")
+        proved = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
+        need(proved <= Fraction(self.certificate.header["bound"]), "the last level proves less than the bound")
 
     def check_level(self, level, below):
         """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
@@ -812,8 +812,7 @@ def proved_value(problem, certificate):
 
     It is (sqrt(w'Aw) - sum r |w|)_+^2 / w'w less costs. An entry of A without the shift is at most an ulp too small.
     """
-    get, scale = certificate.arrays, Fraction(4) ** problem.exponent
-    features = list(get["support"])
+    get, scale, features = certificate.arrays, Fraction(4) ** problem.exponent, list(certificate.arrays["support"])
     chosen = set(features).union(problem.include)
     need(len(chosen) <= problem.k, "the vector has more than k features, with the demanded ones")
     need(not chosen & problem.exclude, "the vector has a forbidden feature")
@@ -849,7 +848,7 @@ def explain(certificate):
     """Yield the lines of the proof in words."""
     header, get = certificate.header, certificate.arrays
     yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
-    yield f"  (adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)})"
+    yield f"  adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)}"
     for number, level in enumerate(certificate.levels()):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
         how = "the tree below" if level.nodes else "what is known of fewer features"

@@ -21,7 +21,7 @@ def random_case(seed, k=3, d=6, n=14, kind=None, **options):
     return Case(X * 2.0 ** rng.integers(-3, 4), k, rho=rho, costs=costs, **options), rng
 
 
-def random_line(case, rng, form, signs=None, dues=None, room=1e-9, weighted=None):
+def random_line(case, rng, form, signs=None, dues=None, negative=False):
     """Append a random line about A and return its number."""
     d = case.d
     noise = np.clip(rng.normal(size=(d, d)), -1, 1)
@@ -29,10 +29,11 @@ def random_line(case, rng, form, signs=None, dues=None, room=1e-9, weighted=None
     np.fill_diagonal(pulls, 0)
     use_dues = rng.random() < 0.5 if dues is None else dues
     number = case.count("line_size")
+    loads = rng.uniform(0, 0.3, d) * (rng.random(d) < 0.7)
     case.line(
-        list(range(d)), case.A, form, rng.random() < 0.5 if weighted is None else weighted, rng.uniform(0, 0.2),
-        rng.uniform(0, 0.2), rng.uniform(0, 0.3, d) * (rng.random(d) < 0.7), rng.uniform(0.05, 0.4, d),
-        (noise + noise.T) / 2, signs=signs, dues=(rng.uniform(0, 0.2, d), pulls) if use_dues else None, room=room,
+        list(range(d)), case.A, form, negative or rng.random() < 0.5, -0.3 if negative else rng.uniform(0, 0.2),
+        0.2 if negative else rng.uniform(0, 0.2), np.full(d, 0.7) if negative else loads, rng.uniform(0.05, 0.4, d),
+        (noise + noise.T) / 2, signs=signs, dues=(rng.uniform(0, 0.2, d), pulls) if use_dues else None,
     )  # fmt: skip
     return number
 
@@ -75,12 +76,15 @@ def test_what_is_accepted_is_true(rule, seed):
     assert least_bound(build) >= best - 1e-9
 
 
-@pytest.mark.parametrize("gain", [0.0, 0.05, 1.0])
+@pytest.mark.parametrize("gain", [0.0, 0.05, 0.4, 4.0])
 @pytest.mark.parametrize("seed", range(8))
 def test_attack_in_response(seed, gain):
-    """A support alone is closed by the attack in response to its best vector: at its value, and never below."""
+    """A support alone is closed by the attack in response to its best vector: at its value, and never below.
+
+    Attacks in response to other vectors may be worse, but what they prove is true as well.
+    """
     support = list(random_case(seed)[0].best()[1])
-    case, _ = random_case(seed, include=support)
+    case, rng = random_case(seed, include=support)
     A, r = case.A[np.ix_(support, support)], case.r[support]
     v = np.linalg.eigh(A)[1][:, -1]
     for _ in range(300):
@@ -88,17 +92,18 @@ def test_attack_in_response(seed, gain):
         v = np.sign(g) * np.maximum(np.abs(g) - r, 0)
         v /= np.linalg.norm(v)
     best = case.best()[0]
+    # Close to v, far from it, and almost orthogonal to it.
+    others = [rng.normal(size=case.d) for _ in range(6)] + [np.eye(case.d)[j] for j in range(case.d)]
+    vectors = [dict(zip(support, v, strict=True))] + [dict(enumerate(x)) for x in others]
 
-    def build(bound):
+    def build(bound, x):
         case, _ = random_case(seed, include=support)
-        return case.level(
-            bound, [("DOMINANCE", case.dominance(case.majorant(gain, dict(zip(support, v, strict=True)))))]
-        )
+        return case.level(bound, [("DOMINANCE", case.dominance(case.majorant(gain, x)))])
 
-    least = least_bound(build, -1.0, 30.0, steps=32)
-    assert least >= best - 1e-8
+    least = [least_bound(lambda bound, x=x: build(bound, x), -1.0, 100.0, steps=30) for x in vectors]
+    assert min(least) >= best - 1e-6
     if gain == 0:
-        assert least <= best + 0.06 * (best + case.pi[support].sum())
+        assert least[0] <= best + 0.06 * (best + case.pi[support].sum())
 
 
 def schur(case, inside, free, bound):
@@ -185,13 +190,13 @@ def envelope_excess(case, line, inside, free, p, bound, t, s):
     return worst
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(12))
 def test_envelope_by_a_hair(seed):
-    """One line closes a node where it does so at the ends of t, for every Q; with costs chords of h may ask for more."""
+    """One line closes a node where it does so at the ends of t, for every Q (with costs chords ask for a bit more)."""
 
     def parts():
-        case, rng = random_case(seed, include=[2])
-        random_line(case, rng, seed % 3)
+        case, rng = random_case(seed, kind=seed % 2 if seed > 7 else None, include=[2])
+        random_line(case, rng, seed % 3, negative=seed > 7)
         a = case.arrays
         loads, lifts = np.array(a["line_loads"]), np.array(a["line_lifts"])
         line = {
@@ -204,30 +209,39 @@ def test_envelope_by_a_hair(seed):
     case, line = parts()
     free, w2 = [j for j in range(case.d) if j != 2], case.w**2
     ends = w2.min(), w2[2] + np.sort(w2[free])[-2:].sum()
-    exact = bisect(lambda T: max(envelope_excess(case, line, [2], free, 2, T, t, 3) for t in ends) <= 0, 0, 60)
-    for factor, accepted in (1 + 1e-8 if seed % 4 != 3 else 1.02, True), (1 - 1e-8, False):
+    corners = [(t, s) for t in ends for s in (1, 3)]
+    exact = bisect(lambda T: max(envelope_excess(case, line, [2], free, 2, T, t, s) for t, s in corners) <= 0, 0, 60)
+    for factor, accepted in (1 + 1e-8 if seed not in (3, 7) else 1.00002, True), (1 - 1e-8, False):
         case, _ = parts()
         case.level(exact * factor, [("ENVELOPE", case.envelope([0]))])
         assert (case.verdict() is None) == accepted
     assert exact >= case.best()[0]
 
 
-def test_lines_take_turns_along_t():
+@pytest.mark.parametrize("mu", [1.0, 2.0, 4.0, 8.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_lines_take_turns_along_t(seed, mu):
     """Two lines of which neither closes the node alone; a gap between their intervals is noticed."""
 
     def build(bound, numbers):
-        case, _ = random_case(2, kind=2)
+        case, _ = random_case(seed, kind=2)
         d, zero = case.d, np.zeros((6, 6))
-        top = np.linalg.eigvalsh(case.A)[-1]
-        # v'Av <= c: the eigenvalue; and v'Av <= c' + mu t with most of A in the box of w.
+        # v'Av <= the largest eigenvalue; and v'Av <= c + mu t, with some of A in a box of w.
         case.line(list(range(d)), case.A, 1, False, 0.0, 0.0, np.zeros(d), np.zeros(d), zero)
-        case.line(list(range(d)), case.A, 0, True, 0.0, 0.6, np.zeros(d), np.zeros(d), zero)
-        assert case.arrays["line_c"][1] < top
+        case.line(list(range(d)), case.A, 0, True, 0.0, mu, np.zeros(d), np.zeros(d), zero)
         return case.level(bound, [("ENVELOPE", case.envelope(numbers))])
 
     one, two, both = (least_bound(lambda T, n=n: build(T, n), steps=40) for n in ([0], [1], [0, 1]))
+    case = build(both, [0, 1])
+    lines = [
+        {"c": c, "plain": 0, "weighted": mu, "in_t": 0, "tau": np.zeros(6), "alpha": np.zeros(6)}
+        for c, mu in zip(case.arrays["line_c"], (0.0, mu), strict=True)
+    ]
+    ts = np.linspace((case.w**2).min(), np.sort(case.w**2)[-3:].sum(), 500)
+    excess = [[envelope_excess(case, line, [], list(range(6)), 0, both, t, 3) for line in lines] for t in ts]
+    assert max(map(min, excess)) <= 1e-6
     assert both <= min(one, two) + 1e-9
-    assert both >= build(1.0, [0]).best()[0]
+    assert both >= case.best()[0]
 
 
 def test_signs_of_a_line_are_signs_of_the_node():
@@ -254,20 +268,23 @@ def test_signs_of_a_line_are_signs_of_the_node():
 
 def test_a_free_line_beyond_its_box_pays_for_it():
     """With a negative box, and steps on top of it, a line is only as good as what bounds the difference."""
-    case, _ = random_case(0)
-    d, steps = case.d, np.zeros((6, 6))
 
     def build(bound):
-        case, _ = random_case(0)
-        free = -case.A + np.diag(np.diag(case.A))  # B is diagonal; the box is far too small
-        B = np.diag(np.diag(case.A)) + 0.4 * np.eye(d)
-        case.add(line_size=[d], line_c=[float(np.diag(B).max()) + 1e-6], line_plain=[-0.4], line_weighted=[0.0])
-        case.add(line_counts=[0], line_form=[2], line_features=range(d), line_loads=np.zeros(d))
-        case.add(line_lifts=np.zeros(d), line_free=free[np.triu_indices(d, 1)], line_signs=np.zeros(d, int))
+        case = Case(np.linalg.cholesky(3 * (0.5 + 0.5 * np.eye(3))).T, 3)  # v'Av = (1 + s) / 2
+        case.add(line_size=[3], line_c=[1.4 + 1e-6], line_plain=[-0.4], line_weighted=[0.0], line_counts=[0])
+        case.add(line_form=[2], line_features=range(3), line_loads=np.zeros(3), line_lifts=np.zeros(3))
+        case.add(line_free=[-0.5, -0.5, -0.5], line_signs=[0, 0, 0])  # B is diagonal
         return case.level(bound, [("ENVELOPE", case.envelope([0]))])
 
-    assert not steps.any()
-    assert least_bound(build, 0, 200) >= case.best()[0]
+    assert least_bound(build) >= 2.0
+
+
+def test_a_target_above_its_bound():
+    case, _ = random_case(0)
+    number = case.dominance(case.majorant())
+    assert "target" in case.level(25.0, [("DOMINANCE", number)], target=30.0).verdict()
+    case, _ = random_case(0)
+    assert case.level(1e-3, [("DOMINANCE", case.dominance(case.majorant()))], target=1e-4).verdict() is not None
 
 
 def test_lengths_by_a_hair():
