@@ -784,6 +784,7 @@ class Proof:
             except Reject as reason:
                 raise Reject(f"level {number}, of {level.size} features: {reason}") from None
             below[-1] = min(below[-1], max(level.bound, 0))
+        need(problem.include or levels[-1].bound >= 0, "the last level's bound is below 0, the value of no features")
         proved = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
         need(proved <= Fraction(self.certificate.header["bound"]), "the last level proves less than the bound")
 
@@ -791,7 +792,6 @@ class Proof:
         """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
         problem, features = self.problem, set(level.features)
         need(level.target <= level.bound, "its target is above its bound")
-        need(problem.include or level.bound >= 0, "its bound is below 0, the value of no features")
         need(features.issuperset(problem.include), "it leaves out a demanded feature")
         need(not features & problem.exclude, "it has a forbidden feature")
         others = [j for j in problem.allowed if j not in features]
