@@ -133,6 +133,8 @@ class Certificate:
         mean, scale = taken("mean", d), taken("scale", d)
         if (mean is None) != (scale is None):
             raise unreadable("means and scales do not fit")
+        if scale is not None and (header["source"] == "covariance" or not (scale > 0).all()):
+            raise unreadable("scales must be above 0, and a covariance has none")
         support, weights = listed("support"), taken("weights")
         weights = np.empty(0) if weights is None else weights
         if len(support) != len(weights):

@@ -97,12 +97,20 @@ def header_of(data: bytes) -> dict[str, Any]:
     if length > min(_MOST_HEADER, len(body) - _PREFIX.size):
         raise unreadable("its header is longer than the file")
     try:
-        header = json.loads(bytes(body[_PREFIX.size : _PREFIX.size + length]).decode())
+        header = json.loads(bytes(body[_PREFIX.size : _PREFIX.size + length]).decode(), object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         raise unreadable("its header is not valid JSON") from error
     if not isinstance(header, dict) or not isinstance(header.get("arrays"), list):
         raise unreadable("its header has no list of arrays")
     return header
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON as a dict, or raise ValueError where a key occurs twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
 
 
 def _declared(entry: Any) -> tuple[str, np.dtype[Any], int, int]:
