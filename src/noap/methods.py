@@ -358,9 +358,7 @@ METHODS: dict[str, Callable[[], Method]] = {
     ),
     "spca": lambda: Method(_POWER, _check_spca, _run_spca, runs_cancelled=True),
     "diagonal-thresholding": lambda: Method((), _check_diagonal, _run_diagonal, runs_cancelled=True),
-    "covariance-thresholding": lambda: Method(
-        ("threshold",), _check_covariance, _run_covariance, runs_cancelled=True
-    ),
+    "covariance-thresholding": lambda: Method(("threshold",), _check_covariance, _run_covariance, runs_cancelled=True),
     "tree": lambda: Method(
         ("node_limit", "memory_limit", "certificate", "settings"),
         _check_tree,

@@ -21,9 +21,9 @@ from noap.adversaries import (
 from noap.data.duplicates import note_on_copies
 from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
-from noap.linalg.blocked import MANY_FEATURES
 from noap.kernel import certificate as kernel
 from noap.kernel.claim import Claim as KernelClaim
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import numpy as np
-from cases import SHAPES, small_data
 from kernel_judge import Truth
 
 import noap
+from cases import SHAPES, small_data
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
 from noap.kernel.witness import (
@@ -128,7 +128,9 @@ def certificate_of(problem, rng):
     signed = line(FREE, entries=free, signs=np.array([1, -1, *[0] * (b - 2)], np.int8))
     drawn = line(BOX, entries=steps, dues=some, pulls=pulls)
     first, second, third = (int(j) for j in features[:3])
-    rest = Line(features[1:], -0.01, 1e-4, 0.0, IN_PLAIN_NORM, BOX, zero[1:], zero[1:], np.zeros(pairs - b + 1, np.int16))
+    rest = Line(
+        features[1:], -0.01, 1e-4, 0.0, IN_PLAIN_NORM, BOX, zero[1:], zero[1:], np.zeros(pairs - b + 1, np.int16)
+    )
     nodes = (
         Feature(first),
         Sign(first),

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
+
 from rational_judge import Judge
 
 U = Fraction(1, 2**53)

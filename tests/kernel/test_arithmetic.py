@@ -142,4 +142,4 @@ def test_what_underflows_proves_nothing():
 def test_the_matrix_stays_as_it_was():
     P = np.eye(2)
     assert proves_semidefinite(P, 1.0)
-    assert (P == np.eye(2)).all()
+    assert (np.eye(2) == P).all()

@@ -183,4 +183,3 @@ def test_numbers_at_the_end_of_the_range(tiny):
         certificate = Certificate.from_bytes(noap.solve(problem, method="tree").certificate.to_bytes())
         verification = noap.verify(problem, certificate)
         assert verification.ok, verification.message
-

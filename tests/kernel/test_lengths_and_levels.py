@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kernel_judge import U, Truth, exact, smallest
+from kernel_judge import Truth, U, exact, smallest
 
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data, Terms
@@ -139,7 +139,7 @@ def test_what_may_be_left_out_to_the_last_digit():
         data = data_with(own, k=2)
         T = smallest(lambda T: proves(data, level(2, T, [0, 1], [Dominance(PLAIN)])), 0.0, 4.0)
         assert exact(T) >= exact(own[0]) + exact(own[2])
-        assert T <= (own[0] + own[2]) * (1 + 1e-14)
+        assert (own[0] + own[2]) * (1 + 1e-14) >= T
 
 
 def test_features_without_a_contribution_may_be_left_out_at_any_threshold():

@@ -61,7 +61,9 @@ def test_every_entry_is_that_of_the_formula(spread):
             continue
         gain = float(rng.choice([0.0, 0.1, 0.5, 2.0]))
         g = exact(data.A) @ exact(x) / roots(exact(x) @ exact(data.A) @ exact(x))[0]
-        if any(abs(abs(a) - exact(b)) < Fraction(1, 10**6) * exact(data.lengths[0]) for a, b in zip(g, data.r, strict=True)):
+        if any(
+            abs(abs(a) - exact(b)) < Fraction(1, 10**6) * exact(data.lengths[0]) for a, b in zip(g, data.r, strict=True)
+        ):
             continue  # a tie of both kinds of column
         majorant = Majorant(data, attack_of(x, gain))
         M = majorant.block(EVERYWHERE(d))
@@ -117,7 +119,7 @@ def test_one_feature_to_the_last_digit():
         worth = exact(1 + gain) * max(left, Fraction(0)) ** 2
         assert M + exact(majorant.error) >= worth
         lifted = exact(1 + gain) if exact(gain) * left > exact(data.r[0]) else 1
-        assert M <= worth * lifted + 40 * exact(majorant.error) + 100 * U * int(1 + gain) ** 2
+        assert worth * lifted + 40 * exact(majorant.error) + 100 * U * int(1 + gain) ** 2 >= M
 
 
 def test_features_at_right_angles_to_the_response_keep_what_the_budget_leaves():

@@ -131,7 +131,9 @@ def judged(problem, data, best):
         return "rejected"
     assert Fraction(verification.bound) >= best
     assert Fraction(verification.value) <= best + abs(best) / 10**12
-    assert Fraction(certificate.value) <= best * (1 + Fraction(2, 10**9)) + Fraction(problem.scale) * Fraction(2, 10**12)
+    assert Fraction(certificate.value) <= best * (1 + Fraction(2, 10**9)) + Fraction(problem.scale) * Fraction(
+        2, 10**12
+    )
     return "true"
 
 
@@ -268,7 +270,7 @@ def test_a_matrix_line_with_signs_that_no_node_has():
     features = np.arange(2)
     zero = np.zeros(2, np.float32)
     T = 1.2 / 4.0**honest.proof.exponent
-    top = (T - 1.0 / 4.0**honest.proof.exponent) / 4.0 ** -honest.proof.exponent
+    top = (T - 1.0 / 4.0**honest.proof.exponent) / 4.0**-honest.proof.exponent
     off = np.array([-0.9 / top], np.float32)
     line = Line(features, -0.9, 0.0, 0.0, 0, FREE, zero, zero, off, np.array([-1, 1], np.int8))
     level = Level(2, T, T, features, (Matrix(PLAIN, line),))

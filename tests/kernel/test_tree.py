@@ -242,9 +242,7 @@ def random_leaf(rng, d, data):
     loads = rng.uniform(0, 0.3, d).astype(np.float32) * (rng.random() < 0.5)
     lifts = (loads * rng.uniform(0.5, 2)).astype(np.float32)
     if rule == 2:
-        return Matrix(
-            attack, Line(np.arange(d), -0.5, float(rng.uniform(0, 0.3)), 0.0, 0, THRESHOLD, loads, lifts)
-        )
+        return Matrix(attack, Line(np.arange(d), -0.5, float(rng.uniform(0, 0.3)), 0.0, 0, THRESHOLD, loads, lifts))
     top = float(np.linalg.eigvalsh(data.A)[-1])
     lines = []
     for _ in range(int(rng.integers(1, 3))):
@@ -253,8 +251,14 @@ def random_leaf(rng, d, data):
         free = rng.random() < 0.4
         lines.append(
             Line(
-                np.arange(d), top * float(rng.uniform(0.7, 1.1)), float(mu), float(weighted), int(rng.integers(2)),
-                FREE if free else THRESHOLD, loads, lifts,
+                np.arange(d),
+                top * float(rng.uniform(0.7, 1.1)),
+                float(mu),
+                float(weighted),
+                int(rng.integers(2)),
+                FREE if free else THRESHOLD,
+                loads,
+                lifts,
                 rng.uniform(-0.5, 0.5, d * (d - 1) // 2).astype(np.float32) if free else None,
                 signs if free else None,
             )

@@ -17,7 +17,7 @@ from noap.settings import Settings
 __all__ = ["Better", "CheapTree", "Hole", "Outlook", "children"]
 
 
-class Better(Exception):  # noqa: N818  # good news
+class Better(Exception):  # good news
     """A vector was found whose value is above the threshold."""
 
     def __init__(self, v: FloatArray) -> None:
@@ -139,7 +139,12 @@ class CheapTree:
                 yield Attack(at, x, largest)
 
     def close(
-        self, I: IntArray, F: IntArray, p: int, budget: int, holes: int = 0  # noqa: E741
+        self,
+        I: IntArray,
+        F: IntArray,
+        p: int,
+        budget: int,
+        holes: int = 0,
     ) -> "list[Node | Hole] | None":
         """Return the subtree in preorder that closes a node; None where the budget of nodes was not enough.
 

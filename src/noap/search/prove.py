@@ -16,12 +16,12 @@ from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import eliminate
 from noap.kernel.tree import Checked, check_levels
-from noap.kernel.witness import LENGTHS, PLAIN, Envelope, Feature, Level, Matrix, Node, Sign
+from noap.kernel.witness import LENGTHS, PLAIN, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, value_of
 from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
 from noap.search.matrix import definite_line
-from noap.search.relaxed import RelaxedNode, Relaxation
+from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
 
 __all__ = ["Found", "Search", "Stop"]
