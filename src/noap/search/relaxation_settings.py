@@ -108,7 +108,7 @@ class RelaxationSettings:
     first_slope: float = 0.1
     slope_factor: float = 1.2
     least_slope_factor: float = 1.003
-    steep: float = 1e3
+    steep: float = 100.0
     steepest: float = 1e6
     steepening: float = 4.0
     counted_plainly: float = 0.1
