@@ -5,7 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD
+from noap.kernel.arithmetic import Refused
+from noap.kernel.data import Data, Terms
+from noap.kernel.majorant import Majorant, eliminate
+from noap.kernel.tree import Checked, check_leaf
+from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, PLAIN, THRESHOLD, Matrix
 from noap.search.matrix import definite_line
 from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.relaxed import Relaxation
@@ -160,7 +164,7 @@ def test_a_bound_is_above_every_choice_of_its_node(seed, kind, priced):
                     said = line.c + line.plain * s + line.weighted * t + gains(line, S, s, t).sum()
                     assert v @ A @ v <= said + 1e-12
         least, most = node.choices.span
-        for t in np.linspace(least, most, 25) if r.any() else [most]:
+        for t in np.linspace(least, most, 15):
             lowest = min(least_threshold(one.witness, node, r, w, costs, t) for one in node.lines)
             assert lowest <= node.bound + 1e-9 * max(node.bound, 1.0)
         j = relaxation.undecided(node)
@@ -271,6 +275,37 @@ def test_the_same_problem_has_the_same_lines():
     for one, other in zip(found[0].lines, found[1].lines, strict=True):
         assert one.witness.c == other.witness.c
         assert np.array_equal(one.witness.loads, other.witness.loads)
+
+
+@pytest.mark.parametrize("kind", BUDGETS)
+def test_the_kernel_takes_what_the_search_claims(kind):
+    """With a billionth of room, at every node on the way down, and the matrix rule on the whole matrix."""
+    rng = np.random.default_rng(11)
+    A, r = correlations(11, 25), BUDGETS[kind](rng, 25)
+    data = Data.from_covariance(A, Terms(8, 1, r if r.any() else None), 1e-12, 0)
+    features, checked = np.flatnonzero(data.most > 0), Checked(data)
+    at = np.ix_(features, features)
+    relaxation = Relaxation(data.A[at], data.r[features], None, features, largest=data.r_max)
+    node = relaxation.node(np.arange(0), np.arange(len(features)), 8)
+    for depth in range(5):
+        relaxation.improve(node, 0.9 * node.bound, thorough=depth == 0)
+        choices = node.choices
+        included, free = features[choices.included], features[choices.free]
+        T = node.bound * (1 + 1e-9)
+        check_leaf(checked, T, node.witness, included, free, choices.places)
+        with pytest.raises(Refused):
+            check_leaf(checked, node.bound * (1 - 1e-6), node.witness, included, free, choices.places)
+        j = relaxation.undecided(node)
+        rest = choices.free[choices.free != j]
+        into = depth % 2
+        node = relaxation.child(
+            node, np.append(choices.included, j)[: len(included) + into], rest, 8 - into - len(included)
+        )
+    T = 0.95 * np.linalg.eigvalsh(data.A)[-1]
+    everything = np.arange(25)
+    C = eliminate(Majorant(data, PLAIN), T, everything[:0], everything, 8)
+    line, _ = definite_line(C, 8, everything)
+    check_leaf(checked, T, Matrix(PLAIN, line), everything[:0], everything, 8)
 
 
 def test_odd_problems():

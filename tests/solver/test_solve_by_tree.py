@@ -89,7 +89,9 @@ def hard() -> noap.Problem:
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("limit", [{"node_limit": 1}, {"node_limit": 700}, {"time_limit": 1e-4}, {"memory_limit": 1e-3}])
+@pytest.mark.parametrize(
+    "limit", [{"node_limit": 1}, {"node_limit": 700}, {"time_limit": 1e-4}, {"memory_limit": 1e-3}]
+)
 def test_a_limit_leaves_a_bound_with_its_certificate(hard: noap.Problem, limit: dict[str, float]) -> None:
     result = noap.solve(hard, method="tree", gap=0.0, **limit)
     assert result.bound >= result.value > 0
@@ -128,7 +130,8 @@ def test_demanded_features_take_a_place_and_may_have_no_weight() -> None:
     assert result.messages == ("Demanded and without weight: b; each takes one of the 2 places.",)
     assert result.status is noap.Status.OPTIMAL
     without = noap.solve(
-        noap.Problem(X, k=2, adversary=noap.FeatureWise(1.0), exclude=["a"], feature_names=["a", "b", "c"]), method="tree"
+        noap.Problem(X, k=2, adversary=noap.FeatureWise(1.0), exclude=["a"], feature_names=["a", "b", "c"]),
+        method="tree",
     )
     assert without.features == ("c",)
 
