@@ -152,8 +152,8 @@ def lowest_bound(
         found: FloatArray = np.maximum(np.sqrt(y) - r * math.sqrt(t), 0.0) ** 2
         return found
 
-    if r == 0.0:  # nothing falls as t grows, so one line does
-        known = bounds(most)
+    if r == 0.0:  # everything is linear in t; few lines fall, so one of them does
+        known = np.maximum(bounds(least), bounds(most))
         return float(known.min()), most, [int(known.argmin())]
 
     def variance(T: FloatArray, t: float) -> FloatArray:

@@ -4,8 +4,8 @@ With N the matrix C scaled to a unit diagonal, a symmetric R with |R_ij| <= mu a
 since :math:`\|v\|_1^2 \le p`. The dual is the least :math:`\langle N, W\rangle` over positive semidefinite W of trace 1
 with :math:`\sum |W_{ij}| \le p`: if it is at most 0 nothing closes the node by this rule.
 
-This is `Multipliers` without indices and budgets, yet worth an ADMM of its own: here only the sign of the answer counts,
-so the constraint is met exactly at every step (a projection on the l1 ball finds mu) and W says when to give up. That
+This is `Multipliers` without indices and budgets, yet worth an ADMM of its own: only the sign of the answer counts.
+So the constraint is met exactly at every step (a projection on the l1 ball finds mu) and W says when to give up, which
 takes 6 steps where the other one, whose slope follows W, takes 30 to 60.
 """
 

@@ -268,6 +268,7 @@ class Multipliers:
         # What is cut off must not be negative, and below the second number nothing is left of the diagonal: the root is
         # not there. Where the whole row goes, that number is the root itself.
         low: FloatArray = w * np.maximum(1.0, -0.5 * mu / tau)
+        least = low
         if dues is None:
             low = np.maximum(low, w + np.sqrt(np.maximum(w * w - own / tau, 0.0)))
         high = low + 1.0 + np.sqrt((np.abs(own) + np.maximum(sizes, 0.0).sum(axis=1) + abs(mu)) / tau)
@@ -303,6 +304,11 @@ class Multipliers:
             g = moved
             if near:
                 break
+        if dues is None and self.other is not None:
+            # Where nothing is left of a row, a smaller ratio takes more off its diagonal: beside a steep slope of the
+            # other norm 16 bits would be too few for its entries.
+            cut = np.max(sizes / np.where(n > 0, n, 1e-300), axis=1) / (2.0 * tau)
+            g = np.where(cut < low, np.clip(cut, least, low), g)
         return g
 
     def _wholes(self, over: FloatArray, own: FloatArray, dues: FloatArray) -> FloatArray:

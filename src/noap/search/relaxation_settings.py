@@ -57,8 +57,6 @@ class RelaxationSettings:
     steep, steepest, steepening : float
         Near t = 0 slopes begin at no more than `steep`, and grow by `steepening` up to `steepest`, in multiples of the
         largest entry.
-    decided_steeper : float
-        Both are so many times as steep where all features are decided: there only ever steeper lines close what is left.
     counted_plainly : float
         Where the two norms differ, cardinality is counted in the plain norm up to this part of the largest t.
     matrix_steps : int
@@ -110,10 +108,9 @@ class RelaxationSettings:
     first_slope: float = 0.1
     slope_factor: float = 1.2
     least_slope_factor: float = 1.003
-    steep: float = 10.0
-    steepest: float = 200.0
-    steepening: float = 1.5
-    decided_steeper: float = 100.0
+    steep: float = 100.0
+    steepest: float = 1e6
+    steepening: float = 4.0
     counted_plainly: float = 0.1
     matrix_steps: int = 40
     matrix_near: float = 0.02

@@ -269,15 +269,13 @@ class Relaxation:
         taken = r * math.sqrt(t)
         kept = distance / (distance + taken)
         height = (math.sqrt(max(target + x, 0.0)) + taken) ** 2 - others / kept - settings.room * abs(target)
-        first = settings.first_slope * self.top
-        steeper = self.top * (1.0 if len(choices.free) else settings.decided_steeper)
-        steep = settings.steep * steeper
+        first, steep = settings.first_slope * self.top, settings.steep * self.top
         tangent = min(r * (r + distance / math.sqrt(t)), steep) if t > 0.0 else steep if r > 0.0 else 0.0
         if at_end:
             value = max(tangent, (node.slope or (first if r == 0.0 else 0.0)) if self.alike else 0.0)
             weighted = _Slope(value, tangent, math.inf, t, settings.slope_factor)
         else:
-            limit = settings.steepest * steeper if tangent == steep else tangent
+            limit = settings.steepest * self.top if tangent == steep else tangent
             weighted = _Slope(tangent, tangent, limit, t, settings.steepening)
         if self.alike:
             return _Aim(weighted, None, IN_WEIGHTED_NORM, height, kept)
