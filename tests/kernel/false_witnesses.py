@@ -284,13 +284,13 @@ def some_attack(rng, problem, v, gain):
     d = len(problem.A)
     x = v.copy()
     how = rng.random()
-    if how < 0.15:
-        x = x + rng.normal(size=d) * 10.0 ** rng.uniform(-12, 0)
-    elif how < 0.25:
+    if how < (0.4 if gain else 0.15):  # a gain is tight a little way off
+        x = x + rng.normal(size=d) * 10.0 ** rng.uniform(-4 if gain else -12, 0)
+    elif how < 0.45:
         x = rng.normal(size=d)
-    elif how < 0.3:
+    elif how < 0.5:
         x = np.eye(d)[rng.integers(d)]
-    elif how < 0.4:  # nearly nothing is left of the combination
+    elif how < 0.6:  # nearly nothing is left of the combination
         low = np.linalg.eigh(problem.A)[1][:, 0]
         x = low + 10.0 ** rng.uniform(-14, -1) * x
     x *= 2.0 ** int(rng.choice([0, 0, 0, 5, -200]))
@@ -304,9 +304,8 @@ def some_attack(rng, problem, v, gain):
         R = (np.abs(g) >= problem.r) & (problem.r > 0) & (spare > 0)
         R &= rng.random(d) < rng.choice([1.0, 0.6])
         kappa = float((problem.r[R] / spare[R]).min()) if R.any() else float(10.0 ** rng.uniform(-3, 5))
-        kappa *= rng.choice(
-            [1.0, 1 - 1e-15, 1 - 1e-14, 1 - 1e-12, 1 + 1e-15, 1 + 1e-6, 1.1, 2.0, 10.0, 0.5, rng.random()]
-        )
+        too_large = 1 + 10.0 ** rng.uniform(-8, -1)
+        kappa *= rng.choice([1.0, 1.0, 1 - 1e-14, 1 + 1e-15, too_large, too_large, 2.0, 10.0, rng.random()])
     return Attack(at, x[at], min(kappa, 0.99e6))
 
 
