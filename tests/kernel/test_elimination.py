@@ -1,4 +1,4 @@
-"""Elimination of included features: the computed Schur complement is exact data for a threshold that is a hair lower."""
+"""Elimination of included features: the computed Schur complement is exact data for a threshold a hair lower."""
 
 from itertools import combinations
 

@@ -253,7 +253,7 @@ def closed(data, lines, T, I, F, p):  # noqa: E741
 
 
 def worst(data, lines, T, I, F, p, at_ends=True):  # noqa: E741
-    """The largest excess of the lowest line over the square, over all Q and norms, in rationals: at most 0 if closed."""
+    """The largest excess of the lowest line over the square, for all Q and norms, in rationals: at most 0 if closed."""
     count = min(p, len(F))
     m = len(I) + count
     w = exact(data.w)

@@ -154,7 +154,7 @@ def test_wrong_demands_are_refused_in_a_sentence(terms: dict[str, object], said:
 
 def test_other_methods_refuse_demands() -> None:
     problem = noap.Problem(np.eye(3), k=2, adversary=noap.NoAdversary(), include=[1])
-    with pytest.raises(InvalidProblem, match="use noap.solve with method='tree'"):
+    with pytest.raises(InvalidProblem, match=r"use noap\.solve with method='tree'"):
         noap.solve(problem)
 
 
@@ -162,7 +162,7 @@ def test_settings_are_checked() -> None:
     with pytest.raises(InvalidProblem, match=r"Settings\.cheap_nodes must be a number of at least 0"):
         noap.Settings(cheap_nodes=-1)
     problem = noap.Problem(np.eye(3), k=2, adversary=noap.NoAdversary())
-    with pytest.raises(InvalidProblem, match="settings must be a noap.Settings"):
+    with pytest.raises(InvalidProblem, match=r"settings must be a noap\.Settings"):
         noap.solve(problem, method="tree", settings={"cheap_nodes": 3})
 
 

@@ -37,7 +37,8 @@ __all__ = [
 ]
 
 _METHODS = (
-    "exact", "tree", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding",
+    "exact", "tree", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca",
+    "diagonal-thresholding", "covariance-thresholding",
 )  # fmt: skip
 
 

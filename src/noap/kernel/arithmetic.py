@@ -1,9 +1,9 @@
 r"""Rounding: what the kernel assumes of the machine, and the two facts that every error term rests on.
 
 Assumed: IEEE 754 doubles, rounded to nearest, without flush to zero; a sum of n products, in any order and with or
-without fused operations, is within :math:`\gamma_n = nu/(1 - nu)`, :math:`u = 2^{-53}`, of the exact one relative to the
-sum of the absolute products (no Strassen-like schemes); LAPACK's Cholesky factorisation and triangular solve are made
-of such sums. Comparisons are written so that NaN refuses.
+without fused operations, is within :math:`\gamma_n = nu/(1 - nu)`, :math:`u = 2^{-53}`, of the exact one relative to
+the sum of the absolute products (no Strassen-like schemes); LAPACK's Cholesky factorisation and triangular solve are
+made of such sums. Comparisons are written so that NaN refuses.
 """
 
 import numpy as np
@@ -62,8 +62,8 @@ def cholesky(P: FloatArray) -> FloatArray | None:
 def proves_semidefinite(P: FloatArray, shift: float = 0.0) -> bool:
     r"""Return whether a factorisation proves P + shift I >= 0, for a symmetric matrix of doubles.
 
-    Let Q be the matrix that is factorised: P + shift I less :math:`\delta I`, :math:`\delta = 1.1 \gamma_{n+6} s +` TINY,
-    :math:`s = \sum_i |P_{ii}| + n |\mathrm{shift}|`. If that succeeds, :math:`Q + E = LL^\top` with
+    Let Q be the matrix that is factorised: P + shift I less :math:`\delta I`, with :math:`\delta = 1.1 \gamma_{n+6} s`
+    + TINY, :math:`s = \sum_i |P_{ii}| + n |\mathrm{shift}|`. If that succeeds, :math:`Q + E = LL^\top` with
     :math:`\|E\| \le \gamma_{n+1} \mathrm{tr}(LL^\top)` (Higham, Theorem 10.3; rows of L have squared length at most
     :math:`Q_{ii}/(1 - \gamma_{n+1})`), and the diagonal of Q is off by at most 2u s: both together stay below
     :math:`\delta`.

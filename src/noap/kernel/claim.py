@@ -170,8 +170,8 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
             return f"the certificate is about {said}"
     if claim.fingerprint != mine.fingerprint:
         return (
-            "the certificate is about other data: other entries, another order, or centred and scaled otherwise; prepare "
-            "X with noap.standardise, whose last digits are those of the command line and the estimators"
+            "the certificate is about other data: other entries, another order, or centred and scaled otherwise; "
+            "prepare X with noap.standardise, whose last digits are those of the command line and the estimators"
         )
     return None
 

@@ -154,7 +154,8 @@ class Data:
         r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
 
         v is the vector over its length, S its features and the demanded ones. With b features the form
-        :math:`x^\top A x` is off by :math:`\gamma_{2b+4}` times the sum of the absolute products, and `added` is taken off.
+        :math:`x^\top A x` is off by :math:`\gamma_{2b+4}` times the sum of the absolute products, and `added` is taken
+        off.
         """
         used = weights != 0
         features, weights = features[used], weights[used]

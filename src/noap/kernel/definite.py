@@ -47,7 +47,9 @@ def scaled_to_unit(C: FloatArray) -> FloatArray:
 
 
 def matrix(C: FloatArray, features: np.ndarray, p: int, line: Line) -> None:
-    r"""Show it by a line above -N: :math:`-v^\top N v \le c + (\mu + \sum \tau)\,\|v\|_1^2 \le 0` as :math:`\|v\|_1^2 \le p`.
+    r"""Show it by a line above -N.
+
+    .. math:: -v^\top N v \le c + (\mu + \sum \tau)\,\|v\|_1^2 \le 0 , \qquad \|v\|_1^2 \le p .
 
     s D C D s is congruent to C for any positive s: only the rounding of N counts, 4u of its largest entry.
     """

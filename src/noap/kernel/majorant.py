@@ -1,7 +1,8 @@
 r"""Rule M: matrices M whose sparse eigenvalues bound the robust variance, and the elimination of included features.
 
 A majorant is a matrix M and a gain kappa such that every set S of a node that carries a value above T has
-:math:`\lambda_{\max}((M - (1 + \kappa)\,\mathrm{diag}_F \pi)_{SS}) > (1 + \kappa)(T + \pi_I)`. docs/kernel.md, section 3.
+:math:`\lambda_{\max}((M - (1 + \kappa)\,\mathrm{diag}_F \pi)_{SS}) > (1 + \kappa)(T + \pi_I)`: docs/kernel.md,
+section 3.
 """
 
 import math
@@ -21,13 +22,13 @@ _OFTEN = 2
 
 
 class Majorant:
-    r"""The attack in response to the unit vector :math:`\hat u` along the columns' combination x; A itself without one.
+    r"""The attack in response to a combination x of the columns; A itself without one.
 
-    With :math:`g_j = a_j^\top \hat u` column j becomes :math:`h_j \hat u + f_j (a_j - g_j \hat u)`: where :math:`|g_j| \ge r_j`
-    all of the budget is taken off g (f = 1), else g goes and what is left of the budget shrinks the rest. Columns of
-    the first kind with :math:`\kappa(|a_j| - r_j) \le r_j` gain
-    :math:`(1 - (\hat u^\top u)^2)\kappa` times what they contribute for every unit u; all others are stretched by
-    :math:`\sqrt{1 + \kappa}` instead. Eliminating :math:`\hat u` leaves
+    With the unit vector :math:`\hat u` along the combination and :math:`g_j = a_j^\top \hat u` column j becomes
+    :math:`h_j \hat u + f_j (a_j - g_j \hat u)`: where :math:`|g_j| \ge r_j` all of the budget is taken off g (f = 1),
+    else g goes and what is left of the budget shrinks the rest. Columns of the first kind with
+    :math:`\kappa(|a_j| - r_j) \le r_j` gain :math:`(1 - (\hat u^\top u)^2)\kappa` times what they contribute for every
+    unit u; all others are stretched by :math:`\sqrt{1 + \kappa}` instead. Eliminating :math:`\hat u` leaves
     :math:`M_{ij} = f_i f_j (A_{ij} - g_i g_j) + (1 + \kappa) h_i h_j`.
 
     Attributes
@@ -93,9 +94,9 @@ class Majorant:
 def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) -> FloatArray:  # noqa: E741
     r"""Return C such that a node is closed if :math:`C_{QQ} \succeq 0` for every p features Q of F.
 
-    With :math:`t = (1+\kappa)(T + \pi_I)` lowered by r let P be :math:`tI - M + (1 + \kappa)\mathrm{diag}_F \pi`. The computed factor
-    K of the included rows and C satisfy :math:`P_{SS} = K^\top K + \mathrm{diag}(0, C_{QQ}) + E` with entries of E of at most
-    r/|S|: the error of M, a few ulps of t, M and the costs, and :math:`\gamma_{2|I|+20}` times
+    With :math:`t = (1+\kappa)(T + \pi_I)` lowered by r let P be :math:`tI - M + (1 + \kappa)\mathrm{diag}_F \pi`. The
+    computed factor K of the included rows and C satisfy :math:`P_{SS} = K^\top K + \mathrm{diag}(0, C_{QQ}) + E` with
+    entries of E of at most r/|S|: the error of M, a few ulps of t, M and the costs, and :math:`\gamma_{2|I|+20}` times
     :math:`|K_i||K_j| \le \max P_{ii}` of the factorisation (where :math:`C_{ii} \ge 0`, which every test demands). So
     :math:`E + rI \succeq 0`: the computed C is exact data, and no condition number appears.
     """

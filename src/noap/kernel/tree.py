@@ -67,9 +67,9 @@ class Checked:
 def check_levels(data: Data, levels: Sequence[Level], checked: Checked | None = None) -> float:
     r"""Return the bound of the last level, T, or refuse: no choice of the claim has a value above it.
 
-    :math:`\mathrm{below}_q` bounds every choice of at most q features: at first by lengths, then by the level of this size, and
-    by q/(q - 1) times that of one less, since contributions for a fixed u add up. In a choice of q features above T
-    each one contributes more than T less what the others can; features that cannot are left out.
+    :math:`\mathrm{below}_q` bounds every choice of at most q features: at first by lengths, then by the level of this
+    size, and by q/(q - 1) times that of one less, since contributions for a fixed u add up. In a choice of q features
+    above T each one contributes more than T less what the others can; features that cannot are left out.
     """
     checked = Checked(data) if checked is None else checked
     need(len(levels) > 0, "no level")

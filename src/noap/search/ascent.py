@@ -1,7 +1,7 @@
 r"""Alternating ascent from many starts at once: good vectors for the tree to prove.
 
-A step is exact in both halves: :math:`\hat u = Xv/\|Xv\|`, then v along the soft-thresholded :math:`X^\top \hat u` on the
-features that contribute most, so values never fall. Everything is products with A.
+A step is exact in both halves: :math:`\hat u = Xv/\|Xv\|`, then v along the soft-thresholded :math:`X^\top \hat u` on
+the features that contribute most, so values never fall. Everything is products with A.
 """
 
 import numpy as np

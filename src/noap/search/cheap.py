@@ -140,7 +140,7 @@ class CheapTree:
 
     def close(
         self,
-        I: IntArray,
+        I: IntArray,  # noqa: E741
         F: IntArray,
         p: int,
         budget: int,
