@@ -1,11 +1,129 @@
 """Every number that steers the search, in one place, with the measurement that chose it."""
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from noap.errors import InvalidProblem
 
-__all__ = ["Settings"]
+__all__ = ["RelaxationSettings", "Settings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelaxationSettings:
+    """Settings of the relaxation.
+
+    Attributes
+    ----------
+    few_eigenvectors, spare_eigenvectors : int
+        The leading eigenvectors alone are computed where at most one in `few_eigenvectors` is expected to have weight;
+        `spare_eigenvectors` more than that.
+    small : int
+        Of smaller matrices all eigenvalues are as quick as one.
+    further : float
+        Over-relaxation: a step of ADMM goes so many times as far as the projection, which halves their number.
+    unbalanced, least_penalty, most_penalty : float
+        The penalty doubles or halves where one residual exceeds the other by this factor, within these multiples of the
+        largest entry.
+    share_step, least_share_step, most_share_step : float
+        How far the share of the slope that is paid for indices moves at first, at least and at most.
+    most_share : float
+        Beyond 1 the slope of the norm itself is negative.
+    longer, shorter : float
+        Factors of the step of a share where its direction stays, and where it turns.
+    mix, mix_step, least_mix_step, most_mix_step, least_mix, most_mix : float
+        The part of a feature's price that is paid by its due, at first; its steps and its range. Only with costs.
+    negligible : float
+        A price below this part of the largest entry is none; a diagonal entry of W below it belongs to no feature.
+    settled : float
+        Excess of indices, relatively, below which the share is settled.
+    row_steps, row_accuracy, cubic_steps
+        Of Newton's method for the rows: the next step begins where this one ends, so accuracy is wasted.
+    same_norm : float
+        The weighted norm alone is used where every weight is at least this, otherwise both norms.
+    steps : int
+        Steps of ADMM between two looks at the line that they lead to.
+    most_steps_at_root, most_steps_below : int
+        Steps for one line: where nothing, or everything, is decided, and at other nodes.
+    lines_at_root, lines_below : int
+        Lines for one node, likewise.
+    worth_it, worth_it_alone : float
+        From the third line on each must take this part of what is left above the target: where the node can be
+        branched on, and where nobody will.
+    room : float
+        A line is good enough when it leaves this much below the target, relatively.
+    far : float
+        A target below this part of the bound is too low to aim at.
+    first_slope : float
+        Slope to begin with where the target says nothing of it, in multiples of the largest entry.
+    slope_factor, least_slope_factor : float
+        Factor by which a slope at the end of its interval changes, at first and at least.
+    steep, steepest, steepening : float
+        Near t = 0 slopes begin at no more than `steep`, and grow by `steepening` up to `steepest`, in multiples of the
+        largest entry.
+    counted_plainly : float
+        Where the two norms differ, cardinality is counted in the plain norm up to this part of the largest t.
+    matrix_steps : int
+        Steps of the matrix rule at most.
+    matrix_near : float
+        A factorisation is tried when the estimate of what is missing, with a unit diagonal, falls below this.
+    chords : int
+        Pieces of the interval of costs, as the kernel cuts it.
+    newton_steps : int
+        To the least threshold that a line closes a node at, with costs.
+    cuts, flat
+        The interval of t is cut so many times at most, and not where that lowers the bound by less than this part.
+    """
+
+    few_eigenvectors: int = 8
+    spare_eigenvectors: int = 3
+    small: int = 64
+    further: float = 1.6
+    unbalanced: float = 5.0
+    least_penalty: float = 1e-3
+    most_penalty: float = 1e6
+    share_step: float = 0.05
+    least_share_step: float = 1e-3
+    most_share_step: float = 0.1
+    most_share: float = 3.0
+    longer: float = 1.2
+    shorter: float = 0.6
+    mix: float = 0.45
+    mix_step: float = 0.08
+    least_mix_step: float = 2e-3
+    most_mix_step: float = 0.15
+    least_mix: float = 0.02
+    most_mix: float = 0.98
+    negligible: float = 1e-9
+    settled: float = 0.01
+    row_steps: int = 12
+    row_accuracy: float = 2e-3
+    cubic_steps: int = 8
+    same_norm: float = 0.02
+    steps: int = 5
+    most_steps_at_root: int = 100
+    most_steps_below: int = 10
+    lines_at_root: int = 16
+    lines_below: int = 3
+    worth_it: float = 0.2
+    worth_it_alone: float = 0.02
+    room: float = 1e-5
+    far: float = 0.9
+    first_slope: float = 0.1
+    slope_factor: float = 1.2
+    least_slope_factor: float = 1.003
+    steep: float = 100.0
+    steepest: float = 1e6
+    steepening: float = 4.0
+    counted_plainly: float = 0.1
+    matrix_steps: int = 40
+    matrix_near: float = 0.02
+    chords: int = 16
+    newton_steps: int = 6
+    cuts: int = 40
+    flat: float = 1e-10
+
+    def __post_init__(self) -> None:
+        _check(self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +162,8 @@ class Settings:
         How often a bound that the kernel refuses is raised, or the leaf that it refuses counted as open.
     smaller_bounds : int
         How many smaller bounds are tried with the witnesses of a finished proof.
+    relaxation : RelaxationSettings
+        Of the lines above the variance.
     """
 
     ascent_starts: int = 48
@@ -63,9 +183,17 @@ class Settings:
     own_response: float = 1.3
     kernel_attempts: int = 60
     smaller_bounds: int = 6
+    relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            given = getattr(self, one.name)
-            if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
-                raise InvalidProblem(f"Settings.{one.name} must be a number of at least 0, got {given!r}.")
+        _check(self)
+
+
+def _check(settings: object) -> None:
+    """Refuse numbers below 0, and what is no number."""
+    for one in fields(settings):  # type: ignore[arg-type]  # both are dataclasses
+        given = getattr(settings, one.name)
+        if isinstance(given, RelaxationSettings):
+            continue
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+            raise InvalidProblem(f"{type(settings).__name__}.{one.name} must be a number of at least 0, got {given!r}.")

@@ -37,7 +37,7 @@ def check(problem, result, certificate):
     # No tolerance: what a vector is worth is known to 36 digits, from below.
     assert v is None or judge.exact_worth(problem, v) <= Fraction(report.bound)
     assert Fraction(report.value) <= judge.may_be_worth(problem, certificate)
-    # What is proved is what the search said, to the margins that docs/certificate-format.md allows.
+    # What is proved is what the search said, to the margins that docs/certificate-format-4.md allows.
     assert result.value * (1 - 1e-9) - tiny <= report.value <= result.value * (1 + 1e-12)
     assert report.bound <= result.bound * (1 + 1.1e-7) + 1e-8 * problem.scale
     assert report.nodes == certificate.nodes == len(certificate.proof)

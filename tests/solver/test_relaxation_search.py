@@ -11,9 +11,9 @@ from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.tree import Checked, check_leaf
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, PLAIN, THRESHOLD, Matrix
 from noap.search.matrix import definite_line
-from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.relaxed import Relaxation
 from noap.search.spectrum import on_spectahedron
+from noap.settings import RelaxationSettings
 
 
 def correlations(seed, d, n=None):

@@ -3,7 +3,7 @@
 No code that finds answers is used here or below: no heuristic, no bound, no search. What the checker shares with the
 rest of noap is the problem as it was validated (its arrays, k, costs, the adversary's kind and budgets) and elementary
 helpers (errors, types, the file writer); products, norms and rounding are its own, the last in `noap.linalg.outward`.
-What is accepted is a theorem about the real numbers in the data; docs/certificate-format.md states it.
+What is accepted is a theorem about the real numbers in the data; docs/certificate-format-4.md states it.
 """
 
 import math

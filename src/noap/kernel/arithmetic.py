@@ -7,7 +7,6 @@ made of such sums. Comparisons are written so that NaN refuses.
 """
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf
 
 from noap.linalg.types import FloatArray
 
@@ -51,6 +50,8 @@ def gamma(n: float) -> float:
 
 def cholesky(P: FloatArray) -> FloatArray | None:
     """Return L with L L' = P, lower triangular, up to gamma(n + 1) |L||L'| entry by entry; None if a pivot fails."""
+    from scipy.linalg.lapack import dpotrf  # `import noap` stays quick
+
     if not np.isfinite(P).all():
         return None
     L, info = dpotrf(P, lower=1, clean=1)

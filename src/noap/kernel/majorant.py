@@ -8,7 +8,6 @@ section 3.
 import math
 
 import numpy as np
-from scipy.linalg.lapack import dtrtrs
 
 from noap.kernel.arithmetic import TINY, Refused, U, cholesky, gamma, need
 from noap.kernel.data import Data
@@ -120,6 +119,8 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
         raise Refused("M: the included features alone")
     if len(F) == 0 or p == 0:
         return np.zeros((0, 0))
+    from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
+
     W, info = dtrtrs(L, P[:n, n:], lower=1)
     need(info == 0, "M: the included features alone")
     C = P[n:, n:] - W.T @ W

@@ -1,6 +1,6 @@
 """The file: a header in JSON and compressed arrays, read without trusting a single byte of it.
 
-docs/certificate-format.md is the specification. Nothing is executed, and what may be allocated is bounded before
+docs/certificate-format-4.md is the specification. Nothing is executed, and what may be allocated is bounded before
 anything is.
 """
 

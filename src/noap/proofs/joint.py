@@ -1,6 +1,6 @@
 """The certificate of several components together: their vectors, and a bound on every packing of disjoint supports.
 
-docs/components.md proves the theorem, docs/certificate-format.md ("Several components") the format. What a joint
+docs/components.md proves the theorem, docs/certificate-format-4.md ("Several components") the format. What a joint
 certificate adds to others is a tree over owners of features, charges for its leaves, and an ordinary certificate for
 every pricing problem.
 """

@@ -1,4 +1,4 @@
-"""The adversaries that the checker has theorems about (docs/certificate-format.md).
+"""The adversaries that the checker has theorems about (docs/certificate-format-4.md).
 
 This list is the checker's own: what a search says it serves counts for nothing here. By exact type, for a subclass may
 do anything, whatever its name is.

@@ -1,6 +1,6 @@
 """A proof for many features, by induction over their number: graphs of features that fit together, and trees on them.
 
-Docs/certificate-format.md, "Proofs for many features".
+Docs/certificate-format-4.md, "Proofs for many features".
 """
 
 from collections.abc import Iterator

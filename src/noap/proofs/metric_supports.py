@@ -23,7 +23,7 @@ CLOSED, INTERVAL, CONE = range(3)
 class SupportsProof:
     """That no direction is worth more than a threshold, on the listed supports one by one and on no other.
 
-    docs/generalised.md has the theorem, docs/certificate-format.md the format. All numbers are in the units of the
+    docs/generalised.md has the theorem, docs/certificate-format-4.md the format. All numbers are in the units of the
     pencil.
 
     Attributes

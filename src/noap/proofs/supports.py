@@ -1,6 +1,6 @@
 """The certificate of a list of supports: their vectors, and a tree that shows that no other is worth the threshold.
 
-docs/exact.md ("Every good support") proves the theorem, docs/certificate-format.md ("Lists of supports") the format.
+docs/exact.md ("Every good support") proves the theorem, docs/certificate-format-4.md ("Lists of supports") the format.
 """
 
 import math

@@ -17,8 +17,8 @@ from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRE
 from noap.linalg.outward import gamma
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.multipliers import Proposal
-from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.spectrum import largest_eigenvalue
+from noap.settings import RelaxationSettings
 
 __all__ = ["Choices", "KnownLine", "decoded", "line_of", "lowest_bound", "threshold_line"]
 

@@ -16,8 +16,8 @@ from noap.kernel.witness import IN_PLAIN_NORM, Line
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.lines import line_of
 from noap.search.multipliers import Proposal
-from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.spectrum import on_spectahedron
+from noap.settings import RelaxationSettings
 
 __all__ = ["definite_line"]
 

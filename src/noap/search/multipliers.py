@@ -22,8 +22,8 @@ import numpy as np
 
 from noap.kernel.witness import IN_WEIGHTED_NORM
 from noap.linalg.types import BoolArray, FloatArray, IntArray
-from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.spectrum import on_spectahedron
+from noap.settings import RelaxationSettings
 
 __all__ = ["Multipliers", "Proposal"]
 

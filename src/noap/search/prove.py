@@ -212,7 +212,7 @@ class Search:
                 self.relaxed_nodes += 1
                 ordered = np.sort(F)
                 C = eliminate(majorant, self.target, I, ordered, p)
-                line, carried = definite_line(C, p, ordered)
+                line, carried = definite_line(C, p, ordered, self.settings.relaxation)
                 leaf = None if line is None else Matrix(PLAIN, line)
                 outlook.feature = int(ordered[int(np.argmax(carried))])
             if leaf is not None:
@@ -254,7 +254,9 @@ class Search:
 
     def _relaxation(self) -> Relaxation:
         data, at = self.data, self.features
-        return Relaxation(data.A[np.ix_(at, at)], data.r[at], data.costs[at], at, largest=data.r_max)
+        return Relaxation(
+            data.A[np.ix_(at, at)], data.r[at], data.costs[at], at, self.settings.relaxation, largest=data.r_max
+        )
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
         """Return a node by positions among the features that the tree works on."""

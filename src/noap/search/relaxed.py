@@ -10,8 +10,8 @@ from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.lines import Choices, KnownLine, line_of, lowest_bound, threshold_line
 from noap.search.multipliers import Multipliers
-from noap.search.relaxation_settings import RelaxationSettings
 from noap.search.spectrum import largest_eigenvalue
+from noap.settings import RelaxationSettings
 
 __all__ = ["Relaxation", "RelaxedNode"]
 

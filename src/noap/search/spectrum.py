@@ -4,7 +4,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from noap.linalg.types import FloatArray
-from noap.search.relaxation_settings import RelaxationSettings
+from noap.settings import RelaxationSettings
 
 __all__ = ["largest_eigenvalue", "on_spectahedron"]
 

@@ -16,7 +16,7 @@ _NARROW = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class GramNode:
-    """A set of pairs (u, S): as in docs/certificate-format.md.
+    """A set of pairs (u, S): as in docs/certificate-format-4.md.
 
     Attributes
     ----------

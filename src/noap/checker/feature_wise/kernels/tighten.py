@@ -2,7 +2,7 @@ r"""What the slabs and worths of a node of a Gram proof imply, for the real numb
 
 The real problem has columns :math:`a_j`; the matrix A given here satisfies :math:`|A_{ij} - a_i^\top a_j| \le`
 ``eps``. No entry exceeds ``top`` in magnitude, and `terms` has what features are worth. A node is a set of pairs
-(u, S), as docs/certificate-format.md defines it; it is closed when no pair in it is worth more than T.
+(u, S), as docs/certificate-format-4.md defines it; it is closed when no pair in it is worth more than T.
 
 Numbers that may be chosen freely (multipliers, scalings, slopes) are computed without any care; the inequality they
 enter is then evaluated with an allowance for every rounding error. U is the unit roundoff. What is proved again is
