@@ -206,8 +206,8 @@ def test_costs_are_no_twin():
 def test_signs_lower_the_bound_of_a_decided_support():
     # Signs mix on this support: the l1 norms of W and of v differ, and only signs tell.
     rng = np.random.default_rng(5)
-    A, r, costs = correlations(20, 4, n=5), np.full(4, 0.25), np.zeros(4)
-    relaxation = Relaxation(A, r)
+    A, r, costs = correlations(20, 4, n=5), np.full(4, 0.25), np.linspace(0.01, 0.05, 4)
+    relaxation = Relaxation(A, r, costs)
     node = relaxation.node(np.arange(4), np.arange(0), 0)
     best = optimum(A, r, costs, range(4), [], 0, rng)
     relaxation.improve(node, 0.0, thorough=True, alone=True)
