@@ -189,7 +189,7 @@ def fingerprint_of(problem: "Problem") -> str:
     --------
     >>> import noap
     >>> fingerprint_of(noap.Problem([[1.0, 2.0]], k=1, adversary=noap.NoAdversary()))[:8]
-    'aa3c8ac5'
+    '0962e29f'
     """
     data = problem.X if problem.X is not None else problem.covariance
     d = problem.n_features

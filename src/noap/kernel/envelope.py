@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite
+from noap.kernel.arithmetic import TINY, Refused, U, gamma, need, proves_semidefinite
 from noap.kernel.data import Data
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray, IntArray
@@ -16,6 +16,8 @@ __all__ = ["NearMatrix", "VarianceLine", "closes"]
 
 # Into so many pieces the range of costs is cut: the square of the distance is concave in the cost, a chord lies below.
 _PIECES = 16
+# And the interval of t so often at most; any cuts would be right.
+_CUTS = 100
 
 
 class NearMatrix:
@@ -161,7 +163,9 @@ def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntA
     cuts[-1] *= 1 + 8 * U
     room = 1 + gamma(len(I) + count + 12)
 
-    def below(line: VarianceLine, t: float) -> bool:
+    def excess(line: VarianceLine, t: float) -> float:
+        """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
+        found = []
         root, taken = np.sqrt(T + cuts) * (1 - 4 * U), data.r_max * math.sqrt(t) * (1 - 4 * U)
         h = (root + taken) ** 2 * (1 - 8 * U)
         for s in (m,) if line.plain >= 0 else (m, 1.0):
@@ -176,27 +180,22 @@ def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntA
                 gained = _top(each - theta * (data.costs[F] * (1 - 4 * U)), count) * room if dearest > 0 else 0.0
                 gained = gained if dearest > 0 else _top(each, count) * room
                 right = h[i] - theta * (cuts[i] - paid) * (1 + 8 * U)
-                if not Y + gained + 8 * U * (abs(Y) + gained + h[i]) <= right:
-                    return False
-        return True
+                found.append(Y + gained + 8 * U * (abs(Y) + gained + h[i]) - right)
+        return float(np.max(found))  # NaN stays NaN, and refuses
 
-    def guess(line: VarianceLine) -> tuple[float, float]:
-        """Return the line in t without costs, to see where lines cross: any cuts would be right."""
-        prices = float(line.prices[I].sum()) + _top(line.prices[F], count)
-        dues = float(line.dues[I].sum())
-        if line.counts == IN_PLAIN_NORM:
-            return line.c + (line.plain + prices) * m + dues, line.weighted
-        return line.c + line.plain * m + dues, line.weighted + prices
-
-    drawn = [guess(line) for line in lines]
-    need(all(math.isfinite(c + slope) for c, slope in drawn), "E: a line does not speak of these features")
-    corners = {low, high}
-    for i, (c, slope) in enumerate(drawn):
-        for other, other_slope in drawn[:i]:
-            if slope != other_slope and low < (t := (other - c) / (slope - other_slope)) < high:
-                corners.add(t)
-    ends = sorted(corners)
-    for left, right in zip(ends, ends[1:] or ends, strict=False):
-        middle = 0.5 * (left + right)
-        order = sorted(range(len(lines)), key=lambda i: drawn[i][0] + drawn[i][1] * middle)
-        need(any(below(lines[i], left) and below(lines[i], right) for i in order[:2]), "E: the envelope")
+    known = {t: np.array([excess(line, t) for line in lines]) for t in (low, high)}
+    need(np.isfinite([*known.values()]).all(), "E: a line does not speak of these features")
+    stack = [(low, high)]
+    for _ in range(_CUTS):
+        left, right = stack.pop()
+        if not (np.maximum(known[left], known[right]) <= 0).any():
+            need(known[left].min() <= 0 and known[right].min() <= 0, "E: the envelope")
+            # Where the line that is best at one end is as good as that which is best at the other.
+            i, j = int(known[left].argmin()), int(known[right].argmin())
+            before, after = known[left][j] - known[left][i], known[right][i] - known[right][j]
+            t = left + min(max(before / (before + after), 0.001), 0.999) * (right - left)
+            known[t] = np.array([excess(line, t) for line in lines])
+            stack += [(left, t), (t, right)]
+        if not stack:
+            return
+    raise Refused("E: the envelope")
