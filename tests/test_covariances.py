@@ -87,7 +87,7 @@ def test_without_a_budget_every_symmetric_matrix_is_a_question(kind, adversary):
         for method in ("ascent", "ppm", "spca", "diagonal-thresholding", "covariance-thresholding"):
             found = noap.solve(problem, method=method)
             assert found.value <= optimum + 1e-14 * size
-        assert noap.solve(problem, method="ascent").value >= 0.999 * optimum - 1e-12 * size
+        assert noap.solve(problem, method="ascent").value >= 0.98 * optimum - 1e-12 * size
     assert solved >= 15
 
 

@@ -91,6 +91,7 @@ def test_the_longest_is_found_among_ties():
     assert rows == top
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 @pytest.mark.parametrize("rho", [9.999999999999996e-151, 0.5e-150])
 def test_bounds_that_underflow_round_up(rho):
     problem = noap.Problem([[1e-150]], k=1, adversary=noap.FeatureWise(rho))

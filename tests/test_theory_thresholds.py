@@ -84,7 +84,7 @@ def test_stages_agree_with_a_dense_search_of_all_patterns(case):
     if "no partial" in case:
         assert stages.weak_ends == stages.single_from
         # The one jump may come before the weak entries would shrink to 0 by themselves.
-        assert (stages.weak_ends < closed) == (case == "no robust stage")
+        assert (stages.weak_ends < closed) == (case == "no partial stage")
     elif "jump" in case:
         assert stages.weak_ends > closed * 1.01
     else:

@@ -83,6 +83,7 @@ def test_it_says_nothing_without_a_budget(proved):
     assert "needs a finite budget" in forged.message
 
 
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_search_takes_it_where_lists_are_long(monkeypatch):
     monkeypatch.setattr(violators, "_FEW", 0)
     monkeypatch.setattr(robust, "_FAR", 1.0)
