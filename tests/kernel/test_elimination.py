@@ -1,4 +1,4 @@
-"""Elimination of included features: the computed Schur complement is exact data for a threshold that is a hair lower."""
+"""Elimination of included features: the computed complement is exact data for a threshold that is a hair lower."""
 
 from itertools import combinations
 
@@ -116,7 +116,7 @@ def test_costs_to_the_last_digit():
 
 
 def test_costs_that_are_large_beside_the_threshold():
-    """A free feature whose cost is large is eliminated by an included one that is nearly closed: its cost counts as size."""
+    """The cost of a free feature beside an included one that is nearly closed: it counts as size."""
     rng = np.random.default_rng(14)
     for _ in range(40):
         near, cost = 10.0 ** -rng.uniform(3, 6), rng.uniform(50, 200)
