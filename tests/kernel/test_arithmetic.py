@@ -93,27 +93,33 @@ def test_nothing_indefinite_is_proved_and_nothing_clearly_definite_refused():
     assert refused > 200
 
 
-def test_the_shift_is_rounded_too():
-    # The diagonal vanishes beside the shift, whose rounding is all there is.
+@pytest.mark.parametrize("large", [2.0**52, -(2.0**52)])
+def test_the_shift_is_rounded_too(large):
+    """Diagonal and shift are large and nearly cancel: what is left is indefinite by a hair of its own small size."""
     rng = np.random.default_rng(3)
     tried = 0
-    for _ in range(300):
-        n = int(rng.integers(2, 5))
-        P = singular(rng, n)
-        shift = float(P.diagonal().max())
-        off = P.copy()
-        np.fill_diagonal(off, P.diagonal() - shift)
-        whole = exact(off) + exact(shift) * unit(n)
-        if not semidefinite(whole):
-            assert not proves_semidefinite(off, shift)
+    for _ in range(1500):
+        P = singular(rng, 3, 22)
+        # The feature of which the null vector has least is shortened by 1, the least there is.
+        null = np.abs(np.linalg.eigh(P)[1][:, 0])
+        order = np.argsort(null)
+        P = P[np.ix_(order, order)]
+        P[0, 0] -= 1.0
+        if null.min() < 0.05 and not semidefinite(exact(P)):
             tried += 1
-        # Correlations near 1: the diagonal of P is exactly 0, the shift is the size.
+            P[np.diag_indices(3)] += large
+            assert not proves_semidefinite(P, -large)
+    assert tried > 50
+
+
+def test_the_size_of_the_shift_counts():
+    # Correlations near 1: the diagonal of P is exactly 0, the shift is the size.
+    for n in (2, 3, 4):
         near = np.nextafter(1.0, 2.0) * np.ones((n, n))
         np.fill_diagonal(near, 0.0)
         assert not proves_semidefinite(near, 1.0)
         assert not proves_semidefinite(3.0 * near, 3.0)
         assert proves_semidefinite(near, 1.0 + 4 * (n + 6) * n * float(U))
-    assert tried >= 0
 
 
 def test_rounding_of_the_sum_of_diagonal_and_shift():
@@ -130,11 +136,17 @@ def test_rounding_of_the_sum_of_diagonal_and_shift():
 def test_what_underflows_proves_nothing():
     rng = np.random.default_rng(4)
     for scale in (1e-300, 1e-310, 1e-318):
-        for _ in range(60):
-            x, y, z = rng.uniform(0.5, 1, 3) * scale
-            P = np.array([[x, y], [y, z]])
+        for _ in range(200):
+            x, y = rng.uniform(0.5, 1, 2) * scale
+            off = np.nextafter(np.sqrt(x / scale * (y / scale)) * scale, 1.0)  # the products of all are below range
+            P = np.array([[x, off], [off, y]])
             if not semidefinite(exact(P)):
                 assert not proves_semidefinite(P)
+    # Three products of half the smallest number, each lost.
+    P = np.diag([1e-310, 1e-310, 1e-310, 5e-324])
+    P[3, :3] = P[:3, 3] = 1.5e-317
+    assert not semidefinite(exact(P))
+    assert not proves_semidefinite(P)
     assert not proves_semidefinite(np.array([[0.0, 5e-324], [5e-324, 0.0]]), 0.0)
     assert proves_semidefinite(np.zeros((2, 2)), 2 * TINY)
 

@@ -61,7 +61,7 @@ def test_every_array_is_used(built):
 
 
 def test_shared_witnesses_are_stored_once():
-    _, certificate = every_kind()
+    _problem, certificate = every_kind()
     first = certificate.proof.levels[1]
     twice = type(first)(first.size, first.bound, first.target, first.features, first.nodes * 2)
     assert len(schema.written([twice])["dominance_majorant"]) == 1

@@ -44,6 +44,13 @@ def test_products_of_samples_are_raised_by_what_rounding_may_take():
         assert exact(data.added) <= 6 * exact(gamma(n + 4)) * own.trace() + exact(3 * TINY)
 
 
+def test_blocks_of_different_sizes():
+    for rows in ([1e-170, 1e160], [1e160, 1e-170], [1e-200, 1e-170]):
+        X = np.outer(rows, [1.0, 0.5])
+        data = samples(X, blocks=2)
+        assert semidefinite(exact(data.A) - gram(X) / Fraction(4) ** data.exponent)
+
+
 def test_columns_that_vanish_beside_others():
     data = samples([[1.0, 1e-200], [1.0, 1e-200]])
     own = gram([[1.0, 1e-200], [1.0, 1e-200]]) / Fraction(4) ** data.exponent
@@ -347,6 +354,10 @@ def test_costs_too_small_for_the_kernel_are_still_paid():
     terms = Terms(1, 1, None, np.array([1e-251, 1.0]), none(0))
     data = Data.from_covariance(np.diag([0.0, 1.0]), terms, None)
     assert exact(data.value_at_least(none(0), np.ones(1))) <= -exact(1e-252)
+    terms = Terms(1, 1, None, np.array([5e-324, 1.0]), none(0))
+    data = Data.from_covariance(np.diag([0.0, 8.0]), terms, None)
+    assert data.exponent == 2
+    assert data.value_at_least(none(0), np.ones(1)) < 0
 
 
 def test_a_value_that_underflows_is_not_above_the_truth():

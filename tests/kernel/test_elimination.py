@@ -1,4 +1,4 @@
-"""Elimination of included features: the computed Schur complement is exact data for a threshold a hair lower."""
+"""Elimination of included features: the computed complement is exact data for a threshold that is a hair lower."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_judge import exact, roots, smallest, sparsely_semidefinite, unit
 
-from noap.kernel.arithmetic import TINY, Refused, gamma
+from noap.kernel.arithmetic import Refused, gamma
 from noap.kernel.data import Data, Terms
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack
@@ -115,6 +115,27 @@ def test_costs_to_the_last_digit():
                 assert not holds(majorant, T - 2e-13, I, F, p)
 
 
+def test_costs_that_are_large_beside_the_threshold():
+    """The cost of a free feature beside an included one that is nearly closed: it counts as size."""
+    rng = np.random.default_rng(14)
+    for _ in range(40):
+        near, cost = 10.0 ** -rng.uniform(3, 6), rng.uniform(50, 200)
+        off = np.sqrt(near * cost) * rng.uniform(0.9, 1.1)
+        data = Data(np.array([[1.0 - near, off], [off, 1.0]]), Terms(2, 1, None, np.array([0.0, cost])), 0, False, 0.0)
+        majorant = Majorant(data, PLAIN)
+        I, F = np.array([0]), np.array([1])  # noqa: E741
+        T = smallest(lambda T, x=(majorant,), y=(I, F): (c := _complement(*x, T, *y)) is not None and c >= 0, 0.5, 64.0)
+        assert holds(majorant, T, I, F, 1)
+        assert not holds(majorant, T * (1 - 1e-10), I, F, 1)
+
+
+def _complement(majorant, T, I, F):  # noqa: E741
+    try:
+        return eliminate(majorant, T, I, F, 1)[0, 0]
+    except Refused:
+        return None
+
+
 def test_what_is_left_of_a_node():
     data = drawn(np.random.default_rng(12), 3)
     majorant = Majorant(data, PLAIN)
@@ -149,7 +170,7 @@ def test_more_features_cost_more_room():
         taken = 1 - exact(C[0, 0])
         size = n + min(p, 8 - n)
         assert taken >= 0
-        assert taken <= size * exact(4 * gamma(2 * n + 20) * 3.1 + 4 * TINY) + exact(4 * 2.0**-52)
+        assert taken <= size * exact(4 * gamma(2 * n + 20) * 3.1) + exact(4 * 2.0**-52)
         assert taken >= size * exact(4 * gamma(2 * n + 20) * 2.9) - exact(4 * 2.0**-52)
 
 

@@ -253,7 +253,7 @@ def closed(data, lines, T, I, F, p):  # noqa: E741
 
 
 def worst(data, lines, T, I, F, p, at_ends=True):  # noqa: E741
-    """The largest excess of the lowest line over the square, for all Q and norms, in rationals: at most 0 if closed."""
+    """The largest excess of the lowest line over the square, over all Q and norms: at most 0 if closed."""
     count = min(p, len(F))
     m = len(I) + count
     w = exact(data.w)
@@ -473,7 +473,8 @@ def test_thresholds_to_the_last_digit_without_budgets():
         zero = np.zeros(1, np.float32)
         line = VarianceLine(data, Line(np.arange(1), own + 1e-13, 0.0, 0.0, 0, THRESHOLD, zero, zero))
         for I, F in (([0], []), ([], [0])):  # noqa: E741
-            T = smallest(lambda T, x=(data, [line]), y=(I, F, len(F)): closed(*x, T, *y), -2.0, 9.0)
+            node = I, F, len(F)
+            T = smallest(lambda T, x=(data, [line]), y=node: closed(*x, T, *y), -2.0, 9.0)
             assert worst(data, [line], T, I, F, len(F)) <= 0
             # that an undecided feature is left out is among its choices
             assert own - cost * len(I) + 1e-12 >= T

@@ -57,7 +57,7 @@ def test_lengths_to_the_last_digit():
         order = rng.permutation(d)
         n = int(rng.integers(0, d + 1))
         I, F, p = order[:n], order[n:], int(rng.integers(0, d + 2))  # noqa: E741
-        T = smallest(lambda T, y=(I, F, p): lengths_close(data, T, *y), -3.0, 20.0)
+        T = smallest(lambda T, data=data, y=(I, F, p): lengths_close(data, T, *y), -3.0, 20.0)
         most = exact(data.most)
         free = sorted((max(x, Fraction(0)) for x in most[F]), reverse=True)[:p]
         true = sum(most[I], Fraction(0)) + sum(free, Fraction(0))
@@ -111,7 +111,7 @@ def test_the_ratio_is_rounded_up():
         first = int(rng.integers(1, k))
         T = float(rng.uniform(3.1, 3.2)) * own
         known = level(first, T * first, list(range(k)), [Dominance(PLAIN)])
-        last = smallest(lambda T, known=known: proves(data, known, level(k, T, [])), 0.0, 9.0 * k)
+        last = smallest(lambda T, x=(data, known), k=k: proves(*x, level(k, T, [])), 0.0, 9.0 * k)
         true = min(exact(T * first) * k / first, sum(exact(data.most)))
         assert true <= exact(last) <= true * (1 + 40 * k * U)
 
@@ -137,7 +137,7 @@ def test_what_may_be_left_out_to_the_last_digit():
     for _ in range(200):
         own = np.sort(rng.uniform(0.1, 1, 3))[::-1] * np.array([1.0, 0.9, 0.5])
         data = data_with(own, k=2)
-        T = smallest(lambda T: proves(data, level(2, T, [0, 1], [Dominance(PLAIN)])), 0.0, 4.0)
+        T = smallest(lambda T, data=data: proves(data, level(2, T, [0, 1], [Dominance(PLAIN)])), 0.0, 4.0)
         assert exact(T) >= exact(own[0]) + exact(own[2])
         assert (own[0] + own[2]) * (1 + 1e-14) >= T
 

@@ -214,8 +214,8 @@ def test_scalings_are_of_features_by_their_number():
         check_leaf(Checked(data), 2.0, D, NONE, np.arange(3), 3)
     for order in ([0, 1, 2], [2, 0, 1], [1, 2, 0]):
         check_leaf(Checked(data), 2.0, Dominance(PLAIN, scaling), NONE, np.array(order), 3)
+    wrong = replace(scaling, features=np.array([1]))
     with pytest.raises(Refused):
-        wrong = replace(scaling, features=np.array([1]))
         check_leaf(Checked(data), 2.0, Dominance(PLAIN, wrong), NONE, np.array([2, 0, 1]), 3)
 
 

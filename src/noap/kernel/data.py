@@ -105,7 +105,7 @@ class Data:
         if not _SMALL < top < _LARGE:
             size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
             need(math.isfinite(size), "X has entries that are not finite")
-            scaled = math.frexp(size)[1] if size > 0 else 0
+            scaled = math.frexp(size)[1]
             A = _gram(blocks(), d, scaled)
         A /= terms.n_samples
         own = cls._exponent_of(A) if exponent is None else exponent - scaled
@@ -114,7 +114,7 @@ class Data:
         need(np.isfinite(A).all() and A.any() == some, "the exponent does not fit the data")
         added = 0.0
         if some:  # samples that are all 0 have exact products
-            added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace()) + TINY
+            added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace())  # more than what underflows beside it
             _raise_diagonal(A, added)
         return cls(A, terms, own + scaled, True, 2.2 * added)
 
@@ -134,7 +134,7 @@ class Data:
         need(np.isfinite(A).all() and A.any() == S.any(), "the exponent does not fit the data")
         if shift is None:
             return cls(A, terms, own, False, 0.0)
-        need(0 <= shift < 1e6 and math.isfinite(shift), "the shift must be a number of at least 0")
+        need(0 <= shift < 1e6, "the shift must be a number of at least 0")
         need(proves_semidefinite(A, shift), "S plus its shift is not positive semidefinite")
         _raise_diagonal(A, shift)
         return cls(A, terms, own, True, 1.1 * shift + 4 * U * float(np.abs(A.diagonal()).max(initial=0.0)))
@@ -142,7 +142,7 @@ class Data:
     @staticmethod
     def _exponent_of(A: FloatArray) -> int:
         top = float(np.abs(A).max(initial=0.0))
-        return (math.frexp(top)[1] + 1) // 2 if top > 0 and math.isfinite(top) else 0
+        return (math.frexp(top)[1] + 1) // 2
 
     def sums_of_most(self, count: int) -> FloatArray:
         """Return at least the most that 0, 1, ..., count features contribute together, by their lengths alone."""
@@ -179,10 +179,11 @@ class Data:
         taken = 0.0
         if self.terms.rho is not None:
             rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), -self.exponent)
-            taken = float(rho @ np.abs(x)) * (1 + gamma(b + 8)) + TINY
+            taken = float(rho @ np.abs(x)) * (1 + gamma(b + 8))
         left = math.sqrt(max(form, 0.0)) * (1 - 4 * U) - taken
         value = left * left * (1 - 4 * U) / squares * (1 - 4 * U) if left > 0 else 0.0
-        return value - spent - 2 * U * (value + spent) if spent else value
+        # What is left of the roundings above, 6u, is more than that of this difference.
+        return value - spent
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:

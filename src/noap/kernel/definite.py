@@ -2,7 +2,7 @@ r"""Rule S: a symmetric matrix C is positive semidefinite on every set of p of i
 
 import numpy as np
 
-from noap.kernel.arithmetic import U, gamma, need
+from noap.kernel.arithmetic import gamma, need
 from noap.kernel.envelope import NearMatrix
 from noap.kernel.witness import BOX, IN_PLAIN_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray
@@ -60,10 +60,9 @@ def matrix(C: FloatArray, features: np.ndarray, p: int, line: Line) -> None:
     need(plain and line.counts == IN_PLAIN_NORM and line.weighted == 0, "S: the line is of another kind")
     need(np.array_equal(line.features, features), "S: the line is about other features")
     N = scaled_to_unit(C)
-    near = NearMatrix(-N, np.ones(len(N)), line, rounding=4 * U * float(np.abs(N).max()))
+    near = NearMatrix(-N, np.ones(len(N)), line)
     count = min(p, len(N))
-    dearest = np.sort(near.prices)[::-1][:count]
-    total = float(dearest.sum()) * (1 + gamma(count + 4))
-    slope = max(near.plain + total + 4 * U * (abs(near.plain) + total), 0.0)
-    most = slope * count * (1 + 4 * U)
-    need(near.c + most + 4 * U * (abs(near.c) + most) <= 0, "S: the matrix")
+    slope = near.plain + float(np.sort(near.prices)[::-1][:count].sum())
+    # B_ii <= c < 0, so that mu, which holds 16u of the largest |B_ij|, holds 16u |c|: count times that is more than the
+    # roundings here, count + 3 of numbers of at most |c|.
+    need(near.c + max(slope, 0.0) * count <= 0, "S: the matrix")

@@ -37,7 +37,7 @@ class NearMatrix:
         tau and alpha.
     """
 
-    def __init__(self, G: FloatArray, w: FloatArray, line: Line, rounding: float = 0.0) -> None:
+    def __init__(self, G: FloatArray, w: FloatArray, line: Line) -> None:
         b = len(G)
         loads, lifts = line.loads.astype(np.float64), line.lifts.astype(np.float64)
         need(loads.shape == lifts.shape == (b,), "E: a line of another length")
@@ -48,7 +48,9 @@ class NearMatrix:
         self.c, self.weighted = line.c, line.weighted
         self.dues: FloatArray = np.zeros(b)
         size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
-        error = rounding + 16 * U * size
+        # Box, differences and their comparison take 7u of the line's numbers and 2u of G and B; a G that is itself off
+        # by 4u of its largest entry, as that of a complement, has room here.
+        error = 16 * U * size
         if line.dues is not None and line.pulls is not None:
             G, self.dues, pull_error = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
             error += pull_error

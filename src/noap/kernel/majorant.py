@@ -53,7 +53,7 @@ class Majorant:
         y = A[:, at] @ x
         q = float(x @ y[at])
         off_q = 2.0 * gamma(2 * n + 8) * size * size * top  # twice the error of q
-        need(size < 1e100 and q > 1e-200 and off_q <= 1e-3 * q, "M: the vector is too short")
+        need(size < 1e100 and q > 1e-200, "M: the vector is too short")
         g = y / math.sqrt(q)
         # |A_ji| <= |a_j| root(top), |g_j| <= |a_j|: so far is g_j from a_j'u, twice over.
         share = 2.0 * (gamma(n + 4) * size * math.sqrt(top / q) + off_q / q + 4 * U)
@@ -65,7 +65,7 @@ class Majorant:
         # Elsewhere (1 - f)^2 = (r^2 - g^2)/(A_jj - g^2), which falls as |g| rises.
         far = (np.abs(g) + off) * (1 + 4 * U)
         rest = np.maximum((less - far) * (less + far), 0.0) * (1 - 8 * U)
-        across = np.maximum(A.diagonal() - far * far, 0.0) * (1 + 8 * U) + 8 * U * A.diagonal() + TINY
+        across = np.maximum(A.diagonal() - far * far, 0.0) + 8 * U * A.diagonal() + TINY
         f = np.where(along, 1.0, 1.0 - np.minimum(np.sqrt(rest / across), 1.0) * (1 - 8 * U) + 4 * U)
         spare = np.maximum(data.lengths * (1 + 4 * U) - data.r, 0.0)
         gains = along & (self.gain * spare * (1 + 4 * U) <= data.r)
@@ -101,13 +101,13 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     """
     data, n = majorant.data, len(I)
     grown = 1.0 + majorant.gain
-    t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4))) * (1 - 4 * U)
+    t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4)))
     need(1e-200 < t < 1e100, "M: nothing is left of the threshold")
     M = majorant.block(np.concatenate([I, F]))
     costs = data.costs[F] * grown
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
-    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (t + largest) + TINY) + TINY
+    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (t + largest))
     P = -M
     P.flat[:: len(P) + 1] += t - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
@@ -121,8 +121,7 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
         return np.zeros((0, 0))
     from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
 
-    W, info = dtrtrs(L, P[:n, n:], lower=1)
-    need(info == 0, "M: the included features alone")
+    W, _ = dtrtrs(L, P[:n, n:], lower=1)
     C = P[n:, n:] - W.T @ W
     schur: FloatArray = 0.5 * (C + C.T)
     return schur
