@@ -17,6 +17,7 @@ COMMANDS = [
     "demo",
     "solve",
     "verify",
+    "show",
     "path",
     "k-path",
     "near-optimal",
