@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 import noap
+from noap.mip import list_backends
 
 
 def main() -> None:
@@ -40,7 +41,7 @@ def _try(folder: Path, exact: bool) -> None:
 
     command = str(Path(sys.executable).with_name("noap"))
     assert run(command, "--version").strip() == f"noap {noap.__version__}"
-    for method in ("relaxation", "exact") if exact else ("relaxation",):
+    for method in ("tree", "relaxation", "exact") if exact else ("tree", "relaxation"):
         proof = f"{method}.noap"
         solve = ("solve", "wine.csv", "-k", "4", "--noise", "0.3", "--method", method, "--certificate", proof, "--json")
         found = json.loads(run(command, *solve))
@@ -50,8 +51,7 @@ def _try(folder: Path, exact: bool) -> None:
     run(command, "path", "wine.csv", "-k", "4", "--noise", "0,0.3", "--method", "ascent", "--plot", "p.png")
     run(command, "report", "wine.csv", "-k", "4", "--points", "3", "--components", "2", "--method", "ascent")
     assert "</html>" in (folder / "report.html").read_text(encoding="utf-8")
-    backends = json.loads(run(sys.executable, "-m", "noap", "backends", "--json"))
-    assert {info["name"] for info in backends if info["installed"]} >= {"scip", "highs"}
+    assert {info.name for info in list_backends() if info.installed} >= {"scip", "highs"}
 
 
 if __name__ == "__main__":
