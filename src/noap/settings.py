@@ -149,7 +149,8 @@ class Settings:
     cheap_nodes_unequal, alike : int, float
         The same where a budget is below `alike` times another one: there lines are weaker.
     holes : int
-        So many nodes that no majorant closes may be left to the relaxation.
+        So many nodes that no majorant closes may be left to the relaxation where budgets are unequal; elsewhere the
+        relaxation of the root is quicker (pol, k = 10, noise .3: 9 nodes instead of 172).
     cheap_nodes_below : int
         The same at a node of the relaxation's tree.
     last_rounds : int

@@ -133,10 +133,12 @@ class Search:
             self.root.proof = [LENGTHS]
             return True
         settings, w = self.settings, self.data.w[self.features]
-        budget = settings.cheap_nodes
-        if self.data.r_max == 0 or w.min() < settings.alike * w.max():
-            budget = settings.cheap_nodes_vanilla if self.data.r_max == 0 else settings.cheap_nodes_unequal
-        subtree = self.cheap.close(I, F, p, budget, settings.holes if self.data.r_max > 0 else 0)
+        budget, holes = settings.cheap_nodes, 0
+        if self.data.r_max == 0:
+            budget = settings.cheap_nodes_vanilla
+        elif w.min() < settings.alike * w.max():
+            budget, holes = settings.cheap_nodes_unequal, settings.holes
+        subtree = self.cheap.close(I, F, p, budget, holes)
         if subtree is not None and not any(isinstance(node, Hole) for node in subtree):
             self.root.proof = _closed(subtree)
             return True
