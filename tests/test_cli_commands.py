@@ -201,3 +201,13 @@ def test_json_comes_alone_on_stdout(table):
         done = noap(*command, "--json", cwd=table)
         assert done.returncode == 0, done.stderr
         json.loads(done.stdout)
+
+
+def test_show_prints_a_certificate_without_the_data(table):
+    noap("solve", "data.csv", "-k", 2, "--rho", 0.3, "--method", "tree", "--certificate", "proof.noap", cwd=table)
+    lines = noap("show", "proof.noap", cwd=table).stdout.splitlines()
+    assert lines[0].startswith("Claim: ")
+    document = json.loads(noap("show", "proof.noap", "--json", cwd=table).stdout)
+    assert document["explanation"] == lines
+    assert document["k"] == 2
+    assert document["claimed"]["value"] <= document["claimed"]["bound"]

@@ -25,6 +25,7 @@ REJECTED = 4
 
 def show(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="A certificate written by noap.")],
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
 ) -> int:
     """Print a certificate in words: what it claims, and its tree, rule by rule. Nothing is checked.
 
@@ -35,7 +36,11 @@ def show(
     proof = load(certificate)
     if not isinstance(proof, Certificate):
         raise InvalidProblem(f"CERT {certificate} is of a format before version 5, which noap verify alone reads.")
-    for line in explained(proof):
+    lines = list(explained(proof))
+    if json:
+        typer.echo(json_module.dumps({**_claimed(proof), "explanation": lines}, indent=2))
+        return 0
+    for line in lines:
         typer.echo(line)
     return 0
 
@@ -103,7 +108,6 @@ def _features(report: Verification, proof: Certificate, table: Table) -> list[st
 
 def _document(report: Verification, proof: Certificate, table: Table) -> dict[str, Any]:
     """Return the verdict as JSON takes it: what is not proved is None."""
-    claim = proof.claim
     return {
         "ok": report.ok,
         "message": report.message,
@@ -111,11 +115,19 @@ def _document(report: Verification, proof: Certificate, table: Table) -> dict[st
         "bound": report.bound if report.ok else None,
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
         "features": _features(report, proof, table) if report.ok else None,
+        **_claimed(proof),
+        "nodes": report.nodes,
+        "seconds": report.seconds,
+    }
+
+
+def _claimed(proof: Certificate) -> dict[str, Any]:
+    """Return what a certificate claims, as JSON takes it."""
+    claim = proof.claim
+    return {
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
         "k": claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
-        "nodes": report.nodes,
-        "seconds": report.seconds,
     }
