@@ -60,6 +60,9 @@ class RelaxationSettings:
     steep, steepest, steepening : float
         Near t = 0 slopes begin at no more than `steep`, and grow by `steepening` up to `steepest`, in multiples of the
         largest entry.
+    steep_lines, sections : int
+        Steeper lines made of one, where some features have no budget, and golden sections for each: song, k = 10, 15 %
+        exact closes in 6 s with them, and stays open at .4 % without.
     counted_plainly : float
         Where the two norms differ, cardinality is counted in the plain norm up to this part of the largest t.
     matrix_steps : int
@@ -114,6 +117,8 @@ class RelaxationSettings:
     steep: float = 100.0
     steepest: float = 1e6
     steepening: float = 4.0
+    steep_lines: int = 40
+    sections: int = 16
     counted_plainly: float = 0.1
     matrix_steps: int = 40
     matrix_near: float = 0.02

@@ -190,6 +190,22 @@ def test_the_root_is_tight(kind):
     assert norms == ({IN_WEIGHTED_NORM} if relaxation.alike else {IN_WEIGHTED_NORM, IN_PLAIN_NORM})
 
 
+@pytest.mark.parametrize("seed", [0, 2])
+def test_steeper_lines_close_what_is_best_without_any_budget(seed):
+    """Where the optimum uses next to no feature with a budget, ADMM alone does not become steep enough near t = 0."""
+    A, r, rng = correlations(seed, 8), np.where(np.arange(8) < 5, 0.0, 0.5), np.random.default_rng(seed)
+    best, left = best_value(A, r, np.zeros(8), range(8), rng), []
+    for lines in (0, RelaxationSettings().steep_lines):
+        relaxation = Relaxation(A, r, settings=RelaxationSettings(steep_lines=lines))
+        node = relaxation.node(np.arange(8), np.arange(0), 0)
+        relaxation.improve(node, best * (1 + 1e-4), thorough=True)
+        left.append(node.bound / best - 1)
+        for line in node.lines:
+            require_line(line.witness, A, relaxation.weights)
+    assert left[0] > 1e-3
+    assert left[1] < 1e-4
+
+
 def test_costs_are_no_twin():
     """With costs of next to nothing the bound is that without any."""
     A, r = correlations(3, 10), np.full(10, 0.2)

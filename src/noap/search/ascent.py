@@ -5,6 +5,7 @@ the features that contribute most, so values never fall. Everything is products 
 """
 
 import numpy as np
+from scipy.linalg import eigh
 
 from noap.kernel.data import Data
 from noap.linalg.types import BoolArray, FloatArray
@@ -63,6 +64,13 @@ def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
     return found
 
 
+def _leading(A: FloatArray, count: int) -> FloatArray:
+    """Return the leading eigenvectors as rows."""
+    d = len(A)
+    found: FloatArray = eigh(A, subset_by_index=[d - count, d - 1], driver="evr", check_finite=False)[1].T
+    return found
+
+
 class _Climber:
     """Steps on one problem; rows are vectors."""
 
@@ -98,7 +106,7 @@ class _Climber:
         k = max(min(self.data.k, d), 1)
         sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
         rows = np.argsort(-sums, kind="stable")[:most]
-        leading = np.linalg.eigh(A)[1][:, -4:].T if d <= 600 else A[rows[:1]]
+        leading = _leading(A, min(4, d)) if d <= 600 else A[rows[:1]]
         longest = np.argsort(-self.data.most, kind="stable")[: min(4, d)]
         V = np.concatenate([A[rows], leading, np.eye(d)[longest], self.demanded[None, :] * 1.0])
         return self.projected(V)

@@ -20,7 +20,7 @@ from noap.search.multipliers import Proposal
 from noap.search.spectrum import largest_eigenvalue
 from noap.settings import RelaxationSettings
 
-__all__ = ["Choices", "KnownLine", "decoded", "line_of", "lowest_bound", "threshold_line"]
+__all__ = ["Choices", "KnownLine", "SteepLines", "decoded", "line_of", "lowest_bound", "threshold_line"]
 
 _STEPS = 32767  # of a 16-bit entry on either side of 0
 
@@ -267,6 +267,65 @@ def threshold_line(
     none = np.zeros(len(G), np.float32)
     made = Line(features, 0.0, plain, weighted, IN_WEIGHTED_NORM, THRESHOLD, none, none)
     return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()))
+
+
+class SteepLines:
+    r"""Steeper lines made of one, for small t, where some features have no budget.
+
+    With E these features and N the others, cI - B is positive semidefinite for a c above the largest eigenvalue of
+    :math:`B_{EE}` once :math:`B_{NN}` is lowered by minus its Schur complement. With W the weights of N, the positive
+    part of that between two factors :math:`W^{-1}` has its largest entry on the diagonal: so much steeper is the line.
+    ADMM comes to the same, but slowly: its entries have to grow to the slope.
+    """
+
+    def __init__(self, line: Line, G: FloatArray, weights: FloatArray, signs: IntArray | None) -> None:
+        self.line, self.G, self.weights, self.signs = line, G, weights, signs
+        self.B = decoded(line, G, weights)
+        exact = np.flatnonzero(weights == 0)
+        self.noisy = np.flatnonzero(weights > 0)
+        self.values, vectors = np.linalg.eigh(self.B[np.ix_(exact, exact)])
+        self.cross = self.B[np.ix_(self.noisy, exact)] @ vectors
+        self.own = self.B[np.ix_(self.noisy, self.noisy)]
+        self.w: FloatArray = np.outer(weights[self.noisy], weights[self.noisy])
+
+    def _away(self, above: float) -> FloatArray:
+        c = float(self.values[-1]) + above
+        short = self.own + (self.cross / (c - self.values)) @ self.cross.T
+        short.flat[:: len(short) + 1] -= c
+        scaled, turned = np.linalg.eigh(short / self.w)
+        away: FloatArray = (turned * np.maximum(scaled, 0.0)) @ turned.T
+        return away
+
+    def at(self, t: float, settings: RelaxationSettings) -> Line:
+        """Return about the lowest of these lines at t > 0, by golden sections of log(c less the eigenvalue)."""
+        top, golden = float(np.abs(self.G).max()), 0.5 * (math.sqrt(5.0) - 1.0)
+        low, high = math.log(1e-9 * top), math.log(top)
+
+        def height(x: float) -> float:
+            return math.exp(x) + float(self._away(math.exp(x)).diagonal().max()) * t
+
+        x, y = high - golden * (high - low), low + golden * (high - low)
+        at_x, at_y = height(x), height(y)
+        for _ in range(settings.sections):
+            if at_x < at_y:
+                high, y, at_y = y, x, at_x
+                x = high - golden * (high - low)
+                at_x = height(x)
+            else:
+                low, x, at_x = x, y, at_y
+                y = low + golden * (high - low)
+                at_y = height(y)
+        away, line = self._away(math.exp(0.5 * (low + high))), self.line
+        steeper = float(away.diagonal().max()) * (1.0 + len(away) / _STEPS)  # and what 16 bits leave open
+        B = self.B.copy()
+        B[np.ix_(self.noisy, self.noisy)] -= away * self.w
+        plain, weighted = line.plain, line.weighted + steeper
+        mu, nu = (plain, weighted) if line.counts == IN_PLAIN_NORM else (weighted, plain)
+        loads, lifts = line.loads.astype(np.float64), line.lifts.astype(np.float64)
+        dues = None if line.dues is None else line.dues.astype(np.float64)
+        pulls = None if line.pulls is None else line.pulls.astype(np.float64)
+        made = Proposal(B, mu, nu, loads, lifts, dues, pulls)
+        return line_of(self.G, line.features, self.weights, line.counts, made, signs=self.signs, settings=settings)
 
 
 def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None, top: float) -> Line:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope
+from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope, Line
 from noap.linalg.types import BoolArray, FloatArray, IntArray
-from noap.search.lines import Choices, KnownLine, line_of, lowest_bound, threshold_line
-from noap.search.multipliers import Multipliers
+from noap.search.lines import Choices, KnownLine, SteepLines, line_of, lowest_bound, threshold_line
+from noap.search.multipliers import Multipliers, Proposal
 from noap.search.spectrum import largest_eigenvalue
 from noap.settings import RelaxationSettings
 
@@ -201,6 +201,11 @@ class Relaxation:
         settings, before, reached = self.settings, math.inf, math.inf
         worth_it = settings.worth_it_alone if alone else settings.worth_it
         steps = settings.most_steps_at_root if thorough else settings.most_steps_below
+        if not len(node.choices.free) and node.bound > target:
+            at = node.features
+            A, none = self.A[np.ix_(at, at)], np.zeros(len(at))
+            plain = Proposal(A, 0.0, 0.0, none, none, None, None)
+            self._steeper(node, target, line_of(A, self.features[at], self.weights[at], IN_PLAIN_NORM, plain))
         for number in range(settings.lines_at_root if thorough else settings.lines_below):
             if node.bound <= target or not len(node.features) or node.state is None or expired():
                 break
@@ -211,10 +216,30 @@ class Relaxation:
             node.lines = [*node.lines, line]
             self._look(node)
             reached = max(line.least_bound(node.choices, t, settings), target)
+            if line.witness.counts == IN_PLAIN_NORM:
+                self._steeper(node, target, line.witness)
         closed = node.bound <= target
         if closed and len(node.features):
             self._look(node, target)
         return closed
+
+    def _steeper(self, node: RelaxedNode, target: float, line: Line) -> None:
+        """Add steeper lines made of one, as long as they meet the target at the small t where the bound is made."""
+        at = node.features
+        weights = self.weights[at]
+        if weights.all() or not weights.any() or not node.bound > target:
+            return
+        signs = node.signs[at] if node.signs[at].any() else None
+        lines = SteepLines(line, self.A[np.ix_(at, at)], weights, signs)
+        for _ in range(self.settings.steep_lines):
+            most = node.choices.span[1]
+            if node.bound <= target or node.t > self.settings.counted_plainly * most:
+                return
+            known = KnownLine.of(lines.at(max(node.t, 1e-10 * most), self.settings), at, len(self.A))
+            if known.least_bound(node.choices, node.t, self.settings) > target:
+                return
+            node.lines = [*node.lines, known]
+            self._look(node)
 
     def _best(self, node: RelaxedNode, target: float, steps: int, expired: Callable[[], bool]) -> KnownLine:
         """Return the line that says most of the t at which the bound is made, of those that ADMM passes by."""
