@@ -186,7 +186,7 @@ class Settings:
     cheap_nodes_below: int = 8
     last_rounds: int = 2
     dominance_steps: int = 25
-    own_response: float = 1.3
+    own_response: float = 1.05
     kernel_attempts: int = 60
     smaller_bounds: int = 6
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
