@@ -12,6 +12,7 @@ from benchmarks.boards.path import PATH
 from benchmarks.boards.programs import PROGRAMS
 from benchmarks.boards.remarks import REMARKS
 from benchmarks.boards.sample_wise import SAMPLE_WISE
+from benchmarks.boards.settings import SETTINGS
 from benchmarks.boards.standardised import STANDARDISED
 from benchmarks.boards.vanilla import VANILLA
 from benchmarks.boards.variants import VARIANTS
@@ -22,6 +23,6 @@ BOARDS: dict[str, Board] = {
     board.name: board
     for board in (
         VANILLA, GRID, STANDARDISED, MIXED, LARGE_K, MANY, VARIANTS, SAMPLE_WISE, JOINT, METRIC, PROGRAMS, PATH,
-        REMARKS, COLD_START,
+        REMARKS, SETTINGS, COLD_START,
     )
 }  # fmt: skip
