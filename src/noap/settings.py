@@ -1,4 +1,4 @@
-"""Every number that steers the search, in one place, with the measurement that chose it."""
+"""Every number that steers the search, in one place; docs/benchmarks.md has what each of them buys."""
 
 import math
 from dataclasses import dataclass, field, fields
