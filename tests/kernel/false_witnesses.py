@@ -1,4 +1,4 @@
-# ruff: noqa: E741, T201 (I is the mathematics' name; a script prints)
+# ruff: noqa: E741 (I is the mathematics' name)
 """False witnesses: proofs of thresholds that some vector exceeds in exact arithmetic. The kernel must refuse them all.
 
 Every threshold is set from a vector of the node whose worth is known as a rational number: mostly the double just below

@@ -2,8 +2,9 @@
 
     python tests/kernel/mutants.py [file ...] [--part i/n] [--list]
 
-prints each mutant that the kernel's tests do not notice. A process of its own runs the tests of each, with the changed
-source in place of the file's; nothing is written. All of it takes about an hour of one core.
+prints each mutant that the kernel's tests do not notice, and how many there were in each file. A process of its own
+runs the tests of each, with the changed source in place of the file's; nothing is written. All of it takes about an
+hour of one core.
 """
 
 import argparse
@@ -151,16 +152,18 @@ def main():
     parser.add_argument("--list", action="store_true")
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
-    done = alive = 0
     for name in given.files:
         if not given.list and not survives(name, (KERNEL / f"{name}.py").read_text()):
             raise SystemExit(f"The tests of {name} fail as it is.")
-        for number, (_line, _about, source) in enumerate(mutants(name)):
+        done = alive = 0
+        for number, (line, about, source) in enumerate(mutants(name)):
             if number % parts != part:
                 continue
             done += 1
             if given.list or survives(name, source):
                 alive += 1
+                print(f"{name}.py:{line} {about}", flush=True)
+        print(f"{name}.py: {done} mutants" + ("" if given.list else f", {alive} survived"), flush=True)
 
 
 if __name__ == "__main__":

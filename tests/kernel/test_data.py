@@ -36,7 +36,7 @@ def test_products_of_samples_are_raised_by_what_rounding_may_take():
         data = samples(X, blocks=int(rng.integers(1, 4)))
         assert data.definite
         assert (data.A == data.A.T).all()
-        assert 0.25 <= data.top < 4.0 + 1e-9
+        assert 0.25 <= data.top < 1.0 + 1e-9
         A, own = exact(data.A), gram(X) / Fraction(4) ** data.exponent
         assert semidefinite(A)
         assert semidefinite(A - own)
@@ -49,6 +49,12 @@ def test_blocks_of_different_sizes():
         X = np.outer(rows, [1.0, 0.5])
         data = samples(X, blocks=2)
         assert semidefinite(exact(data.A) - gram(X) / Fraction(4) ** data.exponent)
+
+
+def test_products_that_overflow_beside_others():
+    X = [[1e160, 1.0, 0.0], [0.0, 2.0, 1e155]]
+    data = samples(X)
+    assert semidefinite(exact(data.A) - gram(X) / Fraction(4) ** data.exponent)
 
 
 def test_columns_that_vanish_beside_others():
@@ -72,7 +78,7 @@ def test_the_units_make_the_largest_entry_about_one(scale):
     again = samples(X, exponent=data.exponent)
     assert (again.A == data.A).all()
     assert again.added == data.added
-    assert 0.25 <= data.top <= 4.0
+    assert 0.25 <= data.top < 1.0 + 1e-9
     other = samples(X, exponent=data.exponent + 3)
     assert pytest.approx(data.A / 4**3, rel=1e-12) == other.A
 
@@ -199,10 +205,10 @@ def test_weights_without_a_budget_are_one():
 
 
 def test_budgets_and_costs_that_underflow_are_rounded_down():
-    terms = Terms(1, 1, np.array([1e-101, 1e-99, 5e-320]), np.array([1e-251, 1e-249, 5e-320]))
+    terms = Terms(1, 1, np.array([1e-101, 1e-99, 5e-320]), np.array([1e-251, 1e-250, 5e-320]))
     data = Data(np.eye(3), terms, 0, True, 0.0)
     assert data.r.tolist() == [0.0, pytest.approx(1e-99), 0.0]
-    assert data.costs.tolist() == [0.0, 1e-249, 0.0]
+    assert data.costs.tolist() == [0.0, 1e-250, 0.0]
 
 
 @pytest.mark.parametrize("rho", [[-1.0], [np.nan], [-1e-320]])
@@ -346,8 +352,9 @@ def test_no_vector_is_worth_the_demanded_costs():
 def test_a_vector_pays_for_demanded_features_that_it_does_not_use():
     terms = Terms(2, 1, None, np.array([0.5, 0.25, 0.0]), none(0))
     data = Data.from_covariance(np.eye(3), terms, 0.0)
-    value = exact(data.value_at_least(none(1), np.ones(1))) * Fraction(4) ** data.exponent
-    assert Fraction(1, 4) - 100 * U <= value <= Fraction(1, 4)
+    for j, worth_of_it in ((1, Fraction(1, 4)), (2, Fraction(1, 2))):
+        value = exact(data.value_at_least(none(j), np.ones(1))) * Fraction(4) ** data.exponent
+        assert worth_of_it - 100 * U <= value <= worth_of_it
 
 
 def test_costs_too_small_for_the_kernel_are_still_paid():

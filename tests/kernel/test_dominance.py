@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from kernel_judge import U, exact, smallest, sparsely_semidefinite
 
-from noap.kernel.arithmetic import Refused
+from noap.kernel.arithmetic import Refused, gamma
 from noap.kernel.definite import dominance
 
 
@@ -118,6 +118,30 @@ def test_rounding_of_sums_of_many():
     assert wrong > 30
 
 
+def test_rounding_of_two_products_and_their_sum():
+    """Entries and factors just above 1 or 1/2, where an ulp is most; the row of the first feature is a tie."""
+    rng = np.random.default_rng(4)
+    wrong = 0
+    for _ in range(3000):
+        own, *z = 1 + 1e-3 * rng.random(4)
+        first, d = 0.5 + 5e-4 * rng.random(), 1.0 / np.sqrt(own) * z[0]
+        last = (own * d - first * z[1]) / z[2]
+        for _ in range(int(rng.integers(4))):
+            last = np.nextafter(last, rng.choice([0.0, 9.0]))
+        C = np.array([[own, first, last], [first, 1.0, 0.0], [last, 0.0, 1.0]])
+        if exact(first) * exact(z[1]) + exact(last) * exact(z[2]) > exact(own) * exact(d):
+            wrong += 1
+            assert not accepted(C, 3, np.array(z))
+    assert wrong > 1000
+
+
+def test_a_tie_is_accepted():
+    # So much less than 1 that it is 1 with its rounding.
+    off = next(x for x in 1 - float(U) * np.arange(9) if x * (1 + gamma(5)) == 1.0)
+    for C, good in ((off, True), (np.nextafter(off, 0), True), (off + 2 * float(U), False)):
+        assert accepted(np.array([[1.0, C], [C, 1.0]]), 2) is good
+
+
 def test_only_the_largest_count():
     C = np.eye(4)
     C[0, 1:] = C[1:, 0] = 0.4
@@ -147,7 +171,7 @@ def test_one_feature_is_its_diagonal():
 
 
 def test_diagonals_near_underflow_are_refused():
-    for own, good in ((1e-279, True), (1e-281, False), (0.0, False)):
+    for own, good in ((1e-279, True), (1e-280, False), (0.0, False)):
         assert accepted(np.diag([own, 1.0]), 2) is good
 
 

@@ -8,6 +8,7 @@ from kernel_judge import U, exact, smallest, sparsely_semidefinite
 
 from noap.kernel.arithmetic import Refused
 from noap.kernel.definite import matrix, scaled_to_unit
+from noap.kernel.envelope import NearMatrix
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 
 
@@ -127,6 +128,13 @@ def test_a_negative_slope_does_not_help():
     C = np.eye(2)
     assert accepted(C, 2, line(2, -0.5, 0.0))
     assert not accepted(C, 2, line(2, 1e-3, -0.9))
+
+
+def test_a_tie_is_accepted():
+    C, one = np.eye(2), line(2, -0.5, 0.25)
+    c = -2.0 * NearMatrix(-C, np.ones(2), one).plain
+    assert accepted(C, 2, replace(one, c=c))
+    assert not accepted(C, 2, replace(one, c=np.nextafter(c, 0.0)))
 
 
 def test_the_line_must_be_of_this_kind():

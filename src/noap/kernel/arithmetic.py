@@ -52,22 +52,20 @@ def cholesky(P: FloatArray) -> FloatArray | None:
     """Return L with L L' = P, lower triangular, up to gamma(n + 1) |L||L'| entry by entry; None if a pivot fails."""
     from scipy.linalg.lapack import dpotrf  # `import noap` stays quick
 
-    if not np.isfinite(P).all():
-        return None
     L, info = dpotrf(P, lower=1, clean=1)
     found: FloatArray = L
-    # Some factorisations take NaN for a positive pivot.
+    # Some factorisations take NaN for a positive pivot; an entry of P that is not finite leaves one of L so.
     return found if info == 0 and np.isfinite(L).all() else None
 
 
 def proves_semidefinite(P: FloatArray, shift: float = 0.0) -> bool:
     r"""Return whether a factorisation proves P + shift I >= 0, for a symmetric matrix of doubles.
 
-    Let Q be the matrix that is factorised: P + shift I less :math:`\delta I`, with :math:`\delta = 1.1 \gamma_{n+6} s`
-    + TINY, :math:`s = \sum_i |P_{ii}| + n |\mathrm{shift}|`. If that succeeds, :math:`Q + E = LL^\top` with
+    Let Q be the matrix that is factorised: P + shift I less :math:`\delta I`, with :math:`\delta = \gamma_{n+4} s` +
+    TINY, :math:`s = \sum_i |P_{ii}| + n |\mathrm{shift}|`. If that succeeds, :math:`Q + E = LL^\top` with
     :math:`\|E\| \le \gamma_{n+1} \mathrm{tr}(LL^\top)` (Higham, Theorem 10.3; rows of L have squared length at most
     :math:`Q_{ii}/(1 - \gamma_{n+1})`), and the diagonal of Q is off by at most 2u s: both together stay below
-    :math:`\delta`.
+    :math:`\delta`, up to n = 10^7.
 
     Examples
     --------
@@ -77,5 +75,5 @@ def proves_semidefinite(P: FloatArray, shift: float = 0.0) -> bool:
     n = len(P)
     size = float(np.abs(P.diagonal()).sum()) + n * abs(shift)
     Q = P.copy()
-    Q.flat[:: n + 1] += shift - (1.1 * gamma(n + 6) * size + TINY)
+    Q.flat[:: n + 1] += shift - (gamma(n + 4) * size + TINY)
     return cholesky(Q) is not None

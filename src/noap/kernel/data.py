@@ -104,14 +104,12 @@ class Data:
         top = float(np.abs(A).max(initial=0.0))
         if not _SMALL < top < _LARGE:
             size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
-            need(math.isfinite(size), "X has entries that are not finite")
             scaled = math.frexp(size)[1]
             A = _gram(blocks(), d, scaled)
         A /= terms.n_samples
         own = cls._exponent_of(A) if exponent is None else exponent - scaled
         some = A.any()
-        A = np.ldexp(A, -2 * own)
-        need(np.isfinite(A).all() and A.any() == some, "the exponent does not fit the data")
+        A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
         added = 0.0
         if some:  # samples that are all 0 have exact products
             added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace())  # more than what underflows beside it
@@ -131,7 +129,7 @@ class Data:
         need(np.isfinite(S).all() and (S == S.T).all(), "S must be finite and symmetric")
         own = cls._exponent_of(S) if exponent is None else exponent
         A = np.ldexp(S, -2 * own)
-        need(np.isfinite(A).all() and A.any() == S.any(), "the exponent does not fit the data")
+        need(A.any() == S.any(), "the exponent does not fit the data")
         if shift is None:
             return cls(A, terms, own, False, 0.0)
         need(0 <= shift < 1e6, "the shift must be a number of at least 0")

@@ -22,9 +22,8 @@ def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
     count = min(p, len(C)) - 1
     if count < 1:
         return
-    root = np.sqrt(own)
-    need((root > 1e-140).all(), "S: the diagonal")
-    d = 1.0 / root
+    need((own > 1e-280).all(), "S: the diagonal")
+    d = 1.0 / np.sqrt(own)
     if z is not None:
         need(z.shape == own.shape and (z > 1e-30).all() and (z < 1e30).all(), "S: the scaling")
         d *= z
@@ -32,9 +31,9 @@ def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
     np.fill_diagonal(N, 0.0)
     N *= d
     m = len(C)
-    sums = N.max(axis=1) if count == 1 else np.partition(N, m - count, axis=1)[:, m - count :].sum(axis=1)
-    # A product, a sum of positive numbers, a product; d itself may be any positive number.
-    need((sums * (1 + gamma(count + 8)) <= own * d).all(), "S: dominance")
+    sums = np.partition(N, m - count, axis=1)[:, m - count :].sum(axis=1)
+    # A product, count - 1 sums, this factor and its product, a product: count + 3 roundings. d may be any positive number.
+    need((sums * (1 + gamma(count + 4)) <= own * d).all(), "S: dominance")
 
 
 def scaled_to_unit(C: FloatArray) -> FloatArray:
