@@ -137,7 +137,7 @@ def survives(name, source):
         sys.meta_path.insert(0, _Finder(f"noap.kernel.{name}", source))
         files = [str(HERE / f"test_{one}.py") for one in TESTS[name]]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *files]))
+            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files]))
     except BaseException as error:  # whatever happens here, the child must not go on with the parent's loop
         print(repr(error), file=sys.__stderr__)
     finally:
@@ -167,7 +167,9 @@ def main():
 
 
 if __name__ == "__main__":
-    import numpy  # noqa: F401  # loaded once, before any fork
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+    import hypothesis  # noqa: F401  # loaded once, before any fork
+    import numpy  # noqa: F401
     import pytest
     import scipy.linalg  # noqa: F401
 

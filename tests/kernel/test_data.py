@@ -52,9 +52,10 @@ def test_blocks_of_different_sizes():
 
 
 def test_products_that_overflow_beside_others():
-    X = [[1e160, 1.0, 0.0], [0.0, 2.0, 1e155]]
-    data = samples(X)
-    assert semidefinite(exact(data.A) - gram(X) / Fraction(4) ** data.exponent)
+    for large in (1e160, -1e160):
+        X = [[large, 1.0, 0.0], [0.0, 2.0, 1e155]]
+        data = samples(X)
+        assert semidefinite(exact(data.A) - gram(X) / Fraction(4) ** data.exponent)
 
 
 def test_columns_that_vanish_beside_others():
@@ -98,11 +99,12 @@ def test_an_exponent_that_does_not_fit_is_refused():
     with pytest.raises(Refused, match="out of range"):
         Data(np.eye(1), Terms(1, 1), 0.5, True, 0.0)
     for at, fits in ((2.0**40, False), (2.0**39, True), (2.0**-40, False), (2.0**-39, True)):
-        if fits:
-            assert Data(np.eye(1) * at, Terms(1, 1), 0, True, 0.0).top == at
-        else:
-            with pytest.raises(Refused, match="does not fit"):
-                Data(np.eye(1) * at, Terms(1, 1), 0, True, 0.0)
+        for A in (np.eye(1) * at, np.diag([-at, 2.0**-50])):
+            if fits:
+                assert Data(A, Terms(1, 1), 0, False, 0.0).top == at
+            else:
+                with pytest.raises(Refused, match="does not fit"):
+                    Data(A, Terms(1, 1), 0, False, 0.0)
 
 
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
@@ -111,9 +113,15 @@ def test_samples_that_are_not_finite_are_refused(bad):
         samples([[1.0, bad]])
 
 
-@pytest.mark.parametrize("bad", [[[1.0, 0.5], [0.4, 1.0]], [[np.nan]], [[np.inf]]])
-def test_a_covariance_must_be_finite_and_symmetric(bad):
+@pytest.mark.parametrize("bad", [[[1.0, 0.5], [0.4, 1.0]], [[np.nan]], [[1.0, 0.0], [0.0, np.nan]]])
+def test_a_covariance_must_be_symmetric(bad):
     with pytest.raises(Refused, match="symmetric"):
+        covariance(bad)
+
+
+@pytest.mark.parametrize("bad", [[[np.inf]], [[1.0, -np.inf], [-np.inf, 1.0]]])
+def test_a_covariance_must_be_finite(bad):
+    with pytest.raises(Refused, match="exponent"):
         covariance(bad)
 
 
@@ -122,6 +130,7 @@ def test_a_covariance_is_taken_as_it_is():
     data = covariance(S)
     assert not data.definite
     assert data.added == 0.0
+    assert covariance(np.diag([1.0, -(2.0**100)])).top == 0.25
     assert (exact(data.A) * Fraction(4) ** data.exponent == exact(S)).all()
 
 
@@ -156,6 +165,15 @@ def test_a_tiny_shift_of_a_large_diagonal_counts_with_its_rounding():
     data = Data.from_covariance(np.diag([1.5, 1.0]), Terms(1, 1), 1e-20)
     raised = exact(data.A).diagonal() - exact(np.diag([1.5, 1.0])).diagonal() / Fraction(4) ** data.exponent
     assert (raised >= exact(1e-20)).all()
+    assert (raised <= exact(data.added)).all()
+
+
+def test_a_large_shift_of_a_negative_diagonal_counts_with_its_rounding():
+    # What is left of the diagonal is small, and so is its last digit; that of what is added is that of the shift.
+    shift = 0.5 + 2.0**-30
+    data = Data.from_covariance(np.diag([-0.5, -0.5]), Terms(1, 1), shift)
+    raised = exact(data.A).diagonal() + Fraction(1, 2)
+    assert (raised >= exact(shift)).all()
     assert (raised <= exact(data.added)).all()
 
 
@@ -208,19 +226,21 @@ def test_budgets_and_costs_that_underflow_are_rounded_down():
     terms = Terms(1, 1, np.array([1e-101, 1e-99, 5e-320]), np.array([1e-251, 1e-250, 5e-320]))
     data = Data(np.eye(3), terms, 0, True, 0.0)
     assert data.r.tolist() == [0.0, pytest.approx(1e-99), 0.0]
+    least = next(x for x in 1e-100 * (1 + 2.0**-52 * np.arange(9)) if x * (1 - 4 * float(U)) == 1e-100)
+    assert Data(np.eye(1), Terms(1, 1, np.array([least])), 0, True, 0.0).r_max == 1e-100
     assert data.costs.tolist() == [0.0, 1e-250, 0.0]
 
 
-@pytest.mark.parametrize("rho", [[-1.0], [np.nan], [-1e-320]])
+@pytest.mark.parametrize("rho", [-1.0, np.nan, -1e-320])
 def test_budgets_must_be_at_least_0(rho):
     with pytest.raises(Refused, match="budgets"):
-        Data(np.eye(1), Terms(1, 1, np.array(rho)), 0, True, 0.0)
+        Data(np.eye(2), Terms(1, 1, np.array([1.0, rho])), 0, True, 0.0)
 
 
-@pytest.mark.parametrize("costs", [[-1.0], [np.nan], [np.inf], [-1e-249]])
+@pytest.mark.parametrize("costs", [-1.0, np.nan, np.inf, -1e-249])
 def test_costs_must_be_finite_and_at_least_0(costs):
     with pytest.raises(Refused, match="costs"):
-        Data(np.eye(1), Terms(1, 1, None, np.array(costs)), 0, True, 0.0)
+        Data(np.eye(2), Terms(1, 1, None, np.array([1.0, costs])), 0, True, 0.0)
 
 
 def test_a_budget_needs_a_definite_matrix():
@@ -336,6 +356,24 @@ def test_values_of_spread_weights_to_the_last_digits():
         data = Data.from_covariance(S, terms, 0.0)
         x = rng.uniform(0.1, 1, b) * rng.choice([1.0, -1.0], b)
         assert exact(data.value_at_least(np.arange(b), x)) <= worth(data, terms, exact(S), np.arange(b), x)
+
+
+def test_values_of_forms_that_cancel():
+    # The variance is little beside the products that it is made of, and so beside their rounding.
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        S = np.array([[1.0, -1.0], [-1.0, 1.0 + 2.0**-20]]) * rng.uniform(0.5, 1)
+        S[1, 1] *= 1 + 2.0**-20
+        x = 1 + 1e-5 * rng.standard_normal(2)
+        terms = Terms(2, 1, rng.choice([0.0, 1e-6]) * np.ones(2))
+        data = Data.from_covariance(S, terms, 0.0)
+        assert 0 < exact(data.value_at_least(np.arange(2), x)) <= worth(data, terms, exact(S), np.arange(2), x)
+
+
+def test_weights_of_any_size():
+    data = Data(np.eye(2), Terms(2, 1), 0, True, 0.0)
+    for x in ([-1e300, 1e-300], [1e-300, -1e-310], [5e-324, 0.0]):
+        assert data.value_at_least(none(0, 1), np.array(x)) == pytest.approx(1.0)
 
 
 def test_no_vector_is_worth_the_demanded_costs():

@@ -121,9 +121,10 @@ def test_costs_that_are_large_beside_the_threshold():
     for _ in range(40):
         near, cost = 10.0 ** -rng.uniform(3, 6), rng.uniform(50, 200)
         off = np.sqrt(near * cost) * rng.uniform(0.9, 1.1)
-        data = Data(np.array([[1.0 - near, off], [off, 1.0]]), Terms(2, 1, None, np.array([0.0, cost])), 0, False, 0.0)
+        A = np.array([[1.0 - near, off, 0.0], [off, 1.0, 0.0], [0.0, 0.0, 0.1]])
+        data = Data(A, Terms(2, 1, None, np.array([0.0, cost, 0.0])), 0, False, 0.0)
         majorant = Majorant(data, PLAIN)
-        I, F = np.array([0]), np.array([1])  # noqa: E741
+        I, F = np.array([0]), np.array([1, 2])  # noqa: E741
         T = smallest(lambda T, x=(majorant,), y=(I, F): (c := _complement(*x, T, *y)) is not None and c >= 0, 0.5, 64.0)
         assert holds(majorant, T, I, F, 1)
         assert not holds(majorant, T * (1 - 1e-10), I, F, 1)
@@ -149,7 +150,20 @@ def test_what_is_left_of_a_node():
         eliminate(majorant, 1e-3, np.array([0]), np.array([1, 2]), 1)
 
 
-@pytest.mark.parametrize("T", [0.0, -1.0, 1e-201, 1e101, np.nan])
+def test_included_costs_that_nearly_cancel_the_threshold():
+    """What is left is 1e-9 of the costs, and the rounding of their sum is much of it."""
+    rng = np.random.default_rng(15)
+    I, F = np.arange(3), np.empty(0, np.intp)  # noqa: E741
+    for _ in range(60):
+        costs = rng.uniform(0.5, 1, 3)
+        data = Data(np.diag(rng.uniform(1, 2, 3)) * 1e-9, Terms(3, 1, None, costs), 0, True, 0.0)
+        majorant = Majorant(data, PLAIN)
+        T = threshold(majorant, I, F, 0)
+        assert holds(majorant, T, I, F, 0)
+        assert not holds(majorant, T - 1e-14, I, F, 0)
+
+
+@pytest.mark.parametrize("T", [0.0, -1.0, 1e-200, 1e100, np.nan])
 def test_a_threshold_must_be_positive_and_finite(T):
     majorant = Majorant(Data(np.eye(2), Terms(2, 1), 0, True, 0.0), PLAIN)
     with pytest.raises(Refused, match="threshold"):

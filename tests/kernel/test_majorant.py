@@ -199,7 +199,8 @@ def test_all_of_it_or_a_part_are_the_same():
         (Attack(np.array([0]), np.array([np.inf])), "not finite"),
         (Attack(np.array([0]), np.array([0.0])), "too short"),
         (Attack(np.array([0]), np.array([1e-110])), "too short"),
-        (Attack(np.array([0]), np.array([1e100])), "too short"),
+        (Attack(np.array([0]), np.array([1e100])), "not finite"),
+        (Attack(np.array([0]), np.array([1e-100])), "too short"),
         (Attack(np.array([1]), np.array([1.0])), "too short|uncertain"),
     ],
 )

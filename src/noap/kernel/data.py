@@ -85,10 +85,11 @@ class Data:
             r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), -exponent) * (1 - 4 * U)
             self.r = np.where(r < 1e-100, 0.0, np.minimum(r, self.lengths))
         self.r_max = float(self.r.max(initial=0.0))
-        self.w: FloatArray = self.r / self.r_max * (1 - 2 * U) if self.r_max > 0 else np.ones(d)
+        # One step below what is rounded is below the quotient.
+        self.w: FloatArray = np.nextafter(self.r / self.r_max, 0.0) if self.r_max > 0 else np.ones(d)
         left = self.lengths - self.r
-        most = np.where(left > 0, (left * left + TINY) * (1 + 4 * U), 0.0) - self.costs
-        self.most: FloatArray = most + 2 * U * self.costs
+        most = np.nextafter(left * left * (1 + 4 * U) - self.costs, np.inf)
+        self.most: FloatArray = np.where(left > 0, most, -self.costs)
 
     @classmethod
     def from_samples(
@@ -96,12 +97,12 @@ class Data:
     ) -> Self:
         r"""Make A = X'X/n of the rows of X, block by block.
 
-        An entry is off by at most :math:`\gamma_{n+4} |a_i||a_j|` (n products, the quotient), so the matrix by
-        :math:`\gamma_{n+4} \mathrm{tr} A` in norm: twice that is added to the diagonal, so that no value falls and A is
-        positive semidefinite.
+        An entry is off by at most :math:`\gamma_{n+2} |a_i||a_j|` (n products, the quotient, the mean of both halves),
+        so the matrix by :math:`\gamma_{n+2} \mathrm{tr} A` in norm: a little more is added to the diagonal, so that no
+        value falls and A is positive semidefinite.
         """
         scaled, A = 0, _gram(blocks(), d, 0)
-        top = float(np.abs(A).max(initial=0.0))
+        top = float(A.max(initial=0.0))
         if not _SMALL < top < _LARGE:
             size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
             scaled = math.frexp(size)[1]
@@ -112,9 +113,11 @@ class Data:
         A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
         added = 0.0
         if some:  # samples that are all 0 have exact products
-            added = 2.2 * gamma(terms.n_samples + 4) * float(A.trace())  # more than what underflows beside it
+            added = (
+                1.1 * gamma(terms.n_samples + 2) * float(A.trace())
+            )  # a tenth is more than what underflows beside it
             _raise_diagonal(A, added)
-        return cls(A, terms, own + scaled, True, 2.2 * added)
+        return cls(A, terms, own + scaled, True, 3.0 * added)
 
     @classmethod
     def from_covariance(cls, S: FloatArray, terms: Terms, shift: float | None, exponent: int | None = None) -> Self:
@@ -126,7 +129,7 @@ class Data:
         shift : float or None
             In the units of the certificate; None proves nothing, which an adversary with a budget does not allow.
         """
-        need(np.isfinite(S).all() and (S == S.T).all(), "S must be finite and symmetric")
+        need((S == S.T).all(), "S must be symmetric")
         own = cls._exponent_of(S) if exponent is None else exponent
         A = np.ldexp(S, -2 * own)
         need(A.any() == S.any(), "the exponent does not fit the data")
@@ -135,7 +138,7 @@ class Data:
         need(0 <= shift < 1e6, "the shift must be a number of at least 0")
         need(proves_semidefinite(A, shift), "S plus its shift is not positive semidefinite")
         _raise_diagonal(A, shift)
-        return cls(A, terms, own, True, 1.1 * shift + 4 * U * float(np.abs(A.diagonal()).max(initial=0.0)))
+        return cls(A, terms, own, True, 1.1 * shift + 4 * U * float(A.diagonal().max(initial=0.0)))
 
     @staticmethod
     def _exponent_of(A: FloatArray) -> int:
@@ -151,9 +154,8 @@ class Data:
     def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
         r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
 
-        v is the vector over its length, S its features and the demanded ones. With b features the form
-        :math:`x^\top A x` is off by :math:`\gamma_{2b+4}` times the sum of the absolute products, and `added` is taken
-        off.
+        v is the vector over its length, S its features and the demanded ones. `added` is taken off the form
+        :math:`x^\top A x`, and :math:`\gamma_{6b+16}` times the sum of its absolute products, for all roundings: docs/kernel.md.
         """
         used = weights != 0
         features, weights = features[used], weights[used]
@@ -165,23 +167,21 @@ class Data:
         costs = None if self.terms.costs is None else self.terms.costs[chosen]
         spent = 0.0
         if costs is not None and costs.any():
-            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 8)) + TINY
+            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
         if len(features) == 0:
             return 0.0 - spent
         x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
         b = len(x)
-        squares = float(x @ x) * (1 + gamma(b + 2))
+        squares = float(x @ x)
         block = self.A[np.ix_(features, features)]
         sizes = float(np.abs(x) @ np.abs(block) @ np.abs(x))
-        form = float(x @ block @ x) - 1.1 * gamma(2 * b + 8) * sizes - self.added * squares - TINY
+        form = float(x @ block @ x) - gamma(6 * b + 16) * sizes - self.added * squares - TINY
         taken = 0.0
         if self.terms.rho is not None:
             rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), -self.exponent)
-            taken = float(rho @ np.abs(x)) * (1 + gamma(b + 8))
-        left = math.sqrt(max(form, 0.0)) * (1 - 4 * U) - taken
-        value = left * left * (1 - 4 * U) / squares * (1 - 4 * U) if left > 0 else 0.0
-        # What is left of the roundings above, 6u, is more than that of this difference.
-        return value - spent
+            taken = float(rho @ np.abs(x))
+        left = max(0.0, math.sqrt(max(0.0, form)) - taken)
+        return left * left / squares - spent
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from noap.kernel.arithmetic import TINY, Refused, U, cholesky, gamma, need
+from noap.kernel.arithmetic import Refused, U, cholesky, gamma, need
 from noap.kernel.data import Data
 from noap.kernel.witness import Attack
 from noap.linalg.types import FloatArray, IntArray
@@ -48,30 +48,25 @@ class Majorant:
         need(data.definite, "M: an attack needs a definite matrix")
         need(0.0 <= self.gain < 1e6, "M: the gain is out of range")
         at, x = attack.features, attack.weights
-        need(np.isfinite(x).all(), "M: the vector is not finite")
         size, n = float(np.abs(x).sum()), len(at)
+        need(size < 1e100, "M: the vector is not finite")
         y = A[:, at] @ x
         q = float(x @ y[at])
-        off_q = 2.0 * gamma(2 * n + 8) * size * size * top  # twice the error of q
-        need(size < 1e100 and q > 1e-200, "M: the vector is too short")
+        need(q > 1e-200, "M: the vector is too short")
         g = y / math.sqrt(q)
-        # |A_ji| <= |a_j| root(top), |g_j| <= |a_j|: so far is g_j from a_j'u, twice over.
-        share = 2.0 * (gamma(n + 4) * size * math.sqrt(top / q) + off_q / q + 4 * U)
+        # So far is g from a_j'u, as a share of |a_j|, twice over: docs/kernel.md. It holds all other roundings too.
+        share = gamma(5 * n + 16) * size * size * (top / q)
         need(share < 1e-2, "M: the vector is too uncertain")
-        off = share * data.lengths + TINY
-        less = np.maximum(data.r - 2.0 * off, 0.0)  # less of the budget than there is, so that g may be off
-        along = np.abs(g) >= less
-        h = np.where(along, np.sign(g) * np.maximum(np.abs(g) - less, 0.0), 0.0)
-        # Elsewhere (1 - f)^2 = (r^2 - g^2)/(A_jj - g^2), which falls as |g| rises.
-        far = (np.abs(g) + off) * (1 + 4 * U)
-        rest = np.maximum((less - far) * (less + far), 0.0) * (1 - 8 * U)
-        across = np.maximum(A.diagonal() - far * far, 0.0) + 8 * U * A.diagonal() + TINY
-        f = np.where(along, 1.0, 1.0 - np.minimum(np.sqrt(rest / across), 1.0) * (1 - 8 * U) + 4 * U)
-        spare = np.maximum(data.lengths * (1 + 4 * U) - data.r, 0.0)
-        gains = along & (self.gain * spare * (1 + 4 * U) <= data.r)
-        stretch = np.where(gains, 1.0, math.sqrt(1.0 + self.gain) * (1 + 4 * U))
+        less = np.maximum(data.r - share * data.lengths, 0.0)
+        h = np.sign(g) * np.maximum(np.abs(g) - less, 0.0)
+        # (1 - f)^2 = (r^2 - g^2)/(A_jj - g^2), where that is above 0.
+        rest = np.maximum((less - np.abs(g)) * (less + np.abs(g)), 0.0)
+        across = np.where(rest > 0, A.diagonal() - g * g, 1.0)
+        f = 1.0 - np.sqrt(rest / across)
+        gains = (f == 1) & (self.gain * (data.lengths - data.r) * (1 + 4 * U) <= data.r)
+        stretch = np.where(gains, 1.0, math.sqrt(1.0 + self.gain))
         self._g, self._h, self._f = g, h * stretch, f * stretch
-        self.error = (1.0 + self.gain) * (5.0 * share + 60 * U) * top + TINY
+        self.error = 4.0 * (1.0 + self.gain) * share * top
 
     def block(self, features: IntArray) -> FloatArray:
         """Return M on some features."""
@@ -111,9 +106,6 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     P = -M
     P.flat[:: len(P) + 1] += t - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
-    if n == 0:
-        need(np.isfinite(P).all(), "M: out of range")
-        return P
     L = cholesky(P[:n, :n])
     if L is None or not np.isfinite(P).all():
         raise Refused("M: the included features alone")
