@@ -8,6 +8,7 @@ from kernel_judge import exact, roots, smallest, sparsely_semidefinite, unit
 
 from noap.kernel.arithmetic import Refused, gamma
 from noap.kernel.data import Data, Terms
+from noap.kernel.definite import dominance
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack
 
@@ -137,7 +138,7 @@ def _complement(majorant, T, I, F):  # noqa: E741
         return None
 
 
-def test_what_is_left_of_a_node():
+def test_what_is_left_of_a_node(capfd):
     data = drawn(np.random.default_rng(12), 3)
     majorant = Majorant(data, PLAIN)
     assert eliminate(majorant, 50.0, np.array([0]), np.array([1, 2]), 0).shape == (0, 0)
@@ -146,6 +147,9 @@ def test_what_is_left_of_a_node():
     assert eliminate(majorant, 50.0, none, none, 0).shape == (0, 0)
     C = eliminate(majorant, 50.0, np.array([1]), np.array([2, 0]), 2)
     assert (C == C.T).all()
+    C = eliminate(majorant, 50.0, none, np.array([2, 0]), 2)
+    assert (C == C.T).all()
+    assert capfd.readouterr() == ("", "")  # LAPACK writes its own complaints
     with pytest.raises(Refused, match="included features alone"):
         eliminate(majorant, 1e-3, np.array([0]), np.array([1, 2]), 1)
 
@@ -168,6 +172,19 @@ def test_a_threshold_must_be_positive_and_finite(T):
     majorant = Majorant(Data(np.eye(2), Terms(2, 1), 0, True, 0.0), PLAIN)
     with pytest.raises(Refused, match="threshold"):
         eliminate(majorant, T, np.array([0]), np.array([1]), 1)
+
+
+def test_costs_out_of_range_leave_no_number():
+    data = Data(np.eye(2), Terms(2, 1, None, np.array([0.0, 1.7e308])), 0, True, 0.0)
+    none = np.empty(0, np.intp)
+    majorant = Majorant(data, PLAIN)
+    majorant.gain = 9.0
+    for I, F in ((none, np.arange(2)), (np.array([0]), np.array([1]))):  # noqa: E741
+        with np.errstate(all="ignore"):
+            with pytest.raises(Refused):
+                dominance(eliminate(majorant, 50.0, I, F, 1), 1)
+            with pytest.raises(Refused):
+                dominance(eliminate(majorant, 50.0, I, F, 2), 2)
 
 
 def test_costs_make_up_for_a_threshold_below_zero():

@@ -155,7 +155,8 @@ class Data:
         r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
 
         v is the vector over its length, S its features and the demanded ones. `added` is taken off the form
-        :math:`x^\top A x`, and :math:`\gamma_{6b+16}` times the sum of its absolute products, for all roundings: docs/kernel.md.
+        :math:`x^\top A x`, and :math:`\gamma_{6b+16}` times the sum of its absolute products, for all
+        roundings: docs/kernel.md.
         """
         used = weights != 0
         features, weights = features[used], weights[used]

@@ -32,7 +32,7 @@ def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
     N *= d
     m = len(C)
     sums = np.partition(N, m - count, axis=1)[:, m - count :].sum(axis=1)
-    # A product, count - 1 sums, this factor and its product, a product: count + 3 roundings. d may be any positive number.
+    # count + 3 roundings: a product, count - 1 sums, this factor and its product, a product. d is any positive number.
     need((sums * (1 + gamma(count + 4)) <= own * d).all(), "S: dominance")
 
 

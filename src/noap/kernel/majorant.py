@@ -106,8 +106,10 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     P = -M
     P.flat[:: len(P) + 1] += t - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
+    if n == 0:  # of nothing to eliminate LAPACK would complain aloud
+        return P
     L = cholesky(P[:n, :n])
-    if L is None or not np.isfinite(P).all():
+    if L is None:
         raise Refused("M: the included features alone")
     if len(F) == 0 or p == 0:
         return np.zeros((0, 0))
