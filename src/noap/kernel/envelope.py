@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from noap.kernel.arithmetic import TINY, Refused, U, gamma, need, proves_semidefinite
+from noap.kernel.arithmetic import Refused, U, gamma, need, proves_semidefinite
 from noap.kernel.data import Data
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray, IntArray
@@ -48,12 +48,9 @@ class NearMatrix:
         self.c, self.weighted = line.c, line.weighted
         self.dues: FloatArray = np.zeros(b)
         size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
-        # Box, differences and their comparison take 7u of the line's numbers and 2u of G and B; a G that is itself off
-        # by 4u of its largest entry, as that of a complement, has room here.
-        error = 16 * U * size
+        error = 0.0
         if line.dues is not None and line.pulls is not None:
-            G, self.dues, pull_error = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
-            error += pull_error
+            G, self.dues, error = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
         n = np.ones(b) if line.counts == IN_PLAIN_NORM else w
         shared = np.outer(loads, n)
         box = line.plain + line.weighted * np.outer(w, w) + 0.5 * (shared + shared.T)
@@ -63,11 +60,12 @@ class NearMatrix:
         far -= box
         far.flat[:: b + 1] = (G.diagonal() - B.diagonal()) - own  # v_i^2 has a sign: one side is enough
         excess = float(far.max())
-        self.plain = line.plain + max(excess, 0.0) + error + 16 * U * float(np.abs(B).max()) + TINY
-        need(math.isfinite(self.plain), "E: out of range")
+        # Box, differences and their comparison take 7u of the line's numbers and 2u of G and B; a G that is itself off
+        # by 4u of its largest entry, as that of a complement, has room here. What underflows, c has room for.
+        self.plain = line.plain + max(excess, 0.0) + error + 16 * U * (size + float(np.abs(B).max()))
         self.prices = np.where(loads > 0, math.inf, 0.0)
-        usable = (loads > 0) & (lifts > 1e-200)
-        self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 8 * U) + TINY
+        usable = (loads > 0) & (lifts > 0)
+        self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
         need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
         need(proves_semidefinite(-B, self.c), "E: B is not below c")
 
@@ -102,11 +100,9 @@ def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, Fl
     entries = np.zeros((b, b))
     entries[np.triu_indices(b, 1)] = line.entries
     entries += entries.T
-    need(np.isfinite(entries).all(), "E: entries that are not finite")
     if line.form == BOX:
         B = G + box * (entries / 32767.0)
         return B, np.abs(B - G)
-    need(line.form == FREE, "E: an unknown form")
     B = G + entries
     far = np.abs(B - G)
     if line.signs is not None:
@@ -132,17 +128,15 @@ class VarianceLine(NearMatrix):
             self.signs[features] = line.signs
 
     def at(self, s: float, t: float, features: IntArray) -> FloatArray:
-        """Return at least what each of the features adds to the variance at these norms, beside v'Bv."""
+        """Return what each of the features adds to the variance at these norms, beside v'Bv, up to 2u of it."""
         norm = s if self.counts == IN_PLAIN_NORM else t
-        paid: FloatArray = (self.prices[features] * norm + self.dues[features]) * (1 + 4 * U)
-        return paid
+        added: FloatArray = self.prices[features] * norm + self.dues[features]
+        return added
 
 
 def _top(numbers: FloatArray, count: int) -> float:
     """Return the sum of the largest numbers, those below 0 left out."""
-    if count < len(numbers):
-        numbers = np.partition(numbers, len(numbers) - count)[len(numbers) - count :] if count else numbers[:0]
-    return float(np.maximum(numbers, 0.0).sum())
+    return float(np.maximum(np.sort(numbers)[len(numbers) - count :], 0.0).sum())
 
 
 def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
@@ -154,35 +148,30 @@ def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntA
     """
     count = min(p, len(F))
     m = float(len(I) + count)
-    paid = float(data.costs[I].sum()) * (1 - gamma(len(I) + 4))
-    need(T + paid > 1e-200, "E: nothing is left of the threshold")
+    error = gamma(len(I) + count + 4)
+    paid, dearest = float(data.costs[I].sum()), _top(data.costs[F], count)
+    least, most = paid * (1 - error), (paid + dearest) * (1 + error)
+    need(T + least > 1e-200, "E: nothing is left of the threshold")
     squares = data.w * data.w
-    low = float(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf))) * (1 - 4 * U)
-    high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + gamma(len(I) + count + 8))
-    dearest = _top(data.costs[F], count) * (1 + gamma(count + 4))
+    low = float(np.nextafter(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf)), 0.0))
+    high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + error)
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
-    cuts = paid + dearest * np.arange(pieces + 1) / pieces
-    cuts[-1] *= 1 + 8 * U
-    room = 1 + gamma(len(I) + count + 12)
+    cuts = np.linspace(least, most, pieces + 1)
 
     def excess(line: VarianceLine, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
-        root, taken = np.sqrt(T + cuts) * (1 - 4 * U), data.r_max * math.sqrt(t) * (1 - 4 * U)
-        h = (root + taken) ** 2 * (1 - 8 * U)
+        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)
         for s in (m,) if line.plain >= 0 else (m, 1.0):
             slopes = line.plain * s, line.weighted * t
-            fixed = float(line.at(s, t, I).sum())
-            sizes = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed
-            Y = line.c + slopes[0] + slopes[1] + fixed + gamma(len(I) + 12) * sizes
-            each = line.at(s, t, F)
+            fixed, each = float(line.at(s, t, I).sum()), line.at(s, t, F)
+            Y = line.c + slopes[0] + slopes[1] + fixed
+            size = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed + _top(each, count)
             for i in range(pieces):
-                # Any slope of at most the chord's.
-                theta = max(h[i + 1] - h[i], 0.0) / (cuts[i + 1] - cuts[i]) * (1 - 16 * U) if dearest > 0 else 0.0
-                gained = _top(each - theta * (data.costs[F] * (1 - 4 * U)), count) * room if dearest > 0 else 0.0
-                gained = gained if dearest > 0 else _top(each, count) * room
-                right = h[i] - theta * (cuts[i] - paid) * (1 + 8 * U)
-                found.append(Y + gained + 8 * U * (abs(Y) + gained + h[i]) - right)
+                theta = (h[i + 1] - h[i]) / (cuts[i + 1] - cuts[i]) if dearest > 0 else 0.0
+                gained = _top(each - theta * data.costs[F], count)
+                right = h[i] - theta * (cuts[i] - least)
+                found.append(Y + gained - right + gamma(len(I) + count + 28) * (size + h[i + 1]))
         return float(np.max(found))  # NaN stays NaN, and refuses
 
     known = {t: np.array([excess(line, t) for line in lines]) for t in (low, high)}
