@@ -176,6 +176,15 @@ def test_what_a_line_costs_is_spread_over_all_features():
     assert plain[0] == pytest.approx(0.24)
 
 
+def test_a_matrix_within_its_box_costs_nothing_more():
+    data = data_with([[1.0, 0.5], [0.5, 1.0]])
+    zero = np.zeros(2, np.float32)
+    for form, entries in ((THRESHOLD, None), (BOX, np.zeros(1, np.int16)), (FREE, single([0.0]))):
+        for plain in (0.0, 0.25):
+            line = Line(np.arange(2), 1.6, plain, 0.0, 0, form, zero, zero, entries)
+            assert plain < VarianceLine(data, line).plain < plain + 1e-13
+
+
 def test_numbers_of_a_line_that_cancel():
     """mu_1, lambda and q are large and B is not: what the diagonal loses is much, beside all entries."""
     rng = np.random.default_rng(83)
@@ -230,12 +239,14 @@ def good_line(**kwargs):
         {"loads": single([0.0])},
         {"lifts": single([0.0])},
         {"features": NOBODY},
+        {"features": NOBODY, "loads": single([]), "lifts": single([])},
         {"dues": single([-0.1, 0.0]), "pulls": np.zeros((2, 2), np.float32)},
         {"dues": single([np.nan, 0.0]), "pulls": np.zeros((2, 2), np.float32)},
         {"dues": single([np.inf, 0.0]), "pulls": np.zeros((2, 2), np.float32)},
         {"dues": single([0.1]), "pulls": np.zeros((2, 2), np.float32)},
         {"dues": single([0.1, 0.1]), "pulls": np.zeros((1, 2), np.float32)},
         {"dues": single([0.1, 0.1]), "pulls": np.eye(2, dtype=np.float32)},
+        {"dues": single([0.1, 0.1]), "pulls": single([[0, 0], [0, 0.1]])},
         {"dues": single([0.1, 0.1]), "pulls": single([[0, np.inf], [0, 0]])},
     ],
 )
@@ -356,7 +367,7 @@ def test_one_line_closes_what_it_proves_and_hardly_less(priced, dues):
             tight += 1
             assert worst(data, [line], T - 1e-12, I, F, p) > 0
         else:
-            assert worst(data, [line], T - 2e-3, I, F, p) > 0
+            assert worst(data, [line], T - 0.2, I, F, p) > 0
     assert tight > 10
 
 
@@ -483,6 +494,31 @@ def test_something_must_be_left_of_the_threshold():
     assert not closed(data, [line], -0.6, [0], [], 0)
     assert not closed(data, [line], 0.0, [], [0], 1)
     assert not closed(data, [line], np.nan, [], [0], 1)
+
+
+def test_the_range_of_costs_is_cut_where_the_square_is_curved():
+    # What the first feature adds, 3, and costs, 2, is in the middle of the range, far from the chord of all of it.
+    data = data_with(np.eye(2), np.ones(2), 0.5, costs=np.array([2.0, 2.0]))
+    zero = np.zeros(2, np.float32)
+    given = {"dues": single([3.0, 0.0]), "pulls": np.zeros((2, 2), np.float32)}
+    line = VarianceLine(data, Line(np.arange(2), 1.01, 0.0, 0.0, 0, THRESHOLD, zero, zero, **given))
+    T = smallest(lambda T: closed(data, [line], T, [], [0, 1], 2), 0.0, 9.0)
+    assert pytest.approx((4.01**0.5 - 0.5) ** 2 - 2, abs=1e-9) == T
+    assert worst(data, [line], T, [], [0, 1], 2) <= 0
+
+
+@pytest.mark.parametrize("r_max", [0.0, 1e-6])
+def test_costs_that_nearly_cancel_the_threshold(r_max):
+    """What is left is 1e-9 of the costs: the rounding of their sums is much of it."""
+    rng = np.random.default_rng(84)
+    for _ in range(25):
+        data = data_with(np.eye(5) * 1e-9, np.ones(5), r_max, costs=rng.uniform(0.5, 1, 5))
+        zero = np.zeros(5, np.float32)
+        line = VarianceLine(data, Line(np.arange(5), 2e-9, 0.0, 0.0, 0, THRESHOLD, zero, zero))
+        for I, F, p in ((range(5), [], 0), (range(3), [3, 4], 2)):  # noqa: E741
+            T = smallest(lambda T, x=(data, [line]), y=(I, F, p): closed(*x, T, *y), -9.0, 9.0)
+            assert worst(data, [line], T, I, F, p) <= 0
+            assert worst(data, [line], T - 1e-9, I, F, p) > 0
 
 
 def test_thresholds_to_the_last_digit_without_budgets():

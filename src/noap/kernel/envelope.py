@@ -84,8 +84,9 @@ def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[Flo
     squares = np.einsum("ij,ij->i", pulls, pulls)
     less: FloatArray = G - (taken + taken.T)
     less.flat[:: b + 1] = G.diagonal() - dues * (1.0 - squares)
-    size = float(np.abs(G).max()) + 2.0 * float(np.abs(taken).max()) + float((dues * (1.0 + squares)).max())
-    return less, dues, 2.0 * gamma(b + 8) * size
+    # 2 |y| <= 1 + y^2, so this is the size of what is taken off beside the diagonal too: b squares, and 3 roundings.
+    size = float(np.abs(G).max()) + float((dues * (1.0 + squares)).max())
+    return less, dues, gamma(b + 4) * size
 
 
 def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, FloatArray]:

@@ -170,7 +170,8 @@ def _in_pieces(inflater: Any, block: memoryview, wanted: int) -> bytes | memoryv
             made[at : at + len(some)] = some
             at += len(some)
             left = inflater.unconsumed_tail
-            if not left and len(some) < room:
+            # Of a stream that has ended the tail stays as it was.
+            if inflater.eof or (not left and len(some) < room):
                 break
     return made[:at]
 
