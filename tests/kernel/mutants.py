@@ -14,6 +14,7 @@ import copy
 import importlib.abc
 import importlib.util
 import io
+import json
 import os
 import signal
 import sys
@@ -129,10 +130,32 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(self.source, self.module, "exec"), module.__dict__)
 
 
-def survives(name, source):
+class _Order:
+    """Runs tests that are quick, and those that noticed other mutants, before the others."""
+
+    def __init__(self):
+        self.seconds, self.noticed = {}, {}
+
+    def pytest_collection_modifyitems(self, items):
+        items.sort(key=lambda one: self.seconds.get(one.nodeid, 0.0) / (1 + self.noticed.get(one.nodeid, 0)))
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call":
+            self.seconds[report.nodeid] = report.duration
+        if report.failed:
+            self.noticed[report.nodeid] = 1 + self.noticed.get(report.nodeid, 0)
+
+
+def survives(name, source, order):
     """Whether all tests pass with the changed source, in a child process."""
+    readable, writable = os.pipe()
     child = os.fork()
     if child:
+        os.close(writable)
+        with open(readable, "rb") as answer:
+            told = answer.read()
+        if told:
+            order.seconds, order.noticed = json.loads(told)
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
     code = 1
     try:
@@ -140,7 +163,8 @@ def survives(name, source):
         sys.meta_path.insert(0, _Finder(f"noap.kernel.{name}", source))
         files = [str(HERE / f"test_{one}.py") for one in TESTS[name]]
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files]))
+            code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *files], plugins=[order]))
+        os.write(writable, json.dumps([order.seconds, order.noticed]).encode())
     except BaseException as error:  # whatever happens here, the child must not go on with the parent's loop
         print(repr(error), file=sys.__stderr__)
     finally:
@@ -156,14 +180,15 @@ def main():
     given = parser.parse_args()
     part, parts = map(int, given.part.split("/"))
     for name in given.files:
-        if not given.list and not survives(name, (KERNEL / f"{name}.py").read_text()):
+        order = _Order()
+        if not given.list and not survives(name, (KERNEL / f"{name}.py").read_text(), order):
             raise SystemExit(f"The tests of {name} fail as it is.")
         done = alive = 0
         for number, (line, about, source) in enumerate(mutants(name)):
             if number % parts != part:
                 continue
             done += 1
-            if given.list or survives(name, source):
+            if given.list or survives(name, source, order):
                 alive += 1
                 print(f"{name}.py:{line} {about}", flush=True)
         print(f"{name}.py: {done} mutants" + ("" if given.list else f", {alive} survived"), flush=True)

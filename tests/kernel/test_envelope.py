@@ -494,6 +494,10 @@ def test_something_must_be_left_of_the_threshold():
     assert not closed(data, [line], -0.6, [0], [], 0)
     assert not closed(data, [line], 0.0, [], [0], 1)
     assert not closed(data, [line], np.nan, [], [0], 1)
+    below = data_with([[-1.0]])
+    line = VarianceLine(below, replace(line, c=-0.5))
+    assert closed(below, [line], 2e-200, [], [0], 1)
+    assert not closed(below, [line], 1e-200, [], [0], 1)
 
 
 def test_the_range_of_costs_is_cut_where_the_square_is_curved():
