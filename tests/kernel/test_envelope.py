@@ -495,7 +495,7 @@ def test_something_must_be_left_of_the_threshold():
     assert not closed(data, [line], 0.0, [], [0], 1)
     assert not closed(data, [line], np.nan, [], [0], 1)
     below = data_with([[-1.0]])
-    line = VarianceLine(below, replace(line, c=-0.5))
+    line = VarianceLine(below, Line(np.arange(1), -0.5, 0.0, 0.0, 0, THRESHOLD, zero, zero))
     assert closed(below, [line], 2e-200, [], [0], 1)
     assert not closed(below, [line], 1e-200, [], [0], 1)
 

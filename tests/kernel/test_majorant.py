@@ -122,6 +122,24 @@ def test_one_feature_to_the_last_digit():
         assert worth * lifted + 40 * exact(majorant.error) + 100 * U * int(1 + gain) ** 2 >= M
 
 
+def test_the_largest_gain_that_a_feature_allows():
+    """A tie in doubles gains; an ulp less of the budget does not, and the column is stretched instead."""
+
+    def with_budget(own, rho):
+        data = Data(np.array([[own]]), Terms(1, 1, np.array([rho])), 0, True, 0.0)
+        return data, Majorant(data, Attack(np.array([0]), np.ones(1), 1.0)).block(np.array([0]))[0, 0]
+
+    ties = 0
+    for own in np.random.default_rng(8).uniform(1, 3, 40):
+        for step in range(-12, 13):
+            data, M = with_budget(own, 0.5 * np.sqrt(own) * (1 + step * 2.0**-52))
+            spare, r = data.lengths[0] - data.r[0], data.r[0]
+            ties += spare * (1 + 4 * float(U)) == r
+            gains = spare * (1 + 4 * float(U)) <= r
+            assert pytest.approx((2 if gains else 4) * spare**2, rel=1e-9) == M
+    assert ties > 10
+
+
 def test_features_at_right_angles_to_the_response_keep_what_the_budget_leaves():
     rng = np.random.default_rng(4)
     for _ in range(200):
