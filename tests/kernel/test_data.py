@@ -52,8 +52,7 @@ def test_blocks_of_different_sizes():
 
 
 def test_products_that_overflow_beside_others():
-    for large in (1e160, -1e160):
-        X = [[large, 1.0, 0.0], [0.0, 2.0, 1e155]]
+    for X in ([[1e160, 1.0]], [[-1e160, 1.0]], [[1e160, 1.0, 0.0], [0.0, 2.0, 1e155]]):
         data = samples(X)
         assert semidefinite(exact(data.A) - gram(X) / Fraction(4) ** data.exponent)
 
