@@ -172,10 +172,10 @@ class Settings:
         Of the lines above the variance.
     """
 
-    ascent_starts: int = 48
-    ascent_first_steps: int = 6
+    ascent_starts: int = 32
+    ascent_first_steps: int = 4
     ascent_steps: int = 60
-    ascent_kept: int = 8
+    ascent_kept: int = 4
     ascent_swaps: int = 2
     hair: float = 1e-3
     cheap_nodes: int = 256
