@@ -162,7 +162,9 @@ class Result:
                     f"The bound {self.bound!r} of method {self.method!r} lies below the value {self.value!r} "
                     "of its own vector: this is a bug in noap, please report it with the data."
                 )
-            object.__setattr__(self, "bound", self.value)
+            # A proof of 0 is exact: there the value is what rounding made of nothing.
+            exact = self.bound == 0 and self.bound_proof == "rigorous"
+            object.__setattr__(self, *(("value", 0.0) if exact else ("bound", self.value)))
         if self.status is Status.OPTIMAL:
             object.__setattr__(self, "limit", None)
 

@@ -104,8 +104,17 @@ def solve(
     chosen = METHODS[method]()
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
+    less = "less noise" if problem.costs is None else "less noise or lower costs"
+    if method == "tree":  # which proves itself that nothing is left
+        result = chosen.run(problem, controls, checked)
+        if result.bound <= -problem.cost_of_demands:
+            optimum = f"{-problem.cost_of_demands or 0.0:g}"
+            warnings.warn(
+                f"{nothing_left(problem)}, so the optimum is {optimum}; use {less}.", NoapWarning, stacklevel=2
+            )
+        warn_of_gaps([result])
+        return result
     if problem.optimum_is_zero:
-        less = "less noise" if problem.costs is None else "less noise or lower costs"
         # The paper's heuristics never look whether anything is left; with costs, or where X is 0, none is printed.
         as_printed = chosen.runs_cancelled and problem.costs is None and problem.scale > 0
         worthless = f", and what method {method!r} returns is worth nothing" if as_printed else ""
@@ -203,7 +212,8 @@ def nothing_left(problem: Problem) -> str:
     strength = problem.adversary.strength_in_words(problem.n_samples)
     if problem.costs is not None:
         return f"At {strength} no feature is worth its cost"
-    return f"At {strength} the adversary can cancel every direction"
+    left = " that include and exclude leave" if len(problem.include) or len(problem.exclude) else ""
+    return f"At {strength} the adversary can cancel every direction{left}"
 
 
 # Options of `solve` itself.

@@ -25,8 +25,9 @@ KERNEL = HERE.parents[1] / "src" / "noap" / "kernel"
 # The tests that are about each file, those that notice most first. What is not here decides nothing: witness.py holds
 # data, explain.py words, and limited.py starts a process that runs verify.py.
 TESTS = {
-    "arithmetic": ["arithmetic"],
-    "data": ["data", "lengths_and_levels"],
+    "arithmetic": ["arithmetic", "cancelled"],
+    "data": ["data", "lengths_and_levels", "cancelled"],
+    "cancelled": ["cancelled"],
     "definite": ["dominance", "matrix"],
     "majorant": ["majorant", "elimination"],
     "envelope": ["envelope"],

@@ -1,5 +1,6 @@
 """Lengths, the features that a level may leave out, and what few features prove about more of them."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -151,6 +152,12 @@ def test_features_without_a_contribution_may_be_left_out_at_any_threshold():
     alone = data_with([1.0, 0.5], k=1, rho=[1.1, 0.8])
     assert proves(alone, level(1, 0.0, []))
     assert proves(alone, level(1, 0.0, [], [LENGTHS]))
+    # No unit vector is left there to be above a bound, but no features at all have the value 0.
+    assert not proves(alone, level(1, -1e-300, [], [LENGTHS]))
+    paid = data_with([1.0, 0.5], k=2, rho=[1.1, 0.8], costs=[0.1, 0.2], include=[0, 1])
+    total = 0.1 + 0.2  # one ulp above the sum of the two doubles
+    assert proves(paid, level(2, -math.nextafter(total, 0.0), [0, 1], EVERY))
+    assert not proves(paid, level(2, -total, [0, 1], EVERY))
 
 
 def test_forbidden_and_doubled_features():

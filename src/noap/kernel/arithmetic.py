@@ -6,11 +6,14 @@ the sum of the absolute products (no Strassen-like schemes); LAPACK's Cholesky f
 made of such sums. Comparisons are written so that NaN refuses.
 """
 
+import math
+from collections.abc import Iterable
+
 import numpy as np
 
 from noap.linalg.types import FloatArray
 
-__all__ = ["TINY", "Refused", "U", "cholesky", "gamma", "need", "proves_semidefinite"]
+__all__ = ["TINY", "Refused", "U", "cholesky", "gamma", "need", "proves_semidefinite", "sum_up"]
 
 U = 2.0**-53
 # More than anything that underflows can lose: all data are of size 1.
@@ -46,6 +49,19 @@ def gamma(n: float) -> float:
     True
     """
     return n * U / (1.0 - n * U)
+
+
+def sum_up(numbers: Iterable[float]) -> float:
+    """Return the exact sum of some numbers, or the next double above it.
+
+    Examples
+    --------
+    >>> sum_up([1.0, 2.0**-60]) == 1.0 + 2.0**-52, sum_up([1.0, -(2.0**-60)])
+    (True, 1.0)
+    """
+    parts = list(numbers)
+    near = math.fsum(parts)  # rounded once, and so is the difference: its sign is right
+    return near if math.fsum([*parts, -near]) <= 0 else math.nextafter(near, math.inf)
 
 
 def cholesky(P: FloatArray) -> FloatArray | None:

@@ -10,7 +10,8 @@ from typing import Self
 
 import numpy as np
 
-from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite
+from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite, sum_up
+from noap.kernel.cancelled import covariance_is_cancelled, samples_are_cancelled
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Data", "Terms"]
@@ -75,7 +76,8 @@ class Data:
         self.allowed[terms.exclude] = False
         costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * exponent)
         need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, costs)
+        # No more than can be added up.
+        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         self.lengths: FloatArray = np.sqrt(np.maximum(A.diagonal(), 0.0)) * (1 + 2 * U)
         self.r: FloatArray = np.zeros(d)
         if terms.rho is not None:
@@ -111,6 +113,8 @@ class Data:
         own = cls._exponent_of(A) if exponent is None else exponent - scaled
         some = A.any()
         A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
+        if samples_are_cancelled(blocks, A.diagonal(), terms, own + scaled):
+            return cls(np.zeros((d, d)), terms, own + scaled, True, 0.0)
         added = 0.0
         if some:  # samples that are all 0 have exact products
             added = (
@@ -133,6 +137,8 @@ class Data:
         own = cls._exponent_of(S) if exponent is None else exponent
         A = np.ldexp(S, -2 * own)
         need(A.any() == S.any(), "the exponent does not fit the data")
+        if covariance_is_cancelled(S, A, terms, own):
+            return cls(np.zeros_like(A), terms, own, True, 0.0)
         if shift is None:
             return cls(A, terms, own, False, 0.0)
         need(0 <= shift < 1e6, "the shift must be a number of at least 0")
@@ -144,6 +150,11 @@ class Data:
     def _exponent_of(A: FloatArray) -> int:
         top = float(np.abs(A).max(initial=0.0))
         return (math.frexp(top)[1] + 1) // 2
+
+    def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        """Return at least the most that the features I and p of F contribute together, rounded once."""
+        best = np.sort(np.maximum(self.most[F], 0.0))[::-1][: min(p, len(F))]
+        return sum_up([*self.most[I].tolist(), *best.tolist()])
 
     def sums_of_most(self, count: int) -> FloatArray:
         """Return at least the most that 0, 1, ..., count features contribute together, by their lengths alone."""

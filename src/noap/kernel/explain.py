@@ -30,6 +30,10 @@ def explained(certificate: Certificate) -> Iterator[str]:
 
 def _level(level: Level, unit: float) -> Iterator[str]:
     yield ""
+    if not len(level.features):
+        claimed = f"At most {level.size} features: no value above {level.bound * unit:.17g}"
+        yield f"{claimed}; no feature contributes more than it costs."
+        return
     if not level.nodes:
         yield f"At most {level.size} features: no value above {level.bound * unit:.17g}, by lengths alone."
         return

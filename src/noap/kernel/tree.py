@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from noap.kernel import definite, envelope
-from noap.kernel.arithmetic import Refused, gamma, need
+from noap.kernel.arithmetic import Refused, gamma, need, sum_up
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import (
@@ -93,8 +93,10 @@ def check_levels(data: Data, levels: Sequence[Level], checked: Checked | None = 
         before = q
     need(before >= min(data.k, allowed), "the last level is too small")
     # A choice of features that contribute nothing is worth no more than none: what is left out, and no unit vector.
-    paid = float(data.costs[data.include].sum()) * (1 - gamma(len(data.include) + 4))
-    need(levels[-1].bound >= -paid, "the bound lies below what the demanded features alone are worth")
+    need(
+        levels[-1].bound >= sum_up(-data.costs[data.include]),
+        "the bound lies below what the demanded features alone are worth",
+    )
     return levels[-1].bound
 
 
@@ -181,11 +183,6 @@ def check_leaf(
         envelope.closes(data, lines, T, I, F, p)
     elif isinstance(leaf, Lengths):
         need(data.definite, "L: the matrix is not known to be definite")
-        count = min(p, len(F))
-        positive = np.sort(np.maximum(data.most[F], 0.0))[::-1][:count]
-        own = data.most[I]
-        total = float(own.sum()) + float(positive.sum())
-        error = gamma(len(I) + count + 4) * (float(np.abs(own).sum()) + float(positive.sum()))
-        need(total + error <= T, "L: the lengths")
+        need(data.sum_of_most(I, F, p) <= T, "L: the lengths")
     else:
         raise Refused("an unknown rule")

@@ -107,7 +107,7 @@ class _Climber:
         sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
         rows = np.argsort(-sums, kind="stable")[:most]
         leading = _leading(A, min(4, d)) if d <= 600 else A[rows[:1]]
-        longest = np.argsort(-self.data.most, kind="stable")[: min(4, d)]
+        longest = np.argsort(np.where(self.free, -self.data.most, np.inf), kind="stable")[: min(4, d)]
         V = np.concatenate([A[rows], leading, np.eye(d)[longest], self.demanded[None, :] * 1.0])
         return self.projected(V)
 

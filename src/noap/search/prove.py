@@ -72,17 +72,19 @@ class _Knot:
     @property
     def bound(self) -> float:
         """What is known of it while it is open."""
-        if self.relaxed is None or self.relaxed.bound + self.relaxed.choices.paid <= _NOTHING:
-            return self.by_lengths
-        return min(self.relaxed.bound, self.by_lengths)
+        return min(self._by_lines, self.by_lengths)
 
     @property
     def open_leaf(self) -> Node:
         """The rule that proves this bound."""
+        return LENGTHS if self.relaxed is None or self.by_lengths <= self._by_lines else self.relaxed.witness
+
+    @property
+    def _by_lines(self) -> float:
         # Lines prove nothing where nothing is left of the threshold.
-        if self.relaxed is None or self.relaxed.bound + self.relaxed.choices.paid <= _NOTHING:
-            return LENGTHS
-        return LENGTHS if self.by_lengths <= self.relaxed.bound else self.relaxed.witness
+        if self.relaxed is None:
+            return np.inf
+        return max(self.relaxed.bound, 2.0 * _NOTHING - self.relaxed.choices.paid)
 
 
 class Search:
@@ -243,10 +245,7 @@ class Search:
         """Return what lengths alone prove of the root."""
         if not self.data.definite:
             return np.inf
-        I, F, p = self._root()  # noqa: E741
-        free = np.sort(np.maximum(self.data.most[F], 0.0))[::-1][:p]
-        own = self.data.most[I]
-        return float(own.sum() + free.sum()) + 1e-12 * float(np.abs(own).sum() + free.sum())
+        return self.data.sum_of_most(*self._root())
 
     def _root(self) -> tuple[IntArray, IntArray, int]:
         I = self.data.include  # noqa: E741

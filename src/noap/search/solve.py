@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.kernel.arithmetic import Refused
+from noap.kernel.arithmetic import Refused, sum_up
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
 from noap.kernel.data import Data
@@ -39,7 +39,8 @@ def solve_by_tree(
         run = _Run(problem, data, controls, limits, settings, line)
         v, found = run.prove(start)
     if not v.any() and problem.costs is None and not len(problem.include):
-        v[int(np.argmax(np.where(data.allowed, data.lengths, -1.0)))] = 1.0  # no direction is better than another
+        # No direction is better than another.
+        v[int(np.argmax(np.where(data.allowed, problem.column_norms, -1.0)))] = 1.0
     bound = _in_users_units(found.bound, data.exponent)
     return Result(
         problem,
@@ -94,7 +95,8 @@ class _Run:
         search = self._begun(v)
         closed = False
         try:
-            v = ascend(data, self.settings, start)
+            if search.root.by_lengths > self.value:  # else nothing is left
+                v = ascend(data, self.settings, start)
             while True:
                 search = self._begun(v)
                 try:
@@ -123,7 +125,7 @@ class _Run:
     def _begun(self, v: FloatArray) -> Search:
         """Return a search for a proof that nothing is better than v by more than the gap."""
         data = self.data
-        self.value = max(value_of(data, v), value_of(data, np.zeros(len(v))))
+        self.value = max(value_of(data, v), sum_up(-data.costs[data.include]))
         before = max(self.value + float(data.costs[data.include].sum()), 0.0)  # the cost of demands
         short = max(self.controls.gap * before, 0.9 * rounding_allowance(before, data.top))
         target = self.value + short * (1.0 - self.settings.hair)
