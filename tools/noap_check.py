@@ -37,7 +37,7 @@ import zlib
 from array import array
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from itertools import accumulate, chain, pairwise
+from itertools import accumulate, chain, combinations, pairwise
 from math import frexp, fsum, gcd, inf, isfinite, isinf, isqrt, sqrt
 from operator import mul
 
@@ -250,6 +250,7 @@ class Certificate:
         self.include, self.exclude = list(get["include"]), set(get["exclude"])
         need(not self.exclude.intersection(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.header["k"], "more than k features are demanded")
+        self.rho = list(get["rho"]) * (d if len(get["rho"]) == 1 else 1) or [0.0] * d
 
     def part(self, name, i):
         """Return list i of an array that holds several, one after the other."""
@@ -344,6 +345,31 @@ def about_preparation(values, certificate):
     return f"the data less their {less}, divided by {by}" if mean else "the data are taken as they are"
 
 
+def nothing_left(values, certificate):
+    """Return, exactly, whether no choice can be worth more than 0 less what demanded features cost: A is as good as 0.
+
+    With phi = rho + sqrt(n pi), or rho where features are demanded, which pay in any case: no column of the samples is
+    longer than phi. Or, with a covariance, n |A_ij| <= phi_i phi_j, so n v'Av <= (sum phi_j |v_j|)^2, and what is left
+    of sqrt(v'Av) is at most sum sqrt(pi_j) |v_j|.
+    """
+    n, k, d, include = (*map(certificate.header.get, ("n_samples", "k")), certificate.d, certificate.include)
+    samples, rho, costs = certificate.header["source"] == "samples", certificate.rho, certificate.arrays["costs"]
+    usable = include if len(include) == k else [j for j in range(d) if j not in certificate.exclude]
+    phi = {}
+    for j in usable:
+        if isinf(rho[j]):
+            continue
+        x, s = integers(values[j::d]) if samples else ([], 0)
+        square = sum(map(mul, x, x)) / Fraction(4) ** s if samples else n * Fraction(values[j * d + j])
+        budget, cost = Fraction(rho[j]) ** 2, n * Fraction(costs[j] if costs and not include else 0)
+        beyond = square - budget - cost
+        if beyond > 0 and beyond * beyond > 4 * budget * cost:
+            return False
+        phi[j] = Fraction(rho[j]) + Fraction(isqrt(int(cost * 4**1200)), 2**1200)
+    pairs = combinations(phi, 2) if not samples and k > 1 else ()
+    return all(n * abs(Fraction(values[i * d + j])) <= phi[i] * phi[j] for i, j in pairs)
+
+
 class Problem:
     """The matrix A, budgets r, costs and what follows from them, in fixed point and in units of 4^exponent.
 
@@ -352,8 +378,10 @@ class Problem:
     """
 
     def __init__(self, values, certificate):
-        header, get, d = certificate.header, certificate.arrays, certificate.d
-        self.values, self.d, self.n, self.k = values, d, header["n_samples"], header["k"]
+        header, get, d, rho = certificate.header, certificate.arrays, certificate.d, certificate.rho
+        nothing = nothing_left(values, certificate)
+        self.values, self.d = [0.0] * len(values) if nothing else values, d
+        self.n, self.k = header["n_samples"], header["k"]
         self.exponent, self.is_samples = header["exponent"], header["source"] == "samples"
         self.rows, self.columns = {}, {}
         self.include, self.exclude = certificate.include, certificate.exclude
@@ -361,17 +389,18 @@ class Problem:
         self.costs = [fixed(c, 2 * self.exponent) for c in get["costs"]] or [0] * d
         need(not self.is_samples or header["shift"] == 0, "the shift of samples is not 0")
         self.shift, self.definite = fixed(header["shift"] or 0.0), header["shift"] is not None
+        if nothing:
+            self.shift, self.definite = 0, True
         self.diagonal = [self.product(j, j) + self.shift for j in range(d)]
         self.largest = max(map(abs, self.diagonal)) + 2
         if not self.is_samples:
             need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
-            if self.definite:
+            if self.definite and not nothing:
                 lower = [[*(self.product(i, j) for j in range(i)), self.diagonal[i]] for i in range(d)]
                 need(is_definite(lower, 2), "the covariance and its shift are not positive semidefinite")
-        rho = list(get["rho"]) * (d if len(get["rho"]) == 1 else 1) or [0.0] * d
         need(self.definite or not any(rho), "budgets of a covariance need a shift")
         units = Fraction(2) ** (2 * BITS - 2 * self.exponent) / self.n
-        self.budgets = [inf if isinf(x) else isqrt(int(Fraction(x) ** 2 * units)) for x in rho]
+        self.budgets = [inf if isinf(x) or nothing else isqrt(int(Fraction(x) ** 2 * units)) for x in rho]
         self.r, self.most = self.budgets, []
         if self.definite:
             lengths = [isqrt(a + 2 << BITS) + 1 for a in self.diagonal]
@@ -824,7 +853,10 @@ def proved_value(problem, certificate):
         taken = sum((problem.budgets[j] + 1) * size for j, size in zip(features, sizes, strict=True) if size)
         norm = isqrt(max(square, 0) << BITS)
         value = Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length) * scale
-    value -= sum(Fraction(get["costs"][j]) for j in chosen) if get["costs"] else 0
+    costs = [*map(Fraction, get["costs"])] or [Fraction(0)] * certificate.d
+    value = max(
+        value - sum(costs[j] for j in chosen), Fraction(-sum(costs[j] for j in problem.include))
+    )  # or no vector
     claimed, largest = Fraction(certificate.header["value"]), Fraction(max(problem.diagonal) - problem.shift, ONE)
     least = claimed - abs(claimed) / 10**9 - largest * scale / 10**12
     need(value >= least, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
