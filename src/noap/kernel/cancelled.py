@@ -105,8 +105,9 @@ class _Budgets:
         """Return the features that floats, off by a share of a length, leave open; None if one is surely too long."""
         size = np.sqrt(diagonal)
         margin = share * size + _TINY
-        if not (size - margin <= self.reach)[self.usable].all():  # so does NaN
-            return None
+        with np.errstate(invalid="ignore"):
+            if not (size - margin <= self.reach)[self.usable].all():  # so does NaN
+                return None
         return np.flatnonzero(self.usable & (size + margin > self.reach))
 
     def cancel(self, j: np.intp, square: Fraction) -> bool:
