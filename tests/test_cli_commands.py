@@ -211,3 +211,15 @@ def test_show_prints_a_certificate_without_the_data(table):
     assert document["explanation"] == lines
     assert document["k"] == 2
     assert document["claimed"]["value"] <= document["claimed"]["bound"]
+
+
+def test_verify_says_that_nothing_survives_where_that_is_proved(tmp_path):
+    """Deviations of these columns are rounded, so at noise 1 something tiny may be left; at 1.1 nothing is."""
+    (tmp_path / "data.csv").write_text("a,b,c\n3,1,0\n4,-1,0\n-7,0,0\n")
+    for noise, survives in ((1, True), (1.1, False)):
+        options = "-k", 2, "--noise", noise, "--method", "tree", "--certificate", "p.noap", "--force"
+        noap("solve", "data.csv", *options, cwd=tmp_path)
+        said = noap("verify", "p.noap", "data.csv", cwd=tmp_path).stdout
+        assert ("Accepted: 0 <= optimum <= 0," in said) != survives
+        assert ("Nothing survives the adversary: the optimum is 0" in said) != survives
+        assert ("no value above 0;" in noap("show", "p.noap", cwd=tmp_path).stdout) != survives

@@ -63,11 +63,10 @@ def verify_tree(
             f"{report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
         )
         names = _features(report, proof, table)
-        console.print(
-            f"Features of its vector, by the names in DATA: {listed(names, None)}."
-            if names
-            else "Nothing survives the adversary: the optimum is 0, and no feature is better than another."
-        )
+        if names:
+            console.print(f"Features of its vector, by the names in DATA: {listed(names, None)}.")
+        elif report.bound <= 0:
+            console.print("Nothing survives the adversary: the optimum is 0, and no feature is better than another.")
     return 0 if report.ok else REJECTED
 
 
