@@ -61,7 +61,6 @@ def matrix(C: FloatArray, features: np.ndarray, p: int, line: Line) -> None:
     N = scaled_to_unit(C)
     near = NearMatrix(-N, np.ones(len(N)), line)
     count = min(p, len(N))
-    slope = near.plain + float(np.sort(near.prices)[::-1][:count].sum())
-    # B_ii <= c < 0, so that mu, which holds 16u of the largest |B_ij|, holds 16u |c|: count times that is more than the
-    # roundings here, count + 3 of numbers of at most |c|.
-    need(near.c + max(slope, 0.0) * count <= 0, "S: the matrix")
+    prices = float(np.sort(near.prices)[::-1][:count].sum()) * (1 + gamma(count + 4))
+    # Three roundings of numbers of at most |c|/count, or of mu, are left: mu holds 9u and more of both.
+    need(near.c + max(near.plain + prices, 0.0) * count <= 0, "S: the matrix")

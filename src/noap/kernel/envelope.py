@@ -47,10 +47,10 @@ class NearMatrix:
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
         self.c, self.weighted = line.c, line.weighted
         self.dues: FloatArray = np.zeros(b)
-        size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
         error = 0.0
         if line.dues is not None and line.pulls is not None:
             G, self.dues, error = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
+        size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
         n = np.ones(b) if line.counts == IN_PLAIN_NORM else w
         shared = np.outer(loads, n)
         box = line.plain + line.weighted * np.outer(w, w) + 0.5 * (shared + shared.T)
