@@ -200,7 +200,7 @@ def test_a_journal_that_was_cut_off_is_continued_and_another_choice_begins_anew(
     assert "begins anew" in said[1]
 
 
-@pytest.mark.parametrize("name", [name for name in BOARDS if name not in ("many", "cold_start")])
+@pytest.mark.parametrize("name", [name for name in BOARDS if name not in ("many", "cold_start", "settings")])
 def test_instances_of_a_board_have_names_of_their_own(name):
     found = list(BOARDS[name].instances(Setting(quick=True)))
     assert found
