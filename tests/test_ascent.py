@@ -9,9 +9,8 @@ import noap
 from judge import feature_wise_optimum, sample_wise_optimum, vanilla_optimum
 from noap.heuristics.ascent import Funnel, search
 from noap.heuristics.batch import Batch
-from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.climber import Climber
 from noap.heuristics.oracle import GramOracle
-from noap.heuristics.sample_climber import SampleClimber
 from noap.heuristics.sample_oracle import SampleOracle
 
 KINDS = [lambda rho: noap.NoAdversary(), noap.FeatureWise, noap.SampleWise]
@@ -26,9 +25,9 @@ def climbers(X, k, adversary):
     """Return every climber that can work on the problem, with the budget in its units."""
     problem = noap.Problem(X, k=k, adversary=adversary)
     rescaled = adversary.rescaled(1 / np.sqrt(len(X)))
-    found = [SampleClimber(SampleOracle(problem.X, len(X), rescaled), k)]
+    found = [Climber(SampleOracle(problem.X, len(X), rescaled), k)]
     if adversary.gram_suffices:
-        found.append(GramClimber(problem.covariance, rescaled, k))
+        found.append(Climber(GramOracle(problem.covariance, rescaled), k))
     return problem, found
 
 
@@ -195,7 +194,7 @@ def test_time_limit_and_interrupt_return_the_best_so_far(monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("noap.heuristics.gram_climber.GramClimber.exchanges", interrupted)
+    monkeypatch.setattr("noap.heuristics.climber.Climber.exchanges", interrupted)
     stopped = solve(X, 4, noap.FeatureWise(1.0))
     assert stopped.limit is noap.Limit.INTERRUPTED
     assert stopped.value >= short.value

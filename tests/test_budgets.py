@@ -14,7 +14,7 @@ import noap
 from budget_cases import INF, ascended, data, drawn_budgets, drawn_costs
 from noap.errors import InvalidProblem
 from noap.heuristics import screened
-from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.climber import Climber
 from noap.linalg.exact_norms import longer_than, pairs_exceed
 
 
@@ -56,7 +56,7 @@ def test_ascent_finds_the_optimum(seed, with_costs, monkeypatch):
         assert ascended(problem).value == pytest.approx(expected, rel=1e-9, abs=1e-12)
     monkeypatch.setattr(screened, "MANY_FEATURES", 0)  # on the samples
     climber, _ = screened.screened_climber(problems[0])
-    assert isinstance(climber, SampleClimber)
+    assert isinstance(climber, Climber)
     assert ascended(problems[0]).value == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 

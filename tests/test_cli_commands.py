@@ -204,7 +204,7 @@ def test_json_comes_alone_on_stdout(table):
 
 
 def test_show_prints_a_certificate_without_the_data(table):
-    noap("solve", "data.csv", "-k", 2, "--rho", 0.3, "--method", "tree", "--certificate", "proof.noap", cwd=table)
+    noap("solve", "data.csv", "-k", 2, "--rho", 0.3, "--certificate", "proof.noap", cwd=table)
     lines = noap("show", "proof.noap", cwd=table).stdout.splitlines()
     assert lines[0].startswith("Claim: ")
     document = json.loads(noap("show", "proof.noap", "--json", cwd=table).stdout)
@@ -217,7 +217,7 @@ def test_verify_says_that_nothing_survives_where_that_is_proved(tmp_path):
     """Deviations of these columns are rounded, so at noise 1 something tiny may be left; at 1.1 nothing is."""
     (tmp_path / "data.csv").write_text("a,b,c\n3,1,0\n4,-1,0\n-7,0,0\n")
     for noise, survives in ((1, True), (1.1, False)):
-        options = "-k", 2, "--noise", noise, "--method", "tree", "--certificate", "p.noap", "--force"
+        options = "-k", 2, "--noise", noise, "--certificate", "p.noap", "--force"
         noap("solve", "data.csv", *options, cwd=tmp_path)
         said = noap("verify", "p.noap", "data.csv", cwd=tmp_path).stdout
         assert ("Accepted: 0 <= optimum <= 0," in said) != survives

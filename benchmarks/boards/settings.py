@@ -67,7 +67,7 @@ def _row(name: str, what: str, settings: noap.Settings, problems: list[tuple[str
             begun = time.process_time()
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = noap.solve(problem, method="tree", gap=gap, time_limit=_LIMIT, settings=used)
+                found = noap.solve(problem, gap=gap, time_limit=_LIMIT, settings=used)
             sums[side] += time.process_time() - begun
             closed[side] += found.gap <= gap * (1 + 1e-6)
             nodes[side] += found.nodes

@@ -8,8 +8,8 @@ from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, Sp
 from noap.checker import verify
 from noap.data.standardising import standardise
 from noap.heuristics.truncated_power import screen_submatrix
+from noap.kernel.certificate import Certificate
 from noap.problem import Problem
-from noap.proofs.certificate import Certificate
 from noap.result import Limit, Result, Status
 from noap.settings import Settings
 from noap.solving import solve
@@ -22,7 +22,6 @@ __all__ = [
     "JointResult",
     "KPath",
     "Limit",
-    "ListCertificate",
     "NearOptimal",
     "NoAdversary",
     "Path",
@@ -70,7 +69,6 @@ _LAZY_NAMES = {
     "JointCertificate": "noap.proofs.joint",
     "JointResult": "noap.joint",
     "KPath": "noap.sweep",
-    "ListCertificate": "noap.proofs.supports",
     "NearOptimal": "noap.alternatives",
     "Path": "noap.sweep",
     "RobustSparsePCA": "noap.estimators",

@@ -1,9 +1,10 @@
 """`noap.near_optimal`: every support that comes close to the best one, and whether the list is complete."""
 
+import contextlib
 import importlib
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,28 +13,36 @@ import numpy as np
 from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.data.arguments import as_count
 from noap.errors import InvalidProblem, NoapWarning
+from noap.kernel.certificate import Certificate, Proof
+from noap.kernel.claim import Claim, data_of
+from noap.kernel.witness import Support
 from noap.linalg.types import FloatArray, IntArray
-from noap.methods import METHODS
+from noap.linalg.vectors import unit
+from noap.methods import run_exact
 from noap.problem import Problem
-from noap.proofs.claim import Claim
-from noap.proofs.feature_wise import GramProof
-from noap.proofs.supports import ListCertificate
 from noap.result import Limit
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import holding_interrupts
+from noap.runtime.limits import Limits
 from noap.runtime.line import Part
 from noap.runtime.names import counted
+from noap.runtime.threads import one_thread
+from noap.search.listing import Listing
+from noap.search.prove import Stop
 from noap.solving import nothing_left
 
 if TYPE_CHECKING:
     import polars
 
-    from noap.exact.feature_wise.listing import Listing
-
 __all__ = ["NearOptimal", "near_optimal"]
 
 LISTING_SERVES = ENERGY_LESS_L1
-# Values this near to each other, relatively, are one number.
-_SAME = 1e-9
+# The optimum is proved to this gap before the list is made: the list does not depend on it.
+_GAP = 1e-4
+# The search lists what is worth so little less than the threshold: room for what rounding keeps open there.
+_BELOW = 1e-8
+# What further features add to a support counts as nothing up to a tenth of `within`, but not more, nor less, than this.
+_MOST_SLACK, _LEAST_SLACK = 1e-4, 1e-6
 # What rounding keeps open at the threshold is worth it to this share.
 _ON_THRESHOLD = 1e-7
 
@@ -61,7 +70,7 @@ class NearOptimal:
         What stopped the search; None also where it ended because `limit` supports were found.
     nodes : int
     seconds : float
-    certificate : ListCertificate or None
+    certificate : Certificate or None
         The proof that the list is complete, for :func:`noap.verify`; None where it is not.
     core : array of int
         The features that all of them use.
@@ -77,7 +86,7 @@ class NearOptimal:
     limit: Limit | None
     nodes: int
     seconds: float
-    certificate: ListCertificate | None = None
+    certificate: Certificate | None = None
 
     def __repr__(self) -> str:
         known = "complete" if self.complete else "not complete"
@@ -208,6 +217,7 @@ def near_optimal(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     problem.require_no_metric("near_optimal")
+    problem.require_no_demands("near_optimal")
     require_served(
         problem.adversary,
         LISTING_SERVES,
@@ -216,7 +226,7 @@ def near_optimal(
     )
     problem.require_covariance("near_optimal")
     share, most = _share(within), None if limit is None else as_count("limit", limit)
-    controls = Controls.checked(0.0, time_limit, random_state, progress)
+    controls = Controls.checked(_GAP, time_limit, random_state, progress)
     problem.check_unchanged()
     if problem.optimum_is_zero:
         less = "less noise" if problem.costs is None else "less noise or lower costs"
@@ -226,73 +236,67 @@ def near_optimal(
             stacklevel=2,
         )
         nothing = np.empty((0, problem.n_features))
-        certificate = _certificate(problem, 0.0, 0.0, [], GramProof.trivial(0.0))
-        return NearOptimal(problem, share, nothing, np.empty(0), True, None, 0, controls.seconds, certificate)
+        certificate = _of_nothing(problem, controls)
+        complete = certificate is not None
+        return NearOptimal(problem, share, nothing, np.empty(0), complete, None, 0, controls.seconds, certificate)
     return _listed(problem, share, most, controls)
 
 
 def _listed(problem: Problem, within: float, most: int | None, controls: Controls) -> NearOptimal:
-    from noap.exact.feature_wise.instance import GramInstance, Incumbent
-    from noap.exact.feature_wise.listing import Listing  # loads Numba
+    """Prove the optimum first, so that the threshold is known, then list what exceeds it."""
+    limits = Limits.checked(None, None, True)
+    with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
+        best = run_exact(problem, controls, limits)
+        least = (1.0 - within) * best.value
+        data, shift = data_of(problem)
 
-    start = METHODS["ascent"]().run(problem, controls, METHODS["ascent"]().check(problem)).v
-    instance, nodes = GramInstance.of(problem), 0
-    with Part(controls.progress) as line:
-        while True:
-            # The matrix of the search is the given one or a little larger, so that nothing worth the threshold is lost.
-            least = (1.0 - within) * (1.0 - _SAME) * problem.value(start)
-            incumbent = Incumbent(instance, instance.inside(start))
-            listing = Listing(instance, incumbent, least / instance.unit + instance.offset)
-            nodes += _run(listing, most, controls, line, nodes)
-            found = listing.found.directions.values()
-            vectors = [start, *(instance.outside(one.v, problem.n_features) for one in found)]
-            values = np.array([problem.value(v) for v in vectors])
-            threshold = (1.0 - within) * (1.0 - _SAME) * float(values.max())
-            better = float(values.max()) > (1.0 + _SAME) * float(values[0])
-            if listing.stack or not better or not (values < threshold).any():
-                break
-            # A better vector than the first came up, and some that were listed are not good enough beside it.
-            start = vectors[int(np.argmax(values))]
-    complete = listing.done
+        def check() -> None:
+            if interrupts.seen:
+                controls.limit = Limit.INTERRUPTED
+            if controls.expired():
+                raise Stop
+
+        T = math.ldexp((1.0 - _BELOW) * least, -2 * data.exponent)
+        listing = Listing(data, T, max(min(within / 10, _MOST_SLACK), _LEAST_SLACK), limits.settings, check)
+        listing.add(best.v)
+        with Part(controls.progress) as line, contextlib.suppress(Stop):
+            while listing.open and (most is None or len(listing.supports) < most):
+                listing.advance()
+                if line.line is not None and line.line.due():
+                    seen = f"{best.nodes + listing.nodes} nodes, {len(listing.supports)} supports found"
+                    line.say(f"{controls.seconds:.1f} s, {seen}")
+        level = listing.level(math.ldexp(least, -2 * data.exponent)) if listing.done else None
+    vectors = [best.v, *(_whole(problem, one) for one in listing.supports)]
+    values = np.array([problem.value(v) for v in vectors])
+    threshold = (1.0 - within) * float(values.max())
     # What rounding leaves at the threshold is listed, if that is what it is.
-    good = np.flatnonzero(values >= threshold * (1.0 - (_ON_THRESHOLD if complete else 0.0)))
+    good = np.flatnonzero(values >= threshold * (1.0 - _ON_THRESHOLD))
     ordered = list(_by_support([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]).values())
     kept = np.array(_maximal(ordered) if problem.costs is None else _worth_their_cost(ordered, problem))
-    certificate = None
-    if complete:
-        bound = instance.outward(listing.bound)
-        certificate = _certificate(problem, least, bound, ordered, listing.record.proof(instance))
     values = np.array([problem.value(v) for v in kept])
+    certificate = None
+    if level is not None and isinstance(best.proof, Proof):
+        claim = Claim.about(problem, best.value, best.bound, "list")
+        proof = Proof((*best.proof.levels, level), data.exponent, shift, tuple(listing.supports))
+        certificate = Certificate(claim, best.support, best.v[best.support], proof)
+    nodes, complete = best.nodes + listing.nodes, certificate is not None
     return NearOptimal(problem, within, kept, values, complete, controls.limit, nodes, controls.seconds, certificate)
 
 
-def _run(listing: "Listing", most: int | None, controls: Controls, line: Part, before: int) -> int:
-    """Search until the list is complete, or a limit or the user stops it; returns how many nodes that took."""
-    nodes = 0
-    try:
-        while listing.stack and not controls.expired() and (most is None or len(listing.found) < most):
-            nodes += listing.advance()
-            if line.line is not None and line.line.due():
-                line.say(f"{controls.seconds:.1f} s, {before + nodes} nodes, {len(listing.found)} supports found")
-    except KeyboardInterrupt:
-        controls.limit = Limit.INTERRUPTED
-    return nodes
+def _of_nothing(problem: Problem, controls: Controls) -> Certificate | None:
+    """Return the proof that no support has a value above 0."""
+    nothing = run_exact(problem, controls, Limits.checked(None, None, True))
+    if not isinstance(nothing.proof, Proof) or nothing.bound > 0:
+        return None
+    proof = replace(nothing.proof, levels=nothing.proof.levels * 2)
+    none: IntArray = np.empty(0, np.intp)
+    return Certificate(Claim.about(problem, 0.0, 0.0, "list"), none, np.empty(0), proof)
 
 
-def _certificate(
-    problem: Problem, threshold: float, bound: float, vectors: list[FloatArray], proof: GramProof
-) -> ListCertificate:
-    supports = [np.flatnonzero(v) for v in vectors]
-    values = np.array([problem.value(v) for v in vectors])
-    return ListCertificate(
-        Claim.about(problem, values.max(initial=0.0), max(bound, values.max(initial=0.0))),
-        threshold,
-        values,
-        np.cumsum([0, *map(len, supports)]).astype(np.uint32),
-        np.array([j for support in supports for j in support], dtype=np.uint32),
-        np.array([x for v, support in zip(vectors, supports, strict=True) for x in v[support]], dtype=np.float64),
-        proof,
-    )
+def _whole(problem: Problem, one: Support) -> FloatArray:
+    v: FloatArray = np.zeros(problem.n_features)
+    v[one.features] = one.weights
+    return unit(v)
 
 
 def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:

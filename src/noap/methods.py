@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.errors import InvalidProblem
-from noap.heuristics.ascent import Funnel, ascent, compile_ascent, is_pooled
+from noap.heuristics.ascent import Funnel, ascent, is_pooled
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
@@ -29,10 +29,7 @@ from noap.runtime.progress import PassLine
 from noap.runtime.workers import HERE, Workers
 from noap.settings import Settings
 
-if TYPE_CHECKING:
-    from noap.exact.prove import LevelPath
-
-__all__ = ["METHODS", "Method", "run_exact"]
+__all__ = ["METHODS", "Method", "is_for_the_tree", "run_exact"]
 
 # The exact method gives its heuristic this share of the time at most: the rest is for the proof.
 _ASCENT_SHARE = 0.3
@@ -61,6 +58,12 @@ class Method:
     run: Callable[[Problem, Controls, Any], Result]
     runs_cancelled: bool = False
     falls_short: str | None = None
+
+
+def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
+    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
+    demands = len(problem.include) or len(problem.exclude)
+    return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -105,7 +108,6 @@ def _ascended(
     costs = None if problem.costs is None else problem.n_samples * problem.costs
     v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first
     check = check or controls.check
-    controls.started += compile_ascent(problem)
     line = PassLine(controls.progress and is_pooled(problem), controls.label, "looking for good vectors")
     try:
         with line, interrupts_of_kernels():
@@ -136,7 +138,6 @@ def _ascended_in_metric(
     pencil = Pencil.of(problem)
     check = check or controls.check
     w: FloatArray = np.eye(1, problem.n_features, int(np.argmax(pencil.A.diagonal() / pencil.B.diagonal())))[0]
-    controls.started += compile_ascent(Problem.from_covariance(np.eye(2), n_samples=1, k=1, adversary=NoAdversary()))
     try:
         for better in metric_ascent(pencil, controls.rng, check):
             w = better
@@ -156,67 +157,57 @@ def _check_exact(
     certificate: Any = True,
     n_jobs: Any = None,
     client: Any = None,
+    settings: Any = None,
 ) -> Limits:
+    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings)
+    if is_for_the_tree(problem, limits.settings):
+        problem.require_covariance("Method 'exact'")
+        return limits
     from noap.exact.prove import require_provable
 
+    problem.require_no_demands("Method 'exact'")
     require_provable(problem)
     if problem.metric is not None and problem.metric.ndim == 2:
         problem.require_covariance("Method 'exact' with a metric")
-    return Limits.checked(node_limit, memory_limit, certificate, n_jobs, client)
+    return limits
 
 
-def run_exact(
-    problem: Problem,
-    controls: Controls,
-    limits: Limits,
-    start: FloatArray | None = None,
-    path: "LevelPath | None" = None,
-) -> Result:
-    """Ascend, then prove; a k-sparse unit vector to start from takes the place of what ascent finds if it is better.
+def run_exact(problem: Problem, controls: Controls, limits: Limits, start: FloatArray | None = None) -> Result:
+    """Ascend, from a k-sparse unit vector beside other starts if one is given, then prove."""
+    if is_for_the_tree(problem, limits.settings):
+        from noap.search.solve import solve_by_tree
 
-    With a path over the number of features, what it knows of fewer of them is used.
-    """
+        return solve_by_tree(problem, controls, limits, start)
     v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
     if start is not None and problem.value(start) > problem.value(v):
         v = start
     from noap.exact.prove import proved_result  # loads Numba
 
-    return proved_result(problem, controls, v, limits, path=path)
+    return proved_result(problem, controls, v, limits)
 
 
-def _check_tree(
-    problem: Problem, node_limit: Any = None, memory_limit: Any = None, certificate: Any = True, settings: Any = None
-) -> tuple[Limits, Settings]:
-    if not serves(problem):
-        raise InvalidProblem("Method 'tree' takes NoAdversary and FeatureWise, without a metric; use method='exact'.")
-    if settings is not None and not isinstance(settings, Settings):
-        raise InvalidProblem(f"settings must be a noap.Settings, got {type(settings).__name__}.")
-    problem.require_covariance("Method 'tree'")
-    return Limits.checked(node_limit, memory_limit, certificate), settings or Settings()
-
-
-def _run_tree(problem: Problem, controls: Controls, asked: tuple[Limits, Settings]) -> Result:
-    from noap.search.solve import solve_by_tree
-
-    return solve_by_tree(problem, controls, *asked)
-
-
-def _check_relaxation(problem: Problem, certificate: Any = True) -> bool:
+def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
     require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
+    limits = Limits.checked(None, None, certificate, settings=settings)
     budgets = problem.adversary.budgets(problem.n_features)
-    if budgets.any() and not budgets.all():
+    if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():
         raise InvalidProblem(
-            "Method 'relaxation' takes a budget above 0 for every feature, or none at all; use method='exact'."
+            f"Method 'relaxation' with more than {limits.settings.most_features} features takes a budget above 0 for "
+            "every feature, or none at all; use method='exact'."
         )
     problem.require_covariance("Method 'relaxation'")
-    return Limits.checked(None, None, certificate).keep_proof
+    return limits
 
 
-def _run_relaxation(problem: Problem, controls: Controls, keep_proof: bool) -> Result:
+def _run_relaxation(problem: Problem, controls: Controls, limits: Limits) -> Result:
+    if is_for_the_tree(problem, limits.settings):
+        from noap.search.solve import solve_by_tree
+
+        return solve_by_tree(problem, controls, limits, branching=False)
     v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
     from noap.exact.relaxation.bound import relax  # loads what is only needed here
 
-    outcome = relax(problem, controls, v, keep_proof)
+    outcome = relax(problem, controls, v, limits.keep_proof)
     return Result(
         problem,
         "relaxation",
@@ -341,17 +332,17 @@ _POWER, _WORKERS = ("start", "iterations"), ("n_jobs", "client")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
     "exact": lambda: Method(
-        ("node_limit", "memory_limit", "certificate", *_WORKERS),
+        ("node_limit", "memory_limit", "certificate", "settings", *_WORKERS),
         _check_exact,
         run_exact,
-        falls_short="the search cannot prove more; ask for a larger gap or a smaller k",
+        falls_short="double precision, or the rules of the kernel, prove no more here; ask for a larger gap",
     ),
     "mip": _mip,
     "mip-r": _mip_r,
     "ascent": lambda: Method(("keep", "polish", "max_steps", *_WORKERS), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
     "relaxation": lambda: Method(
-        ("certificate",),
+        ("certificate", "settings"),
         _check_relaxation,
         _run_relaxation,
         falls_short="the relaxation does not branch; use method='exact' for a smaller gap, or ask for a larger one",
@@ -359,10 +350,4 @@ METHODS: dict[str, Callable[[], Method]] = {
     "spca": lambda: Method(_POWER, _check_spca, _run_spca, runs_cancelled=True),
     "diagonal-thresholding": lambda: Method((), _check_diagonal, _run_diagonal, runs_cancelled=True),
     "covariance-thresholding": lambda: Method(("threshold",), _check_covariance, _run_covariance, runs_cancelled=True),
-    "tree": lambda: Method(
-        ("node_limit", "memory_limit", "certificate", "settings"),
-        _check_tree,
-        _run_tree,
-        falls_short="double precision, or the rules of the kernel, prove no more here; ask for a larger gap",
-    ),
 }

@@ -60,7 +60,7 @@ class Problem(Variants):
         A name for every column; those of a DataFrame by default.
     include, exclude : list of int or str, optional
         Features that every direction must use, and features that none may use, by position or name. A demanded feature
-        takes one of the k places and pays its cost, and may have weight 0. For method "tree".
+        takes one of the k places and pays its cost, and may have weight 0. For methods "exact" and "relaxation".
 
     Attributes
     ----------
@@ -234,7 +234,10 @@ class Problem(Variants):
     def require_no_demands(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes neither `include` nor `exclude`, if the problem has one of them."""
         if len(self.include) or len(self.exclude):
-            raise InvalidProblem(f"{what} takes neither include nor exclude; use noap.solve with method='tree'.")
+            raise InvalidProblem(
+                f"{what} takes neither include nor exclude; methods 'exact' and 'relaxation' do, for NoAdversary and "
+                "FeatureWise without a metric."
+            )
 
     def require_no_metric(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes no metric, if the problem has one."""

@@ -137,6 +137,8 @@ class Settings:
 
     Attributes
     ----------
+    most_features : int
+        The exact method takes the tree up to so many features; beyond, levels and conflicts (docs/exact.md).
     ascent_starts : int
         Rows of A from which ascent starts.
     ascent_first_steps, ascent_steps : int
@@ -172,6 +174,7 @@ class Settings:
         Of the lines above the variance.
     """
 
+    most_features: int = 400
     ascent_starts: int = 32
     ascent_first_steps: int = 4
     ascent_steps: int = 60

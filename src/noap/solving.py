@@ -9,7 +9,7 @@ import numpy as np
 
 from noap.data.centring import outside
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
-from noap.methods import METHODS
+from noap.methods import METHODS, is_for_the_tree
 from noap.problem import Problem
 from noap.result import Limit, Result, Status, rounded_up, zero_result
 from noap.runtime.controls import Controls
@@ -105,7 +105,7 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     less = "less noise" if problem.costs is None else "less noise or lower costs"
-    if method == "tree":  # which proves itself that nothing is left
+    if method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings):  # it proves itself that nothing is left
         result = chosen.run(problem, controls, checked)
         if result.bound <= -problem.cost_of_demands:
             optimum = f"{-problem.cost_of_demands or 0.0:g}"
@@ -220,13 +220,15 @@ def nothing_left(problem: Problem) -> str:
 _SHARED = ("gap", "time_limit", "random_state", "progress")
 # The methods that take a problem with a metric.
 _WITH_METRIC = ("exact", "ascent")
+# The methods that can use the tree of the kernel, and so take include and exclude.
+_ON_THE_TREE = ("exact", "relaxation")
 
 
 def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -> Any:
     """Return the options that are a method's own, checked; those of `solve` itself are passed over."""
     if method not in _WITH_METRIC:
         problem.require_no_metric(f"Method {method!r}")
-    if method != "tree":
+    if method not in _ON_THE_TREE:
         problem.require_no_demands(f"Method {method!r}")
     chosen = METHODS[method]()
     own = {name: given for name, given in options.items() if name not in _SHARED}

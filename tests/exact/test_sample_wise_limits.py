@@ -19,7 +19,7 @@ from noap.exact.sample_wise.light import response_outcome
 from noap.exact.sample_wise.long_game import long_contest
 from noap.exact.sample_wise.search import solve_samples
 from noap.exact.sample_wise.tree import root_bytes
-from noap.heuristics import sample_climber
+from noap.heuristics import climber
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.outward import gamma
 from noap.result import Limit
@@ -33,8 +33,8 @@ def short_portions(monkeypatch):
     monkeypatch.setattr(portions_module, "MOST_ROWS", 7)
     monkeypatch.setattr(cones_module, "MOST_ROWS", 7)
     monkeypatch.setattr(cones_module, "_WORK", 4_000)
-    monkeypatch.setattr(sample_climber, "_MANY", 16)
-    monkeypatch.setattr(sample_climber, "_FEW", 12)
+    monkeypatch.setattr(climber, "_MANY", 16)
+    monkeypatch.setattr(climber, "_FEW", 12)
     monkeypatch.setattr(SampleOracle, "_SCORE_BYTES", 256)
     monkeypatch.setattr(SampleOracle, "_GATHER_BYTES", 256)
 

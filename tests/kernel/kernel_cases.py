@@ -103,7 +103,7 @@ def every_kind():
 
 def certificate_of(problem, rng):
     """A proof with every rule and every form of line, far above the optimum; three features at least are allowed."""
-    best = noap.solve(problem, method="tree").certificate
+    best = noap.solve(problem).certificate
     data, shift = data_of(problem)
     features = np.flatnonzero(data.allowed)
     b = len(features)

@@ -174,7 +174,7 @@ def test_tight_proofs(seed):
                 continue
             if problem.optimum_is_zero or problem.n_features < 3:
                 continue
-            certificate = noap.solve(problem, method="tree").certificate
+            certificate = noap.solve(problem).certificate
         break
     assert noap.verify(problem, certificate).ok
     counted(problem, certificate, rng, 3)
@@ -191,7 +191,7 @@ def test_tampering_with_many_proofs():
                 problem = problem_of(**drawn(rng, 5))
                 if problem.optimum_is_zero:
                     continue
-                certificate = noap.solve(problem, method="tree").certificate
+                certificate = noap.solve(problem).certificate
                 many = [certificate]
                 if problem.X is not None and problem.n_features - len(problem.exclude) >= 3 and problem.k >= 3:
                     many.append(certificate_of(problem, rng))
@@ -245,7 +245,7 @@ def test_a_bound_below_what_no_feature_is_worth():
     """With costs that no feature is worth, a vector of value -1 and a bound of -1/2 are both below the optimum, 0."""
     problem = noap.Problem([[1.0, 0.0], [0.0, 1.0]], 1, noap.NoAdversary(), costs=[2.0, 3.0])
     loose = noap.Problem([[1.0, 0.0], [0.0, 1.0]], 1, noap.NoAdversary(), costs=[0.2, 3.0])
-    certificate = noap.solve(loose, method="tree").certificate
+    certificate = noap.solve(loose).certificate
     empty = Level(1, -1.0, -1.0, np.empty(0, np.intp), (LENGTHS,))
     header, arrays = container.unpack(certificate.to_bytes())
     header.pop("arrays")
@@ -265,7 +265,7 @@ def test_a_matrix_line_with_signs_that_no_node_has():
 
     S = np.array([[1.0, 0.9], [0.9, 1.0]])
     problem = noap.Problem.from_covariance(S, n_samples=5, k=2, adversary=noap.NoAdversary())
-    honest = noap.solve(problem, method="tree").certificate
+    honest = noap.solve(problem).certificate
     features = np.arange(2)
     zero = np.zeros(2, np.float32)
     T = 1.2 / 4.0**honest.proof.exponent

@@ -21,7 +21,7 @@ def check(seed):
             problem = problem_of(**drawn(rng))
         except InvalidProblem:
             return False
-        result = noap.solve(problem, method="tree")
+        result = noap.solve(problem)
     if problem.optimum_is_zero:
         assert result.value == result.bound == result.gap == 0, seed
     certificate = Certificate.from_bytes(result.certificate.to_bytes())

@@ -55,8 +55,8 @@ CASES = {
 def test_nothing_is_left(name):
     problem = CASES[name]
     with pytest.warns(NoapWarning, match="(cancel every direction|is worth its cost).*, so the optimum is 0; use less"):
-        result = noap.solve(problem, method="tree", gap=0.0)
-    assert (result.method, result.status) == ("tree", noap.Status.OPTIMAL)
+        result = noap.solve(problem, gap=0.0)
+    assert (result.method, result.status) == ("exact", noap.Status.OPTIMAL)
     assert result.value == result.bound == result.gap == 0.0
     assert result.limit is None
     certificate = Certificate.from_bytes(result.certificate.to_bytes())
@@ -71,7 +71,7 @@ def test_nothing_is_left(name):
 def test_what_demanded_features_cost_is_all():
     problem = samples(FW(10.0), include=[1], costs=[1.0, 0.7, 3.0, 4.0])
     with pytest.warns(NoapWarning, match=r"so the optimum is -0\.7; use less noise or lower costs"):
-        result = noap.solve(problem, method="tree")
+        result = noap.solve(problem)
     assert result.value == result.bound == -0.7
     assert result.gap == 0
     assert noap.verify(problem, result.certificate).bound == -0.7
@@ -90,7 +90,7 @@ def test_one_ulp_apart(scale):
         for rho, nothing in ((top, True), (math.nextafter(top, math.inf), True), (math.nextafter(top, 0.0), False)):
             problem = samples(FW(rho), int(rng.integers(1, d + 1)), data)
             with pytest.warns(NoapWarning) as seen:
-                result = noap.solve(problem, method="tree")
+                result = noap.solve(problem)
             assert any(issubclass(one.category, GapWarning) for one in seen) != nothing
             assert (result.bound == 0) == nothing
             assert (result.value == 0) >= nothing
@@ -102,7 +102,7 @@ def test_a_bound_where_nothing_can_be_shown():
     """Every vector that is left has a negative variance, of which no rule speaks: the bound is tiny, and holds."""
     problem = covariance([[1.0, 0.0, 0.0], [0.0, -2.0, 1.0], [0.0, 1.0, -3.0]], NO, exclude=[0])
     with pytest.warns(GapWarning):
-        result = noap.solve(problem, method="tree")
+        result = noap.solve(problem)
     assert result.value == 0
     assert 0 < result.bound < 1e-150
     assert noap.verify(problem, result.certificate).ok
@@ -110,6 +110,6 @@ def test_a_bound_where_nothing_can_be_shown():
 
 def test_starts_where_the_longest_features_are_forbidden():
     S = np.diag([9.0, 8.0, 7.0, 6.0, 5.0, 4.0, 1.0, 0.5])
-    result = noap.solve(covariance(S, FW(0.5), exclude=[0, 1, 2, 3, 4, 5]), method="tree")
+    result = noap.solve(covariance(S, FW(0.5), exclude=[0, 1, 2, 3, 4, 5]))
     assert result.support.tolist() == [6]
     assert result.status is noap.Status.OPTIMAL

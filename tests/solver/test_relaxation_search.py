@@ -304,13 +304,14 @@ def test_the_kernel_takes_what_the_search_claims(kind):
     relaxation = Relaxation(data.A[at], data.r[features], None, features, largest=data.r_max)
     node = relaxation.node(np.arange(0), np.arange(len(features)), 8)
     for depth in range(5):
-        relaxation.improve(node, 0.9 * node.bound, thorough=depth == 0)
+        closed = relaxation.improve(node, 0.9 * node.bound, thorough=depth == 0)
         choices = node.choices
         included, free = features[choices.included], features[choices.free]
         T = node.bound * (1 + 1e-9)
         check_leaf(checked, T, node.witness, included, free, choices.places)
-        with pytest.raises(Refused):
-            check_leaf(checked, node.bound * (1 - 1e-6), node.witness, included, free, choices.places)
+        if not closed:  # else lines that are not needed for the target are forgotten, and with them a lower bound
+            with pytest.raises(Refused):
+                check_leaf(checked, node.bound * (1 - 1e-6), node.witness, included, free, choices.places)
         j = relaxation.undecided(node)
         rest = choices.free[choices.free != j]
         into = depth % 2

@@ -70,7 +70,7 @@ def problems(seed: int):
 @pytest.mark.parametrize("seed", range(60))
 def test_no_support_is_better_than_the_bound_and_the_certificate_is_accepted(seed: int) -> None:
     for problem in problems(seed):
-        result = noap.solve(problem, method="tree", gap=1e-5)
+        result = noap.solve(problem, gap=1e-5)
         best = brute_force(problem)
         size = max(abs(best), problem.cost_of_demands, 1e-9)
         assert result.bound >= best - 1e-9 * size
@@ -93,7 +93,7 @@ def hard() -> noap.Problem:
     "limit", [{"node_limit": 1}, {"node_limit": 700}, {"time_limit": 1e-4}, {"memory_limit": 1e-3}]
 )
 def test_a_limit_leaves_a_bound_with_its_certificate(hard: noap.Problem, limit: dict[str, float]) -> None:
-    result = noap.solve(hard, method="tree", gap=0.0, **limit)
+    result = noap.solve(hard, gap=0.0, **limit)
     assert result.bound >= result.value > 0
     report = noap.verify(hard, result.certificate)
     assert report.ok
@@ -109,7 +109,7 @@ def test_ctrl_c_returns_the_best_so_far(after: float) -> None:
     timer = threading.Timer(after, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
-        result = noap.solve(harder, method="tree", gap=0.0)
+        result = noap.solve(harder, gap=0.0)
     finally:
         timer.join()
     assert result.limit is noap.Limit.INTERRUPTED
@@ -118,20 +118,19 @@ def test_ctrl_c_returns_the_best_so_far(after: float) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_same_call_gives_the_same_certificate(hard: noap.Problem) -> None:
-    first, second = (noap.solve(hard, method="tree", node_limit=300).certificate.to_bytes() for _ in range(2))
+    first, second = (noap.solve(hard, node_limit=300).certificate.to_bytes() for _ in range(2))
     assert first == second
 
 
 def test_demanded_features_take_a_place_and_may_have_no_weight() -> None:
     X = np.array([[3.0, 0.0, 1.0], [-3.0, 0.1, -1.0], [3.0, -0.1, 1.0], [-3.0, 0.0, -1.0]])
     problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(1.0), include=[1], feature_names=["a", "b", "c"])
-    result = noap.solve(problem, method="tree")
+    result = noap.solve(problem)
     assert result.support.tolist() == [0]
     assert result.messages == ("Demanded and without weight: b; each takes one of the 2 places.",)
     assert result.status is noap.Status.OPTIMAL
     without = noap.solve(
         noap.Problem(X, k=2, adversary=noap.FeatureWise(1.0), exclude=["a"], feature_names=["a", "b", "c"]),
-        method="tree",
     )
     assert without.features == ("c",)
 
@@ -154,8 +153,8 @@ def test_wrong_demands_are_refused_in_a_sentence(terms: dict[str, object], said:
 
 def test_other_methods_refuse_demands() -> None:
     problem = noap.Problem(np.eye(3), k=2, adversary=noap.NoAdversary(), include=[1])
-    with pytest.raises(InvalidProblem, match=r"use noap\.solve with method='tree'"):
-        noap.solve(problem)
+    with pytest.raises(InvalidProblem, match="takes neither include nor exclude"):
+        noap.solve(problem, method="ascent")
 
 
 def test_settings_are_checked() -> None:
@@ -163,12 +162,12 @@ def test_settings_are_checked() -> None:
         noap.Settings(cheap_nodes=-1)
     problem = noap.Problem(np.eye(3), k=2, adversary=noap.NoAdversary())
     with pytest.raises(InvalidProblem, match=r"settings must be a noap\.Settings"):
-        noap.solve(problem, method="tree", settings={"cheap_nodes": 3})
+        noap.solve(problem, settings={"cheap_nodes": 3})
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_limits_of_verify_are_kept(hard: noap.Problem) -> None:
-    certificate = noap.solve(hard, method="tree", node_limit=200).certificate
+    certificate = noap.solve(hard, node_limit=200).certificate
     assert noap.verify(hard, certificate, time_limit=60.0).ok
     late = noap.verify(hard, certificate, time_limit=0.01)
     assert not late.ok
@@ -179,7 +178,7 @@ def test_limits_of_verify_are_kept(hard: noap.Problem) -> None:
 def test_values_of_any_size_are_accepted(exponent: int) -> None:
     X = np.random.default_rng(0).standard_normal((12, 6)) * 10.0 ** (exponent / 2)
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(0.3 * math.sqrt(12) * 10.0 ** (exponent / 2)))
-    result = noap.solve(problem, method="tree")
+    result = noap.solve(problem)
     assert result.status is noap.Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
 
@@ -187,6 +186,6 @@ def test_values_of_any_size_are_accepted(exponent: int) -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_subnormal_values_are_accepted() -> None:
     problem = noap.Problem([[1e-150, 0.0]], k=1, adversary=noap.FeatureWise(1e-150 * (1 - 2.2e-10)))
-    result = noap.solve(problem, method="tree")
+    result = noap.solve(problem)
     assert 0 < result.value < 1e-318
     assert noap.verify(problem, result.certificate).ok

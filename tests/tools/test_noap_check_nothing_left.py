@@ -128,7 +128,7 @@ def test_certificates_of_the_search():
             S = X.T @ X
             problem = noap.Problem.from_covariance(0.5 * (S + S.T), n_samples=1, k=k, adversary=noap.FeatureWise(rho))
         with pytest.warns(NoapWarning, match="cancel every direction"):
-            result = noap.solve(problem, method="tree")
+            result = noap.solve(problem)
         certificate = noap_check.Certificate(result.certificate.to_bytes())
         data = problem.X if problem.X is not None else problem.covariance
         assert noap_check.proved(certificate, noap_check.array("d", np.ravel(data))) == ("0", "0")

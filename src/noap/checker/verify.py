@@ -21,7 +21,6 @@ from noap.kernel.verify import Verification, verify_certificate
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.proofs.joint import JointCertificate
-from noap.proofs.supports import ListCertificate
 from noap.runtime.workers import Workers
 
 __all__ = ["Verification", "verify"]
@@ -35,7 +34,7 @@ _IN_METRIC = 1e-6
 
 def verify(
     problem: Problem,
-    certificate: Certificate | JointCertificate | ListCertificate | kernel.Certificate,
+    certificate: Certificate | JointCertificate | kernel.Certificate,
     *,
     time_limit: float | None = None,
     memory_limit: float | None = None,
@@ -50,7 +49,7 @@ def verify(
     Parameters
     ----------
     problem : Problem
-    certificate : Certificate, JointCertificate or ListCertificate
+    certificate : Certificate or JointCertificate
         Of several components together the report's value and bound are those of their sum; of a list of supports it
         also has the threshold, and how many they are.
     time_limit : float, optional
@@ -87,7 +86,7 @@ the estimators.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if not isinstance(certificate, Certificate | JointCertificate | ListCertificate | kernel.Certificate):
+    if not isinstance(certificate, Certificate | JointCertificate | kernel.Certificate):
         raise InvalidProblem(
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
@@ -96,8 +95,6 @@ the estimators.'
     if isinstance(certificate, kernel.Certificate):
         return verify_certificate(problem, certificate, as_seconds(time_limit), as_megabytes(memory_limit))
     allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
-    if isinstance(certificate, ListCertificate):
-        return _of_list(problem, certificate, allowance)
     workers = Workers.checked(n_jobs, None)
     started = time.perf_counter()
     value, bound, reason = _check(problem, certificate, allowance, workers)
@@ -108,28 +105,6 @@ the estimators.'
         message = f"Rejected: {reason.rstrip('.')}."
     seconds = time.perf_counter() - started - allowance.compiling
     return Verification(reason is None, value, bound, message, certificate.nodes, seconds)
-
-
-def _of_list(problem: Problem, certificate: ListCertificate, allowance: Allowance) -> Verification:
-    """Check a certificate of a list of supports."""
-    from noap.checker.supports import check_list  # only here are the kernels loaded
-
-    started = time.perf_counter()
-    found = check_list(problem, certificate, _MARGINS, allowance)
-    if found.reason is None:
-        listed = "1 support" if found.supports == 1 else f"{found.supports} supports"
-        message = (
-            f"Accepted: a complete list of {listed}; any other of at most {problem.k} features is worth at most "
-            f"{found.threshold:.17g}, or no more than its features on the list (to {found.slack:g}); "
-            f"{found.value:.17g} <= optimum <= {found.bound:.17g}, for all {problem.n_features} features."
-        )
-    else:
-        message = f"Rejected: {found.reason.rstrip('.')}."
-    seconds = time.perf_counter() - started - allowance.compiling
-    ok = found.reason is None
-    return Verification(
-        ok, found.value, found.bound, message, certificate.nodes, seconds, found.threshold, found.supports
-    )
 
 
 def _check(

@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 _METHODS = (
-    "exact", "tree", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca",
+    "exact", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca",
     "diagonal-thresholding", "covariance-thresholding",
 )  # fmt: skip
 

@@ -182,10 +182,9 @@ def solve(
     refuse_to_overwrite(out, force)
     log_progress(log)
     refuse_to_overwrite(certificate, force, "--certificate")
-    if certificate is not None and method not in ("exact", "relaxation", "tree"):
+    if certificate is not None and method not in ("exact", "relaxation"):
         raise InvalidProblem(
-            f"--certificate needs --method exact, tree or relaxation: {method!r} proves nothing about the whole "
-            "problem."
+            f"--certificate needs --method exact or relaxation: {method!r} proves nothing about the whole problem."
         )
     if certificate is not None:
         require_one_proof(components, joint, deflation)

@@ -178,9 +178,8 @@ def _document(
     """Return the verdict as JSON takes it: what is not proved or not known is None."""
     claim = proof.claim
     names = problem.feature_names or ()
-    of_list = isinstance(proof, noap.ListCertificate)
     components = _components(proof, problem) if isinstance(proof, noap.JointCertificate) and report.ok else None
-    places, weights = proof.best if isinstance(proof, noap.ListCertificate) else (proof.places, proof.weights)
+    places, weights = proof.places, proof.weights
     # A vector that is worth nothing has no features to speak of.
     used = np.argsort(-np.abs(weights), kind="stable").tolist() if report.ok and report.value > 0 else []
     return {
@@ -191,7 +190,6 @@ def _document(
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
         "features": [names[places[i]] for i in used] if report.ok else None,
         **({} if components is None else {"components": components}),
-        **({"supports": report.supports, "threshold": report.threshold} if report.ok and of_list else {}),
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
         "rho": claim.rho,

@@ -78,7 +78,10 @@ def _problem(proof: Certificate, table: Table) -> noap.Problem:
             f"DATA has {table.X.shape[1]} columns of features, the certificate is about {claim.n_features}; say what "
             "noap solve was told about columns."
         )
-    adversary = noap.NoAdversary() if claim.rho is None else noap.FeatureWise(_whole(claim.rho))
+    adversary: noap.NoAdversary | noap.FeatureWise | noap.SpectralNorm = noap.NoAdversary()
+    if claim.rho is not None:
+        kind = noap.SpectralNorm if claim.adversary == "spectral" else noap.FeatureWise
+        adversary = kind(_whole(claim.rho))
     terms: dict[str, Any] = {
         "k": claim.k,
         "adversary": adversary,
@@ -115,15 +118,22 @@ def _document(report: Verification, proof: Certificate, table: Table) -> dict[st
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
         "features": _features(report, proof, table) if report.ok else None,
         **_claimed(proof),
+        **({} if report.threshold is None else _of_list(report)),
         "nodes": report.nodes,
         "seconds": report.seconds,
     }
+
+
+def _of_list(report: Verification) -> dict[str, Any]:
+    """Return what is proved of a list of supports."""
+    return {"supports": report.supports, "threshold": report.threshold} if report.ok else {}
 
 
 def _claimed(proof: Certificate) -> dict[str, Any]:
     """Return what a certificate claims, as JSON takes it."""
     claim = proof.claim
     return {
+        "kind": proof.kind,
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
         "k": claim.k,

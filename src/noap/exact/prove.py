@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from noap.adversaries import (
     require_served,
     serves,
 )
-from noap.exact.outcome import SearchOutcome, TracePoint
+from noap.exact.outcome import SearchOutcome
 from noap.exact.reduced import entry_wise_result, spectral_outcome
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
@@ -27,7 +27,7 @@ from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
 from noap.runtime.progress import SearchLine
 
-__all__ = ["SERVES", "LevelPath", "level_path", "prove", "proved_result", "require_provable"]
+__all__ = ["SERVES", "prove", "proved_result", "require_provable"]
 
 # What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
 GRAM_SERVES = ENERGY_LESS_L1
@@ -48,20 +48,6 @@ _HUNDREDS = 400
 _OF_ROUNDING = 1e-6
 
 
-class LevelPath(Protocol):
-    """Proves the same problem with 1, 2, 3, ... features one after the other, each level with those before it."""
-
-    def prove(
-        self,
-        problem: Problem,
-        controls: Controls,
-        v: FloatArray,
-        limits: Limits,
-        report: Callable[[TracePoint, int], None] | None = None,
-    ) -> SearchOutcome:
-        """Prove the next level."""
-
-
 @dataclass(frozen=True)
 class _SearchEntry:
     """A search, its kernels (the main one first), and what compiles them all: a search for a tiny problem."""
@@ -79,15 +65,6 @@ def require_provable(problem: Problem) -> None:
         problem.require_plain("Method 'exact'")
 
 
-def level_path(problem: Problem) -> "LevelPath | None":
-    """Return what proves the same problem with 1, 2, 3, ... features one after the other; None if nothing does."""
-    if not serves(GRAM_SERVES, problem.adversary) or problem.optimum_is_zero or has_many_features(problem):
-        return None
-    from noap.exact.feature_wise.level_path import GramLevelPath  # loads Numba
-
-    return GramLevelPath(problem)
-
-
 def has_many_features(problem: Problem) -> bool:
     """Whether the search for many features comes first."""
     large = problem.X is not None and problem.metric is None and problem.n_features > MANY_FEATURES
@@ -103,19 +80,14 @@ def _has_hundreds(problem: Problem) -> bool:
     )
 
 
-def prove(
-    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, path: "LevelPath | None" = None
-) -> SearchOutcome:
-    """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v.
-
-    As the next level of a `level_path`, if one is given.
-    """
+def prove(problem: Problem, controls: Controls, v: FloatArray, limits: Limits) -> SearchOutcome:
+    """Prove the optimum of a problem whose optimum is positive, starting from the k-sparse unit vector v."""
     search = _search_for(problem)
     _compile(search, controls)
     if _is_idle(problem) and not problem.adversary.has_one_budget:
         problem = problem.with_adversary(problem.adversary.simplest)  # the search on X'X knows no samples to count
     with SearchLine(controls.progress, controls.label) as line:
-        return (search.solve if path is None else path.prove)(problem, controls, v, limits, line.report)
+        return search.solve(problem, controls, v, limits, line.report)
 
 
 def proved_result(
@@ -125,7 +97,6 @@ def proved_result(
     limits: Limits,
     *,
     asked_gap: float | None = None,
-    path: "LevelPath | None" = None,
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
     gap = controls.gap if asked_gap is None else asked_gap
@@ -138,7 +109,7 @@ def proved_result(
     elif type(problem.adversary) is SpectralNorm:
         outcome = spectral_outcome(problem, controls, v, limits, prove)
     else:
-        outcome = prove(problem, controls, v, limits, path)
+        outcome = prove(problem, controls, v, limits)
     v = outcome.v
     if problem.costs is not None and not problem.value(v) > 0:
         v = np.zeros(problem.n_features)  # using no feature is worth 0

@@ -11,13 +11,11 @@ step and a few rounds within its support, the best distinct supports run to a fi
 exchange features, all of them at once and again until no better ones turn up.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from noap.adversaries import FeatureWise
 from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
 from noap.heuristics.measured import MeasuredVectors
@@ -27,11 +25,10 @@ from noap.heuristics.screened import screened_climber
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
-from noap.runtime.compilation import compile_once
 from noap.runtime.controls import never
 from noap.runtime.workers import HERE, Tell, Workers, nobody
 
-__all__ = ["Funnel", "ascent", "compile_ascent", "is_pooled", "search"]
+__all__ = ["Funnel", "ascent", "is_pooled", "search"]
 
 # Of the best vectors on a part of many samples so many climb on all of them, and so many of those exchange features.
 _FEW, _FEWEST = 8, 2
@@ -114,28 +111,6 @@ def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) 
     few = Funnel(min(funnel.keep, _FEW), min(funnel.polish, _FEWEST), funnel.max_steps)
     seeds = [climber.measured(best.batch[: few.keep]) for best in found[::-1]]
     yield from search(climber, k, rng, few, [*seeds, first])
-
-
-def compile_ascent(problem: Problem) -> float:
-    """Compile the kernels for a problem if this machine has not done so yet; returns the seconds it took."""
-    if not works_on_gram(problem.adversary):
-        return 0.0
-    from noap.heuristics.kernels import climb as kernels  # loads Numba, which `import noap` should not
-
-    def trial() -> None:
-        X = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1]])
-        adversary = FeatureWise(0.1 if problem.is_plain else [0.1, 0.2, 0.3])
-        for _ in ascent(Problem(X, k=2, adversary=adversary), np.random.default_rng(0)):
-            pass
-
-    entries = (kernels.exchange, kernels.climb, kernels.refine, kernels.start, kernels.orthonormalise)
-    if problem.is_plain:
-        return compile_once(entries, "ascent", trial)
-    if any(hasattr(signature[1], "ndim") for signature in kernels.exchange.overloads):
-        return 0.0  # rho has been an array before in this process
-    started = time.perf_counter()
-    trial()
-    return time.perf_counter() - started
 
 
 def search(

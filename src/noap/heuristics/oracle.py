@@ -13,9 +13,9 @@ import numpy as np
 from noap.adversaries import ENERGY_LESS_L1, SpectralNorm, serves
 from noap.adversaries.base import Adversary, GramAdversary
 from noap.errors import InvalidProblem
-from noap.heuristics.batch import Batch, entries
+from noap.heuristics.batch import Batch, entries, stepped
 from noap.heuristics.sample_oracle import SampleOracle
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
 __all__ = ["GRAM_FEATURES", "GramOracle", "Oracle", "in_units_of_samples", "oracle_of", "works_on_gram"]
@@ -43,12 +43,71 @@ class Oracle(Protocol):
         """Return the distance that the adversary leaves, for every vector."""
 
 
-class GramOracle:
-    """Works on S = X'X/n: with energy e = sqrt(v'Sv), the response is X'u = Sv/e. No sample is touched."""
+# Beyond these the squares of loadings leave the range of a float: work in other units.
+_SMALL, _LARGE = 1e-100, 1e100
+# Bounds the k x k blocks of all vectors that are held together.
+_BLOCK_BYTES = 64 * 2**20
+# Rounds to a fixed point; they end there.
+_FINAL_ROUNDS = 2000
 
-    def __init__(self, covariance: FloatArray, adversary: GramAdversary) -> None:
-        self.covariance = covariance
+
+class GramOracle:
+    """Works on S = X'X/n: with norm e = sqrt(v'Sv), the response is X'u = Sv/e. No sample is touched.
+
+    With costs, in units of the covariance, a distance is the root of what is left after them.
+    """
+
+    def __init__(self, covariance: FloatArray, adversary: GramAdversary, costs: FloatArray | None = None) -> None:
+        largest = float(np.diag(covariance).max(initial=0.0))
+        if largest > 0 and not _SMALL < largest < _LARGE:
+            covariance, costs = covariance / largest, None if costs is None else costs / largest
+            adversary = adversary.rescaled(1 / math.sqrt(largest))
+        self.covariance, self.costs = np.asarray(covariance, dtype=np.float64), costs
         self.adversary: GramAdversary = adversary
+
+    @property
+    def column_norms(self) -> FloatArray:
+        """The norms of the features."""
+        norms: FloatArray = np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+        return norms
+
+    def coordinate_loadings(self, features: IntArray) -> FloatArray:
+        """Return X'u with u the response to the columns a_j."""
+        loadings: FloatArray = self.covariance[features] / self.column_norms[features, None]
+        return loadings
+
+    def power(self, basis: FloatArray) -> FloatArray:
+        """Return S basis."""
+        product: FloatArray = self.covariance @ basis
+        return product
+
+    def refine(self, batch: Batch, rounds: int) -> Batch:
+        """Alternate within every support."""
+        step = max(1, _BLOCK_BYTES // (8 * batch.indices.shape[1] ** 2))
+        parts = [self._refined(batch[i : i + step], rounds) for i in range(0, len(batch), step)]
+        return Batch.join(parts) if parts else batch
+
+    def _refined(self, batch: Batch, rounds: int) -> Batch:
+        blocks = self.covariance[batch.indices[:, :, None], batch.indices[:, None, :]]
+        weights = batch.weights
+        for _ in range(rounds):
+            pulled = np.matmul(blocks, weights[:, :, None])[:, :, 0]
+            energy = self._energies(pulled, Batch(batch.indices, weights))
+            energy[energy == 0] = np.inf
+            moved = stepped(self.adversary, pulled / energy[:, None], batch.indices, self.costs)
+            moved = np.where(moved.any(axis=1, keepdims=True), moved, weights)  # one that is cancelled stays
+            unchanged = np.abs(moved - weights).max(initial=0.0) <= 1e-15
+            weights = moved
+            if unchanged:
+                break
+        return Batch(batch.indices, weights)
+
+    def settled(self, batch: Batch) -> Batch:
+        """Return the best vectors near these on their own supports; without a budget the leading eigenvectors."""
+        if self.costs is not None or np.any(self.adversary.feature_floor):
+            return self.refine(batch, _FINAL_ROUNDS)
+        blocks = self.covariance[batch.indices[:, :, None], batch.indices[:, None, :]]
+        return Batch(batch.indices, np.linalg.eigh(blocks)[1][:, :, -1])
 
     def loadings(self, batch: Batch) -> FloatArray:
         """Return Sv/e."""
@@ -68,7 +127,12 @@ class GramOracle:
         reached = np.matmul(blocks, batch.weights[:, :, None])[:, :, 0]
         adversary = self.adversary.restricted_to(batch.indices)
         assert isinstance(adversary, GramAdversary)
-        return adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
+        away = adversary.distance_from_energy(self._energies(reached, batch), batch.weights)
+        if self.costs is None:
+            return away
+        paid = np.where(batch.weights != 0, self.costs[batch.indices], 0.0).sum(axis=1)
+        after_costs: FloatArray = np.sqrt(np.maximum(away**2 - paid, 0.0))
+        return after_costs
 
 
 def works_on_gram(adversary: Adversary) -> TypeGuard[GramAdversary]:

@@ -7,8 +7,9 @@ import numpy as np
 from noap.heuristics.ascent import Funnel, search
 from noap.heuristics.batch import Batch, truncate
 from noap.heuristics.climb_on_device import outside_on_device
-from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.climber import Climber
 from noap.heuristics.measured import MeasuredVectors
+from noap.heuristics.oracle import GramOracle
 from noap.heuristics.pool import Pool
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.controls import never
@@ -43,7 +44,7 @@ def pooled_ascent(
     best: MeasuredVectors | None = None
     for number in range(_ROUNDS):
         size = min(k, len(pool.features))
-        climber = GramClimber(pool.gram, pool.adversary, size, pool.costs)
+        climber = Climber(GramOracle(pool.gram, pool.adversary, pool.costs), size)
         runs: list[list[MeasuredVectors] | None] = [None] if best is None else [[climber.measured(best.batch)]]
         if number == 0 and starts:
             runs.append([_seeds(climber, pool, starts, size)])
@@ -69,7 +70,7 @@ def _distinct(vectors: MeasuredVectors) -> MeasuredVectors:
     return vectors[np.sort(first)]
 
 
-def _seeds(climber: GramClimber, pool: Pool, starts: "list[tuple[IntArray, FloatArray]]", k: int) -> MeasuredVectors:
+def _seeds(climber: Climber, pool: Pool, starts: "list[tuple[IntArray, FloatArray]]", k: int) -> MeasuredVectors:
     rows = np.zeros((len(starts), len(pool.features)))
     for row, (places, weights) in zip(rows, starts, strict=True):
         row[np.searchsorted(pool.features, places)] = weights

@@ -14,6 +14,8 @@ from noap.runtime.controls import never
 __all__ = ["SampleOracle"]
 
 
+# Rounds to a fixed point; the loop inside stops there.
+_FINAL_ROUNDS = 2000
 # Between these, sums of squares over any realistic number of samples keep all digits of single precision.
 _SMALL, _LARGE = 1e-14, 1e14
 
@@ -127,6 +129,10 @@ class SampleOracle:
         step = max(1, self._GATHER_BYTES // (8 * self.X.shape[0] * batch.indices.shape[1]))
         parts = [self._refine_part(batch[i : i + step], rounds) for i in range(0, len(batch), step)]
         return Batch.join(parts) if parts else batch
+
+    def settled(self, batch: Batch) -> Batch:
+        """Return the best vectors near these on their own supports."""
+        return self.refine(batch, _FINAL_ROUNDS)
 
     def _pieces(self, indices: IntArray) -> FloatArray:
         """Return the columns of every support, an m x k x n array."""

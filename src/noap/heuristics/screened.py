@@ -5,9 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from noap.heuristics.climber import Climber
-from noap.heuristics.gram_climber import GramClimber
-from noap.heuristics.oracle import in_units_of_samples, works_on_gram
-from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.oracle import GramOracle, in_units_of_samples, works_on_gram
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import IntArray
@@ -36,7 +34,7 @@ def screened_climber(problem: Problem, check: Callable[[], None] = never) -> tup
         adversary = adversary.restricted_to(kept)
         costs = None if costs is None else costs[kept]
     if works_on_gram(adversary) and (problem.X is None or len(kept) <= MANY_FEATURES):
-        return GramClimber(problem.gram_block(kept), adversary, k, costs), kept
+        return Climber(GramOracle(problem.gram_block(kept), adversary, costs), k), kept
     X = problem.samples("a problem of this size")
     rows = _kept_rows(problem)
     if rows is not None:
@@ -46,7 +44,7 @@ def screened_climber(problem: Problem, check: Callable[[], None] = never) -> tup
     else:
         X = X if rows is None else X[rows]
         X = X[:, kept] if len(kept) < d else X
-    return SampleClimber(SampleOracle(X, problem.n_samples, adversary, check, costs), k), kept
+    return Climber(SampleOracle(X, problem.n_samples, adversary, check, costs), k), kept
 
 
 def _kept_rows(problem: Problem) -> IntArray | None:

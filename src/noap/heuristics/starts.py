@@ -11,6 +11,7 @@ import numpy as np
 
 from noap.adversaries.base import Adversary
 from noap.heuristics.batch import Batch, choose, truncate
+from noap.heuristics.oracle import GramOracle
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.products import row_top_k_norms
 from noap.linalg.types import FloatArray, IntArray
@@ -44,7 +45,7 @@ def strongest_features(adversary: Adversary, column_norms: FloatArray, strengths
     return kept[np.argsort(-strengths[kept], kind="stable")][:_MAX_COORDINATES]
 
 
-def start_batches(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
+def start_batches(oracle: GramOracle | SampleOracle, k: int, rng: np.random.Generator) -> Iterator[Batch]:
     """Yield starting vectors, one half-step past their seeds, in batches of bounded size, zero ones left out."""
     for loadings in _start_loadings(oracle, k, rng):
         batch = choose(oracle.adversary, loadings, k, oracle.costs).alive()
@@ -52,7 +53,7 @@ def start_batches(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Ite
             yield batch
 
 
-def _start_loadings(oracle: SampleOracle, k: int, rng: np.random.Generator) -> Iterator[FloatArray]:
+def _start_loadings(oracle: GramOracle | SampleOracle, k: int, rng: np.random.Generator) -> Iterator[FloatArray]:
     d = len(oracle.column_norms)
     step = max(1, _CHUNK_BYTES // (8 * d))
     alone = strengths(oracle.adversary, oracle.column_norms, oracle.costs)
@@ -60,7 +61,7 @@ def _start_loadings(oracle: SampleOracle, k: int, rng: np.random.Generator) -> I
     for first in range(0, len(strongest), step):
         yield oracle.coordinate_loadings(strongest[first : first + step])
 
-    if not oracle.adversary.gram_suffices:
+    if isinstance(oracle, SampleOracle) and not oracle.adversary.gram_suffices:
         longest = np.argsort(-row_top_k_norms(oracle.X, k), kind="stable")[:_MAX_SAMPLES]
         for first in range(0, len(longest), step):
             yield oracle.sample_loadings(longest[first : first + step])
@@ -69,7 +70,7 @@ def _start_loadings(oracle: SampleOracle, k: int, rng: np.random.Generator) -> I
     yield oracle.loadings(truncate(directions, k))
 
 
-def _leading_directions(oracle: SampleOracle, d: int, rng: np.random.Generator) -> FloatArray:
+def _leading_directions(oracle: GramOracle | SampleOracle, d: int, rng: np.random.Generator) -> FloatArray:
     """Approximate the leading right singular vectors of X by a few rounds of subspace iteration."""
     basis = rng.standard_normal((d, min(_SINGULAR_VECTORS, d)))
     for _ in range(6):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from noap.heuristics.batch import Batch, stepped, worths
+from noap.heuristics.oracle import GramOracle
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.types import IntArray
 from noap.linalg.vectors import unit
@@ -13,12 +14,12 @@ __all__ = ["exchanges"]
 _ADDITIONS = 4
 
 
-def exchanges(oracle: SampleOracle, batch: Batch, rounds: int) -> Batch:
+def exchanges(oracle: GramOracle | SampleOracle, batch: Batch, rounds: int) -> Batch:
     """Return the vectors that drop one feature (or use an empty slot) and add one that pulls hard.
 
     Parameters
     ----------
-    oracle : SampleOracle
+    oracle : GramOracle or SampleOracle
     batch : Batch
         Any number of vectors; the exchanges of all of them come back together.
     rounds : int
@@ -39,7 +40,7 @@ def exchanges(oracle: SampleOracle, batch: Batch, rounds: int) -> Batch:
     return _filled(oracle, held, slots, additions)
 
 
-def _filled(oracle: SampleOracle, held: Batch, slots: IntArray, additions: int) -> Batch:
+def _filled(oracle: GramOracle | SampleOracle, held: Batch, slots: IntArray, additions: int) -> Batch:
     """Fill the free slot of every row with each of the features that pull hardest."""
     loadings = oracle.loadings(held)
     outside = worths(oracle.adversary, loadings, oracle.costs)

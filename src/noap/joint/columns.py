@@ -9,9 +9,7 @@ import numpy as np
 from noap.adversaries.base import GramAdversary
 from noap.heuristics.batch import truncate
 from noap.heuristics.climber import Climber
-from noap.heuristics.gram_climber import GramClimber
-from noap.heuristics.oracle import in_units_of_samples
-from noap.heuristics.sample_climber import SampleClimber
+from noap.heuristics.oracle import GramOracle, in_units_of_samples
 from noap.heuristics.sample_oracle import SampleOracle
 from noap.linalg.products import columns
 from noap.linalg.types import FloatArray, IntArray
@@ -133,6 +131,6 @@ class Columns:
     def _climber(self, places: IntArray, block: FloatArray) -> Climber:
         adversary = self._adversary.restricted_to(places)
         if isinstance(adversary, GramAdversary):
-            return GramClimber(block, adversary, len(places))
+            return Climber(GramOracle(block, adversary), len(places))
         entries = columns(self.problem.X, places)
-        return SampleClimber(SampleOracle(entries, self.problem.n_samples, adversary), len(places))
+        return Climber(SampleOracle(entries, self.problem.n_samples, adversary), len(places))

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.heuristics.ascent import compile_ascent
 from noap.joint.columns import Column, Columns
 from noap.joint.master import WHOLE, Fractional, best_packing, fractional
 from noap.joint.pricing import Record, charged, charges_for, climbed, priced
@@ -120,7 +119,6 @@ class JointSearch:
         with self.line:
             try:
                 with interrupts_of_kernels():
-                    self.controls.started += compile_ascent(self.problem.with_costs(np.ones(self.d)))
                     self._seed()
             except KeyboardInterrupt:
                 self.controls.limit = Limit.INTERRUPTED

@@ -3,8 +3,9 @@
 import math
 import os
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -13,15 +14,15 @@ from noap.kernel import container, schema
 from noap.kernel.arithmetic import Refused
 from noap.kernel.claim import Claim
 from noap.kernel.container import unreadable
-from noap.kernel.witness import Level
+from noap.kernel.witness import Level, Support
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.notebook import html_table
 
-__all__ = ["Certificate", "Proof"]
+__all__ = ["Certificate", "Proof", "is_of_the_kernel"]
 
 _TEXTS = {
-    "kind": re.compile("single"),
-    "adversary": re.compile("none|feature-wise"),
+    "kind": re.compile("single|list"),
+    "adversary": re.compile("none|feature-wise|spectral"),
     "source": re.compile("samples|covariance"),
     "fingerprint": re.compile("[0-9a-f]{64}"),
 }
@@ -40,11 +41,14 @@ class Proof:
         The proof is in units of 4**exponent.
     shift : float or None
         Makes a covariance positive semidefinite, in these units; None proves nothing of the kind.
+    supports : tuple of Support
+        Of a list; the last level is then about all others, at the threshold of the list.
     """
 
     levels: tuple[Level, ...]
     exponent: int
     shift: float | None
+    supports: tuple[Support, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +67,12 @@ class Certificate:
     support: IntArray
     weights: FloatArray
     proof: Proof
+    # Reads what proves problems that the kernel has no theorem about; set by those who do.
+    read_older: ClassVar[Callable[[bytes, float | None], Any] | None] = None
 
     @property
     def kind(self) -> str:
-        """What is claimed: "single", one component."""
+        """What is claimed: "single", a bound; "list", also that no support but those of a list exceeds a threshold."""
         return self.claim.kind
 
     @property
@@ -96,11 +102,13 @@ class Certificate:
             for name, numbers in given.items()
             if numbers is not None
         }
-        return container.pack(header, arrays | schema.written(self.proof.levels))
+        return container.pack(header, arrays | schema.written(self.proof.levels, self.proof.supports))
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> Self:
         """Read a file's contents; raises InvalidProblem if they are no certificate."""
+        if cls.read_older is not None and not is_of_the_kernel(data):
+            return cls.read_older(data, memory_limit)  # type: ignore[no-any-return]  # of the same use
         header, arrays = container.unpack(data, memory_limit)
         _check_header(header)
         for name, found in arrays.items():
@@ -125,7 +133,7 @@ class Certificate:
             return features
 
         rho, costs = taken("rho", 1, d), taken("costs", d)
-        if (rho is None) != (header["adversary"] == "none"):
+        if (rho is None) != (header["adversary"] == "none") or (header["adversary"] == "spectral" and len(rho) != 1):
             raise unreadable("budgets and adversary do not fit")
         include, exclude = listed("include"), listed("exclude")
         if len(np.intersect1d(include, exclude)) or len(include) > header["k"]:
@@ -140,9 +148,11 @@ class Certificate:
         if len(support) != len(weights):
             raise unreadable("its vector has weights without features")
         try:
-            levels = schema.levels_from(arrays, d)
+            levels, supports = schema.levels_from(arrays, d)
         except Refused as refusal:
             raise unreadable(str(refusal)) from None
+        if header["kind"] == "single" and supports:
+            raise unreadable("it lists supports, and claims nothing of them")
         claim = Claim(
             **{name: header[name] for name in (*_TEXTS, *_COUNTS)},
             value=float(header["value"]),
@@ -155,7 +165,7 @@ class Certificate:
             scale=scale,
         )
         shift = header["shift"]
-        proof = Proof(levels, header["exponent"], None if shift is None else float(shift))
+        proof = Proof(levels, header["exponent"], None if shift is None else float(shift), supports)
         return cls(claim, support, weights, proof)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -185,9 +195,15 @@ class Certificate:
             ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}, k = {claim.k}"),
             ("optimum at least", f"{claim.value:.17g}"),
             ("optimum at most", f"{claim.bound:.17g}"),
+            *([("supports on the list", len(self.proof.supports))] if self.kind == "list" else []),
             ("nodes", self.nodes),
         ]
         return html_table("Certificate: a claim until noap.verify(problem, certificate) has checked it", rows)
+
+
+def is_of_the_kernel(data: bytes) -> bool:
+    """Return whether a file is of version 5."""
+    return data[8:10] == (5).to_bytes(2, "little")
 
 
 def _check_header(header: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary
+from noap.adversaries import FeatureWise, NoAdversary, SpectralNorm
 from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data, Terms
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "data_of", "difference", "fingerprint_of", "serves", "terms_of"]
 
 # The theorems are about these adversaries, by exact type.
-_NAMES = {NoAdversary: "none", FeatureWise: "feature-wise"}
+_NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SpectralNorm: "spectral"}
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
 _SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
 
@@ -68,12 +68,12 @@ class Claim:
     scale: FloatArray | None = None
 
     @classmethod
-    def about(cls, problem: "Problem", value: float, bound: float) -> "Claim":
+    def about(cls, problem: "Problem", value: float, bound: float, kind: str = "single") -> "Claim":
         """Return the claim that value <= optimum <= bound for a problem."""
         terms = terms_of(problem)
         mean, scale = (None, None) if problem.preparation is None else problem.preparation
         return cls(
-            "single",
+            kind,
             _NAMES[type(problem.adversary)],
             problem.k,
             problem.n_samples,
@@ -82,7 +82,7 @@ class Claim:
             fingerprint_of(problem),
             float(value),
             float(bound),
-            _shortest(terms.rho),
+            _shortest(_budgets(problem)),
             terms.costs,
             terms.include,
             terms.exclude,
@@ -103,10 +103,20 @@ def terms_of(problem: "Problem") -> Terms:
     """Return budgets, costs, k, demanded and forbidden features of a problem."""
     if not serves(problem):
         raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r} with this metric.")
-    d = problem.n_features
-    rho = None if type(problem.adversary) is NoAdversary else np.array(problem.adversary.budgets(d), dtype=np.float64)
+    # Against the spectral norm proofs are about A alone, and what they show is compared with the budget.
+    rho = None if type(problem.adversary) is SpectralNorm else _budgets(problem)
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
     return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude)
+
+
+def _budgets(problem: "Problem") -> FloatArray | None:
+    """Return one budget per feature, the one of the spectral norm, or None."""
+    adversary = problem.adversary
+    if type(adversary) is NoAdversary:
+        return None
+    if type(adversary) is SpectralNorm:
+        return np.array([adversary.rho], dtype=np.float64)
+    return np.array(adversary.budgets(problem.n_features), dtype=np.float64)
 
 
 def _shortest(rho: FloatArray | None) -> FloatArray | None:

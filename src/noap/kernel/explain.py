@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from noap.kernel.certificate import Certificate
-from noap.kernel.witness import Dominance, Envelope, Feature, Lengths, Level, Matrix, Node, Sign
+from noap.kernel.witness import Beyond, Dominance, Envelope, Feature, Lengths, Level, Listed, Matrix, Node, Sign
 
 __all__ = ["explained"]
 
@@ -24,8 +24,13 @@ def explained(certificate: Certificate) -> Iterator[str]:
             yield f"{name} features: {', '.join(map(str, features))}"
     pairs = zip(certificate.support, certificate.weights, strict=True)
     yield "Vector: " + (", ".join(f"{j}: {w:+.6g}" for j, w in pairs) or "none")
-    for level in certificate.proof.levels:
+    for level in certificate.proof.levels[: -1 if certificate.kind == "list" else None]:
         yield from _level(level, unit)
+    if certificate.kind == "list":
+        for number, one in enumerate(certificate.proof.supports):
+            yield f"Support {number} of the list: {', '.join(map(str, one.features))}; worth {one.value * unit:.17g}"
+        yield "All other supports:"
+        yield from _level(certificate.proof.levels[-1], unit)
 
 
 def _level(level: Level, unit: float) -> Iterator[str]:
@@ -45,7 +50,9 @@ def _level(level: Level, unit: float) -> Iterator[str]:
     for number, node in enumerate(level.nodes):
         depth, which, signed = stack.pop() if stack else (0, "a node too many", False)
         yield f"{'  ' * (depth + 1)}{number}. {which}: {_rule(node)}"
-        if isinstance(node, Feature):
+        if isinstance(node, Beyond):
+            stack.append((depth, "the same", signed))
+        elif isinstance(node, Feature):
             stack += [(depth + 1, f"{word} {node.feature}", signed) for word in ("without", "with")]
         elif isinstance(node, Sign):  # the first sign of a path may be taken for +
             stack += [(depth + 1, f"v_{node.feature} {sign} 0", True) for sign in (("<=", ">=") if signed else (">=",))]
@@ -61,6 +68,10 @@ def _rule(node: Node) -> str:
     if isinstance(node, Envelope):
         lines = "one line" if len(node.lines) == 1 else f"{len(node.lines)} lines"
         return f"closed by {lines} above the variance"
+    if isinstance(node, Listed):
+        return f"its choices are part of support {node.support} of the list"
+    if isinstance(node, Beyond):
+        return f"below, the threshold is what support {node.support} of the list is worth, and a little more"
     attack = node.attack
     if len(attack.features) == 0:
         majorant = "the matrix itself"

@@ -17,15 +17,18 @@ from noap.kernel.witness import (
     PLAIN,
     THRESHOLD,
     Attack,
+    Beyond,
     Dominance,
     Envelope,
     Feature,
     Level,
     Line,
+    Listed,
     Matrix,
     Node,
     Scaling,
     Sign,
+    Support,
 )
 
 __all__ = ["ARRAYS", "Array", "levels_from", "written"]
@@ -47,6 +50,11 @@ ARRAYS: dict[str, Array] = {
     "scale": Array("f8", "the samples are divided by, d"),
     "support": Array("u4", "features of the vector"),
     "weights": Array("f8", "weights of the vector"),
+    "list_size": Array("u4", "features of a support on the list"),
+    "list_value": Array("f8", "what its vector is worth at least"),
+    "list_beyond": Array("f8", "what no choice that contains it is worth more than"),
+    "list_features": Array("u4", "features of these supports"),
+    "list_weights": Array("f8", "weights of their vectors"),
     "level_size": Array("u4", "features of a choice, at most"),
     "level_bound": Array("f8", "T"),
     "level_target": Array("f8", "T_0, for leaves with a majorant"),
@@ -54,7 +62,7 @@ ARRAYS: dict[str, Array] = {
     "level_nodes": Array("u4", "how many nodes its tree has"),
     "features": Array("u4", "features of all levels"),
     "rule": Array("u1", "rules of all nodes"),
-    "item": Array("u4", "feature, or number of a record"),
+    "item": Array("u4", "feature, or number of a record or a support"),
     "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
     "majorant_gain": Array("f8", "kappa"),
     "majorant_features": Array("u4", "features of these vectors"),
@@ -85,7 +93,7 @@ ARRAYS: dict[str, Array] = {
 }
 
 # Codes of the rules.
-_FEATURE, _SIGN, _LENGTHS, _DOMINANCE, _MATRIX, _ENVELOPE = range(6)
+_FEATURE, _SIGN, _LENGTHS, _DOMINANCE, _MATRIX, _ENVELOPE, _LISTED, _BEYOND = range(8)
 _WITH_DUES = 4
 
 
@@ -104,7 +112,7 @@ class _Table:
         return self._numbers[id(witness)]
 
 
-def written(levels: Sequence[Level]) -> dict[str, np.ndarray]:
+def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[str, np.ndarray]:
     """Return the arrays of a proof."""
     attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
     rules: list[int] = []
@@ -120,9 +128,16 @@ def written(levels: Sequence[Level]) -> dict[str, np.ndarray]:
                 rule, item = _MATRIX, matrices.number(node)
             elif isinstance(node, Envelope):
                 rule, item = _ENVELOPE, envelopes.number(node)
+            elif isinstance(node, Listed | Beyond):
+                rule, item = (_LISTED if isinstance(node, Listed) else _BEYOND), node.support
             rules.append(rule)
             items.append(item)
     made: dict[str, Any] = {
+        "list_size": [len(one.features) for one in supports],
+        "list_value": [one.value for one in supports],
+        "list_beyond": [one.beyond for one in supports],
+        "list_features": _joined(one.features for one in supports),
+        "list_weights": _joined(one.weights for one in supports),
         "level_size": [one.size for one in levels],
         "level_bound": [one.bound for one in levels],
         "level_target": [one.target for one in levels],
@@ -213,9 +228,10 @@ class _Reader:
             need(self._at.get(name, 0) == len(found), f"array {name} is too long")
 
 
-def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[Level, ...]:
-    """Return the proof that the arrays hold; raises Refused where they make no sense."""
+def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
+    """Return the levels and the list that the arrays hold; raises Refused where they make no sense."""
     reader = _Reader(dict(arrays), d)
+    supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
     scalings = _rows(reader, "scaling_size", _scaling)
     lines = _rows(reader, "line_size", _line)
@@ -241,6 +257,9 @@ def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[Level, ...]:
         if rule in (_FEATURE, _SIGN):
             need(item < d, "a node branches on no feature")
             return Feature(int(item)) if rule == _FEATURE else Sign(int(item))
+        if rule in (_LISTED, _BEYOND):
+            need(item < len(supports), "a support that is not there")
+            return Listed(int(item)) if rule == _LISTED else Beyond(int(item))
         if rule == _LENGTHS:
             need(item == 0, "an item that means nothing")
             return LENGTHS
@@ -266,7 +285,7 @@ def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[Level, ...]:
         for i in range(count)
     )
     reader.finish()
-    return levels
+    return levels, supports
 
 
 def _rows(reader: _Reader, sizes: str, make: Callable[[_Reader, int, int], Any]) -> list[Any]:
@@ -276,6 +295,11 @@ def _rows(reader: _Reader, sizes: str, make: Callable[[_Reader, int, int], Any])
 def _of(table: Sequence[Any], number: int) -> Any:
     need(number < len(table), "a record that is not there")
     return table[int(number)]
+
+
+def _support(reader: _Reader, i: int, size: int) -> Support:
+    value, beyond = (float(reader.part(name, 1)[0]) for name in ("list_value", "list_beyond"))
+    return Support(reader.features("list_features", size), reader.part("list_weights", size), value, beyond)
 
 
 def _attack(reader: _Reader, i: int, size: int) -> Attack:

@@ -4,7 +4,7 @@ The only loop of the kernel. It goes through the nodes once, in the order in whi
 """
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -14,22 +14,26 @@ from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import (
     Attack,
+    Beyond,
     Dominance,
     Envelope,
     Feature,
     Lengths,
     Level,
     Line,
+    Listed,
     Matrix,
     Node,
     Scaling,
     Sign,
+    Support,
 )
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["Checked", "check_leaf", "check_levels", "check_tree"]
+__all__ = ["Checked", "check_leaf", "check_levels", "check_list", "check_tree"]
 
 _T = TypeVar("_T")
+_Open: TypeAlias = tuple[float | None, IntArray, IntArray, int, np.ndarray]
 
 
 class Checked:
@@ -64,7 +68,9 @@ class Checked:
         return self._once(scaling, make)
 
 
-def check_levels(data: Data, levels: Sequence[Level], checked: Checked | None = None) -> float:
+def check_levels(
+    data: Data, levels: Sequence[Level], checked: Checked | None = None, supports: Sequence[Support] = ()
+) -> float:
     r"""Return the bound of the last level, T, or refuse: no choice of the claim has a value above it.
 
     :math:`\mathrm{below}_q` bounds every choice of at most q features: at first by lengths, then by the level of this
@@ -88,7 +94,7 @@ def check_levels(data: Data, levels: Sequence[Level], checked: Checked | None = 
             _check_features(data, level.features, due)
             F = level.features[~np.isin(level.features, data.include)]
             need(level.target <= level.bound, "a target above the bound")
-            check_tree(checked, level, data.include, F, q - len(data.include))
+            check_tree(checked, level, data.include, F, q - len(data.include), supports)
         below[q] = min(below[q], max(level.bound, 0.0))
         before = q
     need(before >= min(data.k, allowed), "the last level is too small")
@@ -119,22 +125,47 @@ def _check_features(data: Data, features: IntArray, due: float) -> None:
         need((data.most[left] <= due).all(), "a feature that counts is left out")
 
 
-def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
-    """Refuse unless the nodes, in preorder, prove that no choice of the root has a value above the level's bound."""
+def check_list(data: Data, level: Level, supports: Sequence[Support], checked: Checked | None = None) -> float:
+    r"""Return a threshold T, or refuse: what any choice is worth beyond T it owes to one support on a list.
+
+    For every choice S worth w(S) > T there is a listed L with :math:`w(S) \le w(S \cap L)`, or with :math:`L \subseteq
+    S` and w(S) at most the `beyond` of L. With costs :math:`L \subseteq S` always.
+    """
+    need(len(data.include) == 0, "a list takes no demanded features")
+    for number, one in enumerate(supports):
+        need((one.weights != 0).all(), f"support {number} of the list has a weight of 0")
+        need(one.value > 0, f"support {number} of the list is worth nothing")
+        need(data.value_at_least(one.features, one.weights) >= one.value, f"support {number} of the list is worth less")
+    return check_levels(data, [level], checked, supports)
+
+
+def check_tree(
+    checked: Checked,
+    level: Level,
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+    supports: Sequence[Support] = (),
+) -> None:
+    """Refuse unless the nodes, in preorder, prove that no choice of the root has a value above the level's bound.
+
+    Of a list: none but those that rule L leaves to its supports.
+    """
     need(p >= 0, "more features are demanded than k")
     d = len(checked.data.A)
-    stack = [(I, F if p > 0 else F[:0], p, np.zeros(d, np.int8))]
+    # The threshold of the node, where it is not the level's; I, F, p; signs.
+    stack: list[_Open] = [(None, I, F if p > 0 else F[:0], p, np.zeros(d, np.int8))]
     for number, node in enumerate(level.nodes):
         if not stack:
             raise Refused("no node is open", number)
-        I, F, p, signs = stack.pop()  # noqa: E741
+        T, I, F, p, signs = stack.pop()  # noqa: E741
         if isinstance(node, Feature):
             j = node.feature
             if not np.isin(j, F):
                 raise Refused(f"feature {j} is decided", number)
             rest = F[j != F]
-            stack.append((I, rest, p, signs))
-            stack.append((np.append(I, j), rest if p > 1 else rest[:0], p - 1, signs))
+            stack.append((T, I, rest, p, signs))
+            stack.append((T, np.append(I, j), rest if p > 1 else rest[:0], p - 1, signs))
         elif isinstance(node, Sign):
             j = node.feature
             if signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
@@ -143,15 +174,31 @@ def check_tree(checked: Checked, level: Level, I: IntArray, F: IntArray, p: int)
             for sign in (-1, 1) if signs.any() else (1,):
                 known = signs.copy()
                 known[j] = sign
-                stack.append((I, F, p, known))
+                stack.append((T, I, F, p, known))
         else:
             try:
-                check_leaf(
-                    checked, level.target if isinstance(node, Dominance | Matrix) else level.bound, node, I, F, p, signs
-                )
+                if isinstance(node, Listed | Beyond):
+                    need(node.support < len(supports), "list: no support of this number")
+                if isinstance(node, Listed):
+                    _is_part(checked.data, I, F, supports[node.support])
+                elif isinstance(node, Beyond):
+                    one = supports[node.support]
+                    need(np.isin(one.features, I).all(), "list: the support is not part of all choices")
+                    stack.append((max(one.beyond, level.bound), I, F, p, signs))
+                else:
+                    own = level.target if isinstance(node, Dominance | Matrix) else level.bound
+                    check_leaf(checked, own if T is None else T, node, I, F, p, signs)
             except Refused as refusal:
                 raise Refused(str(refusal), number) from None
     need(not stack, "nodes are missing")
+
+
+def _is_part(data: Data, I: IntArray, F: IntArray, one: Support) -> None:  # noqa: E741
+    """Refuse unless every choice of a node is part of a support; with costs it must be the only one."""
+    reach = np.concatenate([I, F])
+    need(np.isin(reach, one.features).all(), "list: the node has choices beyond the support")
+    if data.costs.any():
+        need(len(F) == 0 and len(I) == len(one.features), "list: with costs a part may be worth more")
 
 
 def check_leaf(

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap.errors import CertificateRejected
-from noap.kernel.arithmetic import Refused, need
+from noap.kernel.arithmetic import Refused, U, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
 from noap.kernel.limited import verify_within
-from noap.kernel.tree import check_levels
+from noap.kernel.tree import check_levels, check_list
 from noap.linalg.types import IntArray
 from noap.runtime.notebook import html_table
 
@@ -104,15 +104,27 @@ def verify_certificate(
             seconds = time.perf_counter() - started
             return Verification(False, 0.0, math.inf, f"Rejected: {answer}.", certificate.nodes, seconds)
         return answer
-    value, bound, reason = 0.0, math.inf, None
+    value, bound, threshold, supports, slack, reason = 0.0, math.inf, None, None, 0.0, None
     try:
         with np.errstate(all="ignore"):  # NaN refuses, whatever it came from
             value, bound = _proved(problem, certificate)
-        message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
+            if certificate.kind == "list":
+                threshold, supports, slack = _proved_list(problem, certificate)
+        message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
+        if threshold is not None:
+            listed = "1 support" if supports == 1 else f"{supports} supports"
+            message = (
+                f"a complete list of {listed}; any other of at most {problem.k} features is worth at most "
+                f"{threshold:.17g}, or no more than its features on the list (to {slack:.1e}); {message}"
+            )
+        message = f"Accepted: {message}"
     except Refused as refusal:
         reason = str(refusal)
         message = f"Rejected: {reason}."
-    return Verification(reason is None, value, bound, message, certificate.nodes, time.perf_counter() - started)
+        if certificate.kind == "list":
+            value, bound, threshold, supports = 0.0, math.inf, math.inf, 0
+    ok, seconds = reason is None, time.perf_counter() - started
+    return Verification(ok, value, bound, message, certificate.nodes, seconds, threshold, supports)
 
 
 def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
@@ -129,16 +141,43 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     none: IntArray = np.empty(0, np.intp)
     least = max(data.value_at_least(certificate.support, certificate.weights), data.value_at_least(none, np.empty(0)))
     need(math.isfinite(least), "its vector is worth too little for a number")
+    taken = Fraction(0)
+    if claim.adversary == "spectral" and claim.rho is not None:
+        rho = float(claim.rho[0])
+        # (|Xv| - rho)_+^2, with roundings that cannot raise it: a root, a quotient, a root, a difference, a square.
+        r = math.ldexp(rho / math.sqrt(claim.n_samples), -certificate.proof.exponent) * (1 + 8 * U)
+        least = max(math.sqrt(max(least, 0.0)) * (1 - 8 * U) - r, 0.0) ** 2 * (1 - 8 * U)
+        taken = Fraction(rho) ** 2 / claim.n_samples if math.isfinite(rho) else Fraction(sys.float_info.max) ** 2
     value = rounded_down(Fraction(least) * unit)
     short = Fraction(claim.value) - Fraction(least) * unit
     need(
         short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + Fraction(_ABSOLUTE) * Fraction(data.top) * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
-    T = check_levels(data, certificate.proof.levels)
-    need(Fraction(T) * unit <= Fraction(claim.bound), "its proof is about a larger bound")
+    levels = certificate.proof.levels
+    T = Fraction(check_levels(data, levels[:-1] if certificate.kind == "list" else levels)) * unit
+    # Against the spectral norm: root T at most root bound + rho/root n, in squares.
+    beyond = T - taken - Fraction(claim.bound)
+    below = beyond <= 0 or (taken > 0 and beyond * beyond <= 4 * taken * Fraction(claim.bound))
+    need(below, "its proof is about a larger bound")
     need(value <= claim.bound, "its bound lies below the value of its own vector")
     return value, claim.bound
+
+
+def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, int, float]:
+    """Return the threshold of a list, how many supports it shows, and what more features may add; or refuse."""
+    need(certificate.claim.adversary != "spectral", "no theorem is about lists against the spectral norm")
+    proof = certificate.proof
+    data, _ = data_of(problem, proof.exponent, proof.shift)
+    T = check_list(data, proof.levels[-1], proof.supports)
+    threshold = -rounded_down(-Fraction(T) * Fraction(4) ** proof.exponent)
+    sets = [(frozenset(one.features.tolist()), one.value) for one in proof.supports]
+    if data.costs.any():  # where features cost something a part may be worth as much
+        shown = [own for own, value in sets if not any(part < own and worth >= value for part, worth in sets)]
+    else:
+        shown = [own for own, _ in sets if not any(own < other for other, _ in sets)]
+    slack = max((one.beyond / one.value - 1.0 for one in proof.supports), default=0.0)
+    return threshold, len(set(shown)), max(slack, 0.0)
 
 
 def rounded_down(x: Fraction) -> float:

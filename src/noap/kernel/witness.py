@@ -21,16 +21,19 @@ __all__ = [
     "PLAIN",
     "THRESHOLD",
     "Attack",
+    "Beyond",
     "Dominance",
     "Envelope",
     "Feature",
     "Lengths",
     "Level",
     "Line",
+    "Listed",
     "Matrix",
     "Node",
     "Scaling",
     "Sign",
+    "Support",
 ]
 
 # Forms of a line's matrix, and the norm in which it counts the features that are used.
@@ -137,7 +140,41 @@ class Envelope:
     lines: tuple[Line, ...]
 
 
-Node: TypeAlias = Feature | Sign | Lengths | Dominance | Matrix | Envelope
+@dataclass(frozen=True, eq=False)
+class Support:
+    """A support on a list, in the units of the certificate.
+
+    Attributes
+    ----------
+    features, weights : arrays of shape (m,)
+        A vector that uses all of it: no weight is 0.
+    value : float
+        The vector is worth at least this.
+    beyond : float
+        No choice that contains the support is worth more than this, or than the threshold of the list.
+    """
+
+    features: IntArray
+    weights: FloatArray
+    value: float
+    beyond: float
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Close: every choice of the node is part of a support on the list."""
+
+    support: int
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """Refute below only what exceeds the `beyond` of a support on the list that all choices of the node contain."""
+
+    support: int
+
+
+Node: TypeAlias = Feature | Sign | Lengths | Dominance | Matrix | Envelope | Listed | Beyond
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from noap.errors import InvalidProblem
 from noap.heuristics.alone import strongest_alone
-from noap.heuristics.ascent import ascent, compile_ascent
+from noap.heuristics.ascent import ascent
 from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
@@ -144,7 +144,6 @@ def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
     v = strongest_alone(problem)
     if problem.optimum_is_zero:
         return v, False
-    controls.started += compile_ascent(problem)
     try:
         check = controls.within(1.0)
         for better in ascent(problem, controls.rng, check=check):

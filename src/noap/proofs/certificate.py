@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap.data.arguments import as_megabytes
+from noap.kernel import certificate as kernel
 from noap.linalg.types import FloatArray
 from noap.proofs import container
 from noap.proofs.claim import claim_entry, claim_from
@@ -87,3 +88,11 @@ class Certificate(ProofFile):
         if not all_finite(weights):
             return "its vector has entries that are not finite"
         return self.proof.malformed(self.claim.n_samples, self.claim.n_features)
+
+
+def _read_older(data: bytes, megabytes: float | None) -> Certificate:
+    return Certificate.from_bytes(data, memory_limit=megabytes)
+
+
+# noap.Certificate.load reads both formats.
+kernel.Certificate.read_older = staticmethod(_read_older)

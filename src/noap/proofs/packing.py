@@ -15,7 +15,7 @@ from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
-__all__ = ["COMPONENTS", "GRAM_TYPES", "SUPPORTS", "Proof", "packed", "unpacked"]
+__all__ = ["COMPONENTS", "GRAM_TYPES", "Proof", "packed", "unpacked"]
 
 Single: TypeAlias = GramProof | ManyProof | MetricRelaxationProof | RelaxationProof | SampleProof
 Proof: TypeAlias = Single | LevelsProof | MetricProof | SupportsProof
@@ -39,8 +39,6 @@ _BY_SUPPORTS_TYPES = {
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
 """What the header of a certificate of several components calls its proof."""
-SUPPORTS = "supports"
-"""What that of a list of supports calls it."""
 # "f4 f8": either.
 _TYPES = {
     "gram": {
@@ -103,8 +101,6 @@ def unpacked(header: dict[str, Any], arrays: dict[str, np.ndarray], others: dict
         wanted |= _TYPES[kind]
     elif kind == COMPONENTS:
         raise unreadable("it is one of several components together; read it with noap.JointCertificate")
-    elif kind == SUPPORTS:
-        raise unreadable("it is one of a list of supports; read it with noap.ListCertificate")
     else:
         raise unreadable("its kind of proof is unknown")
     wanted |= _METRIC_TYPES if outer is not None else {}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from types import FrameType
 
-__all__ = ["Interrupts", "interrupts_of_kernels", "noticing_interrupts"]
+__all__ = ["Interrupts", "holding_interrupts", "interrupts_of_kernels", "noticing_interrupts"]
 
 
 @dataclass
@@ -20,6 +20,10 @@ class Interrupts:
         """Raise KeyboardInterrupt if it was: what did one thing of several has answered it, and the rest must hear."""
         if self.seen:
             raise KeyboardInterrupt
+
+
+# Those in the main thread that notice now.
+_noticing: list[Interrupts] = []
 
 
 @contextlib.contextmanager
@@ -51,9 +55,44 @@ def noticing_interrupts() -> Iterator[Interrupts]:
         handler(number, frame)
 
     signal.signal(signal.SIGINT, note)
+    _noticing.append(interrupts)
     try:
         yield interrupts
     finally:
+        _noticing.remove(interrupts)
+        signal.signal(signal.SIGINT, before)
+
+
+@contextlib.contextmanager
+def holding_interrupts() -> Iterator[Interrupts]:
+    """Note Ctrl-C without raising anything: a search asks whether it was seen where it can stop, and keeps its answer.
+
+    Those further out who hold or notice interrupts hear of it.
+
+    Examples
+    --------
+    >>> with holding_interrupts() as interrupts:
+    ...     signal.raise_signal(signal.SIGINT)
+    ...     made = 1
+    >>> interrupts.seen, made
+    (True, 1)
+    """
+    interrupts = Interrupts()
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield interrupts
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        for one in _noticing:
+            one.seen = True
+
+    signal.signal(signal.SIGINT, note)
+    _noticing.append(interrupts)
+    try:
+        yield interrupts
+    finally:
+        _noticing.remove(interrupts)
         signal.signal(signal.SIGINT, before)
 
 

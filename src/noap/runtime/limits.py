@@ -8,6 +8,7 @@ from typing import Any
 from noap.data.arguments import as_megabytes
 from noap.errors import InvalidProblem
 from noap.runtime.workers import HERE, Workers
+from noap.settings import Settings
 
 __all__ = ["Limit", "Limits"]
 
@@ -48,6 +49,8 @@ class Limits:
         Whether to keep the tree as a proof.
     workers : Workers
         Who shares the passes over many features.
+    settings : Settings
+        What steers the tree.
 
     Examples
     --------
@@ -59,10 +62,17 @@ class Limits:
     megabytes: float | None = None
     keep_proof: bool = False
     workers: Workers = field(default=HERE, repr=False)
+    settings: Settings = field(default=Settings(), repr=False)
 
     @classmethod
     def checked(
-        cls, node_limit: Any, memory_limit: Any, certificate: Any, n_jobs: Any = None, client: Any = None
+        cls,
+        node_limit: Any,
+        memory_limit: Any,
+        certificate: Any,
+        n_jobs: Any = None,
+        client: Any = None,
+        settings: Any = None,
     ) -> "Limits":
         """Validate what the user passed."""
         if not isinstance(certificate, bool):
@@ -72,8 +82,10 @@ class Limits:
             raise InvalidProblem(f"node_limit must be a positive integer or None, got {node_limit!r}.")
         if isinstance(memory_limit, (bool, str)):
             raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
+        if settings is not None and not isinstance(settings, Settings):
+            raise InvalidProblem(f"settings must be a noap.Settings, got {type(settings).__name__}.")
         nodes, workers = None if node_limit is None else int(node_limit), Workers.checked(n_jobs, client)
-        return cls(nodes, as_megabytes(memory_limit), certificate, workers)
+        return cls(nodes, as_megabytes(memory_limit), certificate, workers, settings or Settings())
 
     @property
     def bytes(self) -> float | None:

@@ -8,10 +8,10 @@ import numpy as np
 from scipy.linalg import eigh
 
 from noap.kernel.data import Data
-from noap.linalg.types import BoolArray, FloatArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.settings import Settings
 
-__all__ = ["ascend", "climbed", "value_of"]
+__all__ = ["ascend", "best_in", "climbed", "climbed_within", "value_of"]
 
 _NEAR = 1e-8
 
@@ -64,6 +64,54 @@ def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
     return found
 
 
+def best_in(data: Data, node: tuple[IntArray, IntArray, int], starts: FloatArray, settings: Settings) -> FloatArray:
+    """Return the best vector found in a node (I, F, p), from a few starts; zeros where nothing is left of them.
+
+    Parameters
+    ----------
+    starts : array of shape (m, d)
+        Further vectors to start from.
+    """
+    climber, I = _Climber(data, node), node[0]  # noqa: E741
+    if climber.places <= 0:
+        starts = starts[:0]
+    V = [climber.projected(starts)]
+    if len(I):
+        start: FloatArray = np.zeros((1, len(data.A)))
+        start[0, I] = _leading(data.A[np.ix_(I, I)], 1)[0]
+        V.append(start)
+        V.append(climber.projected(start @ data.A))
+    else:
+        V.append(climber.starts(settings.ascent_kept))
+    whole = np.concatenate(V)
+    if not len(whole):
+        return np.zeros(len(data.A))
+    whole, values = climber.climb(whole, settings.ascent_steps)
+    found: FloatArray = whole[int(np.argmax(values))]
+    return found
+
+
+def climbed_within(data: Data, v: FloatArray, steps: int = 2000) -> FloatArray:
+    """Return the vector that ascent reaches on the features of v alone; those that lose all weight are dropped."""
+    at = np.flatnonzero(v)
+    x, B, r = v[at] / np.linalg.norm(v[at]), data.A[np.ix_(at, at)], data.r[at]
+    for _ in range(steps):
+        g = B @ x
+        g /= np.sqrt(max(float(x @ g), 1e-300))
+        w = np.sign(g) * np.maximum(np.abs(g) - r, 0.0)
+        length = float(np.linalg.norm(w))
+        if length == 0:
+            break
+        w /= length
+        near = float(np.abs(w - x).max()) < 1e-12
+        x = w
+        if near:
+            break
+    found: FloatArray = np.zeros(len(v))
+    found[at] = x
+    return found
+
+
 def _leading(A: FloatArray, count: int) -> FloatArray:
     """Return the leading eigenvectors as rows."""
     d = len(A)
@@ -74,13 +122,16 @@ def _leading(A: FloatArray, count: int) -> FloatArray:
 class _Climber:
     """Steps on one problem; rows are vectors."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> None:
         self.data = data
         d = len(data.A)
+        included, free, places = (data.include, data.allowed, data.k - len(data.include)) if node is None else node
         self.demanded: BoolArray = np.zeros(d, dtype=np.bool_)
-        self.demanded[data.include] = True
-        self.free = data.allowed & ~self.demanded
-        self.places = min(data.k - len(data.include), int(self.free.sum()))
+        self.demanded[included] = True
+        self.free: BoolArray = np.zeros(d, dtype=np.bool_)
+        self.free[free] = True
+        self.free &= ~self.demanded
+        self.places = min(places, int(self.free.sum()))
 
     def kept(self, W: FloatArray, gains: FloatArray) -> FloatArray:
         """Return the rows of W on the demanded features and those of largest positive gain."""

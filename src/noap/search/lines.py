@@ -101,7 +101,7 @@ class KnownLine:
         height = line.c + line.plain * s + line.weighted * t + float(gains[node.included].sum())
         free, costs = gains[node.free], np.zeros(len(node.free)) if node.costs is None else node.costs[node.free]
         spread, paid = _most(costs, node.places), node.paid
-        if spread <= 0.0 or taken <= 0.0:
+        if spread <= 1e-12 * paid or spread <= 0.0 or taken <= 0.0:  # the costs that are to be chosen do not count
             y = height + _most(np.maximum(free - costs, 0.0), node.places)
             return max(math.sqrt(max(y, 0.0)) - taken, 0.0) ** 2 - paid
         edges = np.linspace(paid, paid + spread, settings.chords + 1)
@@ -149,7 +149,9 @@ def lowest_bound(
         if not plain:
             return np.array([one.least_bound(node, t, settings) for one in lines])
         y = np.maximum(slopes[:, 0] + ends + slopes[:, 2] * t, 0.0)
-        found: FloatArray = np.maximum(np.sqrt(y) - r * math.sqrt(t), 0.0) ** 2
+        left = np.sqrt(y) - r * math.sqrt(t)
+        # Below 0 too it says how low the line is, and so where lines cross.
+        found: FloatArray = left * np.abs(left)
         return found
 
     if r == 0.0:  # everything is linear in t; few lines fall, so one of them does
@@ -157,10 +159,12 @@ def lowest_bound(
         return float(known.min()), most, [int(known.argmin())]
 
     def variance(T: FloatArray, t: float) -> FloatArray:
-        found: FloatArray = (np.sqrt(np.maximum(T + paid, 0.0)) + r * math.sqrt(t)) ** 2
+        root = np.sqrt(np.abs(T + paid))
+        found: FloatArray = (np.copysign(root, T + paid) + r * math.sqrt(t)) ** 2
         return found
 
-    return _cut(bounds, variance, (least, most), enough, settings)
+    bound, t, used = _cut(bounds, variance, (least, most), enough, settings)
+    return max(bound, 0.0) if plain else bound, t, used
 
 
 def _cut(

@@ -24,7 +24,7 @@ from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
 
-__all__ = ["Found", "Search", "Stop"]
+__all__ = ["Found", "Search", "Stop", "whole"]
 
 
 # What is left of a threshold must be more than this for lines to prove it.
@@ -87,6 +87,13 @@ class _Knot:
         return max(self.relaxed.bound, 2.0 * _NOTHING - self.relaxed.choices.paid)
 
 
+def whole(data: Data) -> tuple[IntArray, IntArray, int]:
+    """Return the root of a tree: demanded features, those that can count, and how many of them."""
+    used = data.allowed & (data.most > 0) if data.definite else data.allowed
+    F = np.setdiff1d(np.flatnonzero(used), data.include).astype(np.intp)
+    return data.include, F, data.k - len(data.include)
+
+
 class Search:
     """A proof that no choice has a value above a target, or the smallest bound at hand when it is stopped.
 
@@ -100,16 +107,23 @@ class Search:
     settings : Settings
     check : callable
         Raises Stop when a limit is reached; asked at every node.
+    node : (I, F, p), optional
+        What it is about instead of all choices.
     """
 
     def __init__(
-        self, data: Data, v: FloatArray, target: float, settings: Settings, check: Callable[[], None] = lambda: None
+        self,
+        data: Data,
+        v: FloatArray,
+        target: float,
+        settings: Settings,
+        check: Callable[[], None] = lambda: None,
+        node: "tuple[IntArray, IntArray, int] | None" = None,
     ) -> None:
         self.data, self.target, self.settings, self.check = data, target, settings, check
-        self.features: IntArray = (
-            np.flatnonzero((data.most > 0) & data.allowed) if data.definite else np.flatnonzero(data.allowed)
-        )
-        self.features = np.union1d(self.features, data.include).astype(np.intp)
+        I, F, p = whole(data) if node is None else node  # noqa: E741
+        self.features: IntArray = np.union1d(I, F).astype(np.intp)
+        self._node = I, F if p > 0 else F[:0], min(p, len(F))
         self.cheap = CheapTree(data, target, settings, check)
         self.cheap.respond_to(v)
         self.checked = Checked(data)
@@ -177,6 +191,21 @@ class Search:
                     self._push(kid)
         return True
 
+    def relax(self) -> bool:
+        """Bound the root by lines, without branching; return whether that proves the target."""
+        I, F, p = self._root()  # noqa: E741
+        if len(I) + len(F) == 0 or self.root.by_lengths <= self.target:
+            self.root.proof = [LENGTHS]
+            return True
+        relaxation = self._relaxation()
+        self.relaxed_nodes += 1
+        self.root.relaxed = relaxation.node(*self._places(I, F, p))
+        self._push(self.root)
+        if self._lines(relaxation, self.root.relaxed, thorough=True, alone=True):
+            self._open.clear()
+            self.root.proof = [self.root.relaxed.witness]
+        return not self.root.is_open
+
     def _open_holes(self, relaxation: Relaxation, subtree: list[Node | Hole]) -> None:
         """Keep a subtree that majorants close but for some nodes; these are open now instead of the root."""
         root, proof = self.root.relaxed, list[Node | _Knot]()
@@ -241,6 +270,10 @@ class Search:
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 
+    def proof(self) -> list[Node]:
+        """Return the nodes of the tree in preorder, as they are now."""
+        return [node for node, _ in self._assembled(self.root)]
+
     def _by_lengths(self) -> float:
         """Return what lengths alone prove of the root."""
         if not self.data.definite:
@@ -248,10 +281,7 @@ class Search:
         return self.data.sum_of_most(*self._root())
 
     def _root(self) -> tuple[IntArray, IntArray, int]:
-        I = self.data.include  # noqa: E741
-        p = self.data.k - len(I)
-        F = np.setdiff1d(self.features, I).astype(np.intp)
-        return I, F if p > 0 else F[:0], min(p, len(F))
+        return self._node
 
     def _relaxation(self) -> Relaxation:
         data, at = self.data, self.features
@@ -315,12 +345,12 @@ class Search:
                 kid.proof = [node.witness]
                 return
 
-    def _lines(self, relaxation: Relaxation, node: RelaxedNode, thorough: bool) -> bool:
+    def _lines(self, relaxation: Relaxation, node: RelaxedNode, thorough: bool, alone: bool = False) -> bool:
         def expired() -> bool:
             self.check()
             return False
 
-        closed = relaxation.improve(node, self.target, thorough=thorough, expired=expired)
+        closed = relaxation.improve(node, self.target, thorough=thorough, alone=alone, expired=expired)
         if not closed and node.state is not None:
             self._round(node)
         return closed
@@ -362,7 +392,7 @@ class Search:
             bound = max([self.target, *(knot.bound for _, knot in nodes if knot.is_open)])
             if bound > self.target:
                 bound += step * max(abs(bound), _NOTHING)
-            level = Level(max(self.data.k, 1), bound, self.target, self.features, tuple(node for node, _ in nodes))
+            level = self._level(bound, [node for node, _ in nodes])
             try:
                 check_levels(self.data, [level], self.checked)
             except Refused as refusal:
@@ -379,7 +409,11 @@ class Search:
                 knot.proof = None
                 continue
             return Found(bound, (level,), self.nodes)
-        raise Refused("no bound is at hand")
+        by_lengths = self._level(max(self.root.by_lengths, self.target), [LENGTHS])
+        return Found(check_levels(self.data, [by_lengths]), (by_lengths,), self.nodes)
+
+    def _level(self, bound: float, nodes: list[Node]) -> Level:
+        return Level(max(self.data.k, 1), bound, self.target, self.features, tuple(nodes))
 
     def smaller(self, found: Found, value: float) -> Found:
         """Return the smallest of some bounds above a value that the same witnesses prove.

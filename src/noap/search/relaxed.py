@@ -253,13 +253,18 @@ class Relaxation:
             if aim.counts == IN_PLAIN_NORM:
                 counted, other = aim.plain, aim.weighted
         signs = node.signs[at] if node.signs[at].any() else None
-        best, lowest = None, math.inf
-        for _ in range(0, steps, settings.steps):
+        A, weights = self.A[np.ix_(at, at)], self.weights[at]
+        # The soft threshold of A comes first: where single features are worth as much as any choice, it is the best.
+        slopes = (0.0 if aim.plain is None else aim.plain.value, aim.weighted.value)
+        threshold = threshold_line(A, self.features[at], weights, *slopes, settings)
+        lowest = threshold.c + counted.value * counted.at + (0.0 if other is None else other.value * other.at)
+        best = None
+        for _ in range(0, steps if lowest > aim.height else 0, settings.steps):
             nu = 0.0 if other is None else other.value
             found = state.advance(counted.value, nu, free, places, counted.at, kept=aim.kept, signs=signs)
             height = largest_eigenvalue(found.B, settings) + counted.value * counted.at
             height += 0.0 if other is None else nu * other.at
-            if height < lowest or best is None:
+            if height < lowest:
                 lowest, best = height, found
             if lowest <= aim.height or expired():
                 break
@@ -268,10 +273,10 @@ class Relaxation:
             counted.follow(length, state.settled(excess), settings.least_slope_factor)
             if other is not None and state.other is not None:
                 other.follow(state.length(state.other), True, settings.least_slope_factor)
-        assert best is not None
         node.slope = aim.weighted.value if aim.plain is None else aim.plain.value
-        A, weights = self.A[np.ix_(at, at)], self.weights[at]
-        made = line_of(A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings)
+        made = threshold
+        if best is not None:
+            made = line_of(A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings)
         return KnownLine.of(made, at, len(self.A))
 
     def _aim(self, node: RelaxedNode, target: float, free: BoolArray) -> _Aim:

@@ -1,11 +1,13 @@
 """The exact method on the tree: data, ascent, search, the kernel's check, and what the user is told meanwhile."""
 
+import contextlib
 import math
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.kernel.arithmetic import Refused, sum_up
+from noap.adversaries import NoAdversary, SpectralNorm
+from noap.kernel.arithmetic import Refused, U, sum_up
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
 from noap.kernel.data import Data
@@ -13,19 +15,25 @@ from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, rounding_allowance
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import Interrupts, holding_interrupts
 from noap.runtime.limits import Limits
 from noap.runtime.names import listed
 from noap.runtime.progress import SearchLine, TracePoint
+from noap.runtime.threads import one_thread
 from noap.search.ascent import ascend, value_of
 from noap.search.cheap import Better
 from noap.search.prove import Found, Search, Stop
-from noap.settings import Settings
 
-__all__ = ["solve_by_tree"]
+__all__ = ["in_users_units", "less_spectral_budget", "solve_by_tree"]
 
 
 def solve_by_tree(
-    problem: Problem, controls: Controls, limits: Limits, settings: Settings, start: FloatArray | None = None
+    problem: Problem,
+    controls: Controls,
+    limits: Limits,
+    start: FloatArray | None = None,
+    *,
+    branching: bool = True,
 ) -> Result:
     """Return the best vector of a problem and a proof of its bound, by the tree of the kernel.
 
@@ -33,18 +41,24 @@ def solve_by_tree(
     ----------
     start : array of shape (d,), optional
         A vector to start ascent from, beside its own.
+    branching : bool
+        False for the relaxation of the root alone.
     """
-    data, shift = data_of(problem)
-    with SearchLine(controls.progress, controls.label) as line:
-        run = _Run(problem, data, controls, limits, settings, line)
-        v, found = run.prove(start)
+    # Ctrl-C waits until the search can stop with an answer; NaN refuses, whatever it came from.
+    with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
+        data, shift = data_of(problem)
+        with SearchLine(controls.progress, controls.label) as line:
+            run = _Run(problem, data, controls, limits, branching, line, interrupts)
+            v, found = run.prove(start)
     if not v.any() and problem.costs is None and not len(problem.include):
         # No direction is better than another.
         v[int(np.argmax(np.where(data.allowed, problem.column_norms, -1.0)))] = 1.0
-    bound = _in_users_units(found.bound, data.exponent)
+    bound = in_users_units(found.bound, data.exponent)
+    if type(problem.adversary) is SpectralNorm:
+        bound = less_spectral_budget(bound, problem.n_samples, float(problem.adversary.rho))
     return Result(
         problem,
-        "tree",
+        "exact" if branching else "relaxation",
         v,
         bound=bound,
         bound_proof="rigorous",
@@ -67,10 +81,22 @@ def _messages(problem: Problem, v: FloatArray) -> tuple[str, ...]:
     return (f"Demanded and without weight: {listed(names, 5)}; each takes one of the {problem.k} places.",)
 
 
-def _in_users_units(bound: float, exponent: int) -> float:
+def in_users_units(bound: float, exponent: int) -> float:
     """Return the least double of at least bound 4**exponent; exact but where it underflows."""
     made = math.ldexp(bound, 2 * exponent)
     return made if math.ldexp(made, -2 * exponent) >= bound else math.nextafter(made, math.inf)
+
+
+def less_spectral_budget(bound: float, n: int, rho: float) -> float:
+    """Return (sqrt(bound) - rho/sqrt(n))_+^2, rounded up.
+
+    Examples
+    --------
+    >>> less_spectral_budget(8.0, 4, 2.0) - (8.0**0.5 - 1.0) ** 2 < 1e-14
+    True
+    """
+    left = math.sqrt(bound) * (1.0 + 4 * U) - rho / math.sqrt(n) * (1.0 - 4 * U)
+    return left * left * (1.0 + 8 * U) if left > 0 else 0.0
 
 
 @dataclass
@@ -81,8 +107,9 @@ class _Run:
     data: Data
     controls: Controls
     limits: Limits
-    settings: Settings
+    branching: bool
     line: SearchLine
+    interrupts: Interrupts
     nodes: int = 0
     trace: list[TracePoint] = field(default_factory=list)
     search: Search | None = None
@@ -90,53 +117,72 @@ class _Run:
 
     def prove(self, start: FloatArray | None) -> tuple[FloatArray, Found]:
         """Return the best vector, and the smallest bound for which there is a proof."""
-        data, controls = self.data, self.controls
+        data = self.data
         v: FloatArray = np.zeros(len(data.A))
         search = self._begun(v)
         closed = False
         try:
             if search.root.by_lengths > self.value:  # else nothing is left
-                v = ascend(data, self.settings, start)
+                v = ascend(data, self.limits.settings, start)
             while True:
                 search = self._begun(v)
                 try:
-                    closed = search.run()
+                    closed = search.run() if self.branching else search.relax()
                     break
                 except Better as better:
                     self.nodes += search.nodes
-                    v = ascend(data, self.settings, better.v)
+                    v = ascend(data, self.limits.settings, better.v)
         except Stop:
             pass
-        except KeyboardInterrupt:
-            controls.limit = Limit.INTERRUPTED
         found = search.found()
         self.nodes += search.nodes
         if closed:
             support = np.flatnonzero(v)
-            try:
+            with contextlib.suppress(Refused):  # a vector that the kernel cannot value is none to compare with
                 found = search.smaller(found, data.value_at_least(support, v[support]))
-            except Refused:  # a vector that the kernel cannot value is none to compare with
-                pass
-            except KeyboardInterrupt:
-                controls.limit = Limit.INTERRUPTED
         self._note(search, found.bound, self.nodes)
         return v, found
 
     def _begun(self, v: FloatArray) -> Search:
         """Return a search for a proof that nothing is better than v by more than the gap."""
         data = self.data
-        self.value = max(value_of(data, v), sum_up(-data.costs[data.include]))
+        # A is a little larger than the data's own: its value of v decides what is better, the true one how far to go.
+        largest = max(value_of(data, v), sum_up(-data.costs[data.include]))
+        self.value = min(largest, self._true_value(v))
         before = max(self.value + float(data.costs[data.include].sum()), 0.0)  # the cost of demands
+        taken = self._spectral_budget()
+        before = max(math.sqrt(before) - taken, 0.0) ** 2
         short = max(self.controls.gap * before, 0.9 * rounding_allowance(before, data.top))
-        target = self.value + short * (1.0 - self.settings.hair)
-        self.search = Search(data, v, target, self.settings, self._check)
+        short *= 1.0 - self.limits.settings.hair
+        target = self.value + short
+        if taken > 0:  # where nothing is left, a bound of 0 is worth a little less room
+            nothing = (1.0 - 1e-9) * taken * taken
+            target = nothing if self.value < nothing else (math.sqrt(before + short) + taken) ** 2
+        target = max(target, largest + 0.9 * rounding_allowance(max(largest, 0.0), data.top))
+        self.search = Search(data, v, target, self.limits.settings, self._check)
         self._note(self.search, self.search.bound, self.nodes)
         return self.search
+
+    def _true_value(self, v: FloatArray) -> float:
+        """Return the value of the choice that v makes by the data themselves, in the units of A."""
+        problem = self.problem
+        plain = problem.with_adversary(NoAdversary()) if type(problem.adversary) is SpectralNorm else problem
+        own = plain.value(v) if v.any() else -plain.cost_of_demands
+        return math.ldexp(own, -2 * self.data.exponent)
+
+    def _spectral_budget(self) -> float:
+        """Return the budget of the spectral norm in the units of the data: the optimum falls as that of A does."""
+        problem = self.problem
+        if type(problem.adversary) is not SpectralNorm:
+            return 0.0
+        return math.ldexp(float(problem.adversary.rho) / math.sqrt(problem.n_samples), -self.data.exponent)
 
     def _check(self) -> None:
         search, limits = self.search, self.limits
         assert search is not None
         nodes = self.nodes + search.nodes
+        if self.interrupts.seen:
+            self.controls.limit = Limit.INTERRUPTED
         if self.controls.expired():
             raise Stop
         if limits.nodes is not None and nodes >= limits.nodes:
@@ -149,8 +195,9 @@ class _Run:
 
     def _note(self, search: Search, bound: float, nodes: int) -> None:
         """Keep a point of the trace where value or bound moved, and show the line of progress."""
-        unit = 4.0**self.data.exponent if abs(self.data.exponent) < 500 else math.nan
-        point = TracePoint(self.controls.seconds, self.value * unit, bound * unit, nodes)
+        unit, taken = 4.0**self.data.exponent if abs(self.data.exponent) < 500 else math.nan, self._spectral_budget()
+        value, bound = (x if taken == 0 else max(math.sqrt(x) - taken, 0.0) ** 2 for x in (self.value, bound))
+        point = TracePoint(self.controls.seconds, value * unit, bound * unit, nodes)
         last = self.trace[-1] if self.trace else None
         if last is None or (last.value, last.bound) != (point.value, point.bound):
             self.trace.append(point)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from noap.errors import InvalidProblem, NoapWarning
-from noap.exact.prove import level_path
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
@@ -79,6 +78,7 @@ def k_path(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     problem.require_no_metric("k_path")
+    problem.require_no_demands("k_path")
     sparsities = _sparsities(problem, ks)
     # One seed for all levels, each of which then begins as `solve` does.
     seed = 0 if random_state is None else random_state
@@ -93,15 +93,12 @@ def k_path(
             NoapWarning,
             stacklevel=2,
         )
-    # Where no level is missing, each is proved with those before it.
-    every = sparsities == list(range(1, sparsities[-1] + 1))
     problem = problem.with_sparsity(sparsities[-1])
-    levels = level_path(problem) if every else None
     found: dict[int, Result] = {}
     waiting, interrupted = sparsities, False
     while waiting and not interrupted:
         try:
-            for k, result in solved_levels(problem, waiting, controls, limits, seed, found, levels):
+            for k, result in solved_levels(problem, waiting, controls, limits, seed, found):
                 found[k] = _better(found.get(k), result)
                 interrupted = result.limit is Limit.INTERRUPTED
         except KeyboardInterrupt:

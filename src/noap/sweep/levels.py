@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from noap.exact.prove import LevelPath
 from noap.linalg.types import FloatArray
 from noap.methods import run_exact
 from noap.problem import Problem
@@ -24,7 +23,6 @@ def solved_levels(
     limits: Limits,
     seed: int,
     known: Mapping[int, Result],
-    path: LevelPath | None,
 ) -> Iterator[tuple[int, Result]]:
     """Solve the problem with each number of features, in rising order.
 
@@ -43,8 +41,6 @@ def solved_levels(
         Of the random starts of every level, as in `solve`.
     known : mapping from k to Result
         What earlier rounds found: more vectors to start from.
-    path : LevelPath, optional
-        What earlier levels proved: with it each level stands on those before it, without it each is proved for itself.
 
     Yields
     ------
@@ -59,7 +55,7 @@ def solved_levels(
         if k in known:
             starts.append(known[k].v)
         with count:
-            result = _level(problem, controls, limits, seed, starts, len(ks) - place, path)
+            result = _level(problem, controls, limits, seed, starts, len(ks) - place)
             count.step()
         starts = [result.v]
         yield k, result
@@ -74,7 +70,6 @@ def _level(
     seed: int,
     starts: list[FloatArray],
     left: int,
-    path: LevelPath | None,
 ) -> Result:
     if problem.optimum_is_zero:
         return zero_result(problem, "exact", controls.gap)
@@ -83,6 +78,6 @@ def _level(
     begun = own.started
     # Ascent from the vector below fills the free place with the feature that pulls hardest, and goes on from there.
     start = improved(problem, np.array(starts)) if starts else None
-    result = run_exact(problem, own, limits, start, path)
+    result = run_exact(problem, own, limits, start)
     controls.started += own.started - begun  # compiling counts against no limit
     return result

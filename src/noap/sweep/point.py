@@ -13,6 +13,7 @@ from noap.heuristics.batch import truncate
 from noap.heuristics.screened import screened_climber
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import unit
+from noap.methods import is_for_the_tree, run_exact
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
@@ -26,6 +27,8 @@ _STEPS = 8
 # What a search from a neighbour's vector may take before a full set of starts is worth its price: a full set costs
 # as much as several hundred nodes.
 _NODES_FROM_NEIGHBOUR = 1024
+# The same for the tree, whose nodes are few and dear.
+_NODES_OF_THE_TREE = 64
 # Points are proved to this share of the gap where that is cheap: the rest is room for chords to prove their neighbours.
 _SHARE = 0.25
 
@@ -96,6 +99,8 @@ class Task:
     def _exact(self) -> Result:
         gap = float(self.options["gap"])
         limits = checked_options(self.problem, "exact", self.options)
+        if is_for_the_tree(self.problem, limits.settings):
+            return self._by_tree(gap, limits)
         v = self._ascended() if self.start is None else self.start
         if self.problem.adversary.gram_suffices:  # sample by sample, a node is not cheap enough to try it twice
             nodes = _NODES_FROM_NEIGHBOUR if limits.nodes is None else min(_NODES_FROM_NEIGHBOUR, limits.nodes)
@@ -109,6 +114,17 @@ class Task:
             v = _better(self.problem, v, self._ascended())
         return self._proved(v, gap, limits)
 
+    def _by_tree(self, gap: float, limits: Limits) -> Result:
+        nodes = _NODES_OF_THE_TREE if limits.nodes is None else min(_NODES_OF_THE_TREE, limits.nodes)
+        few = replace(limits, nodes=nodes)
+        first = run_exact(self.problem, self._controls(_SHARE * gap), few, self.start)
+        if first.gap <= gap or first.limit is not Limit.NODES or few == limits:
+            return replace(first, asked_gap=gap)
+        return run_exact(self.problem, self._controls(gap), limits, first.v)
+
+    def _controls(self, gap: float) -> Controls:
+        return Controls.checked(gap, self.options["time_limit"], self.options["random_state"], self.options["progress"])
+
     def _ascended(self) -> FloatArray:
         shared = {name: self.options[name] for name in ("time_limit", "random_state")}
         return quietly(self.problem, "ascent", **shared).v
@@ -116,7 +132,4 @@ class Task:
     def _proved(self, v: FloatArray, gap: float, limits: Limits) -> Result:
         from noap.exact.prove import proved_result  # loads Numba
 
-        controls = Controls.checked(
-            gap, self.options["time_limit"], self.options["random_state"], self.options["progress"]
-        )
-        return proved_result(self.problem, controls, v, limits, asked_gap=float(self.options["gap"]))
+        return proved_result(self.problem, self._controls(gap), v, limits, asked_gap=float(self.options["gap"]))

@@ -8,7 +8,8 @@ from noap.exact.feature_wise.attempt import Attempt, Prover, proof_of
 from noap.exact.feature_wise.instance import GramInstance, Incumbent
 from noap.exact.relaxation.relaxation import Relaxation
 from noap.heuristics.batch import truncate
-from noap.heuristics.gram_climber import GramClimber
+from noap.heuristics.climber import Climber
+from noap.heuristics.oracle import GramOracle
 from noap.linalg.types import FloatArray
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.levels import LevelsProof
@@ -61,7 +62,7 @@ class Chain:
                 more = before.v.copy()
                 more[j] = np.sign(before.g[j]) * max(abs(before.g[j]) - rho[j], 0.1 * np.abs(before.v).max())
                 known.append(more)
-        climber = GramClimber(self.instance.A, self.instance.adversary, k, self.instance.costs)
+        climber = Climber(GramOracle(self.instance.A, self.instance.adversary, self.instance.costs), k)
         starts = climber.measured(truncate(np.array(known), k).alive())
         reached = climber.climb(starts, len(starts), _STEPS)
         best = starts.joined(reached).best(1)
