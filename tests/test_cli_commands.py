@@ -46,7 +46,7 @@ def test_python_runs_the_package(tmp_path):
 
 def test_the_command_line_starts_without_what_only_some_commands_need():
     slow = ("sklearn", "matplotlib", "numba", "polars")
-    code = f"import sys, noap.cli; print([name for name in {slow} if name in sys.modules])"
+    code = f"import sys, noap.cli.app; print([name for name in {slow} if name in sys.modules])"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert shown.strip() == "[]"
 

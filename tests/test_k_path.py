@@ -1,7 +1,6 @@
 """Paths over k: every level against brute force, certified, within its limits."""
 
 import dataclasses
-import itertools
 import time
 from fractions import Fraction
 from types import SimpleNamespace
@@ -16,7 +15,6 @@ from judge import exact_worth, feature_wise_best, sample_wise_optimum, vanilla_b
 from k_path_cases import data, standardised_wine
 from noap import methods
 from noap.errors import InvalidProblem, NoapWarning
-from noap.exact.feature_wise.refutation import Refutation
 from noap.linalg import products
 from noap.runtime import controls as clockwork
 from noap.runtime.controls import Controls
@@ -330,37 +328,3 @@ def test_open_levels_are_tried_again_with_what_is_left(monkeypatch):
     assert given[4:] == [(1, 75.0)]
     # The lower of the two bounds is kept.
     assert path[0].bound == pytest.approx(2 * path[0].value + 1 / 75, rel=1e-5)
-
-
-def test_ctrl_c_in_a_search_keeps_the_levels_so_far_and_their_bounds(monkeypatch):
-    problem = noap.Problem(data(9, d=20), k=6, adversary=noap.FeatureWise(1.0))
-    whole = noap.k_path(problem)
-    advance, calls = Refutation.advance, itertools.count()
-
-    def interrupted(self):
-        if self.instance.k == 4 and next(calls) == 1:
-            raise KeyboardInterrupt
-        return advance(self)
-
-    monkeypatch.setattr(Refutation, "advance", interrupted)
-    with pytest.warns(NoapWarning, match="Interrupted: the path holds the 4 levels up to k = 4"):
-        path = noap.k_path(problem)
-    assert path.ks.tolist() == [1, 2, 3, 4]
-    assert path[3].limit is noap.Limit.INTERRUPTED
-    assert (path.bounds >= whole.values[:4] * (1 - 1e-12)).all()
-    assert noap.verify(path[3].problem, path[3].certificate).ok
-
-
-def test_ctrl_c_between_searches(monkeypatch):
-    problem, solved = noap.Problem(data(9), k=5, adversary=noap.FeatureWise(0.5)), levels.run_exact
-
-    def interrupted(level, *arguments):
-        if level.k == 3:
-            raise KeyboardInterrupt
-        return solved(level, *arguments)
-
-    monkeypatch.setattr(levels, "run_exact", interrupted)
-    with pytest.warns(NoapWarning, match="the 2 levels up to k = 2"):
-        assert noap.k_path(problem).ks.tolist() == [1, 2]
-    with pytest.raises(KeyboardInterrupt):
-        noap.k_path(problem, [3, 4])

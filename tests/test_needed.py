@@ -151,14 +151,6 @@ def test_a_covariance_is_enough():
     assert (noap.path(problem, 2, rhos=rhos).needed == noap.path(X, 2, rhos=rhos).needed).all()
 
 
-def test_ctrl_c_is_heard(monkeypatch):
-    path = noap.path(np.random.default_rng(3).standard_normal((30, 8)), 3, rhos=[1.0, 2.0])
-    stopped = lambda task: noap.Result(task.problem, "exact", task.start, limit=noap.Limit.INTERRUPTED)  # noqa: E731
-    monkeypatch.setattr(Task, "run", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        _ = path.needed
-
-
 def test_without_proofs_the_path_says_so():
     X = _data(2)
     path = noap.path(X, 2, rhos=[0.0, 1.0], method="ascent")

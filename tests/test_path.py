@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer
 
 import noap
 from judge import exact_feature_wise, feature_wise_best, sample_wise_optimum
-from noap.errors import InvalidProblem, NoapWarning
+from noap.errors import InvalidProblem
 from noap.sweep import sweep
 from noap.sweep.barcode import barcode as barcode_of
 from noap.sweep.between import convex_bounds
@@ -221,24 +221,6 @@ def test_limits_leave_a_band_that_still_holds():
     assert (stopped.bounds >= whole.values * (1 - 1e-12)).all()
     assert any(result.status is noap.Status.FEASIBLE for result in stopped.results)
     assert stopped.bounds.max() < np.inf
-
-
-def test_ctrl_c_keeps_the_finished_points(monkeypatch):
-    X, count = data(9), iter(range(100))
-    run = Task.run
-
-    def interrupted(task):
-        if next(count) == 3:
-            raise KeyboardInterrupt
-        return run(task)
-
-    monkeypatch.setattr(Task, "run", interrupted)
-    with pytest.warns(NoapWarning, match="holds the 3 points"):
-        path = noap.path(X, 3, rhos=np.linspace(0, 5, 9), method="ascent")
-    assert path.rhos.tolist() == [0.0, 2.5, 5.0]
-    monkeypatch.setattr(Task, "run", lambda task: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        noap.path(X, 3, rhos=[0.0, 1.0])
 
 
 def test_names_are_kept_and_the_table_holds_the_path(cancer):

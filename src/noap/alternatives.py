@@ -12,6 +12,7 @@ import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, require_served
 from noap.data.arguments import as_count
+from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.kernel.certificate import Certificate, Proof
 from noap.kernel.claim import Claim, data_of
@@ -22,7 +23,7 @@ from noap.methods import run_exact
 from noap.problem import Problem
 from noap.result import Limit
 from noap.runtime.controls import Controls
-from noap.runtime.interrupts import holding_interrupts
+from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.limits import Limits
 from noap.runtime.line import Part
 from noap.runtime.names import counted
@@ -164,6 +165,7 @@ class NearOptimal:
         return importlib.import_module("noap.figures").draw_near_optimal(self, ax=ax, top=top)
 
 
+@interrupts_wait
 def near_optimal(
     problem: Problem,
     within: float = 0.01,
@@ -233,7 +235,7 @@ def near_optimal(
         warnings.warn(
             f"{nothing_left(problem)}, so no support is worth anything; use {less}.",
             NoapWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
         nothing = np.empty((0, problem.n_features))
         certificate = _of_nothing(problem, controls)

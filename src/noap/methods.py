@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
+from noap.data.metric import length
 from noap.errors import InvalidProblem
+from noap.heuristics.alone import strongest_alone
 from noap.heuristics.ascent import Funnel, ascent, is_pooled
 from noap.heuristics.oracle import oracle_of
 from noap.heuristics.ppm import ppm
@@ -21,7 +23,7 @@ from noap.kernel.claim import serves
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
-from noap.result import Limit, Result
+from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.interrupts import interrupts_of_kernels
 from noap.runtime.limits import Limits
@@ -170,6 +172,16 @@ def _check_exact(
     if problem.metric is not None and problem.metric.ndim == 2:
         problem.require_covariance("Method 'exact' with a metric")
     return limits
+
+
+def unfinished(problem: Problem, method: str, gap: float, v: FloatArray | None = None) -> Result:
+    """Return what is known of a problem whose solution was interrupted before it gave an answer."""
+    if problem.optimum_is_zero:
+        return zero_result(problem, method, gap)
+    v = strongest_alone(problem) if v is None else v
+    if problem.metric is not None:
+        v = v / length(problem.metric, v)
+    return Result(problem, method, v, limit=Limit.INTERRUPTED, asked_gap=gap)
 
 
 def run_exact(problem: Problem, controls: Controls, limits: Limits, start: FloatArray | None = None) -> Result:

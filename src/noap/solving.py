@@ -9,10 +9,11 @@ import numpy as np
 
 from noap.data.centring import outside
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
-from noap.methods import METHODS, is_for_the_tree
+from noap.methods import METHODS, is_for_the_tree, unfinished
 from noap.problem import Problem
 from noap.result import Limit, Result, Status, rounded_up, zero_result
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import interrupts_wait, raising_interrupts
 
 __all__ = [
     "NOTHING_LEFT",
@@ -30,6 +31,7 @@ __all__ = [
 NOTHING_LEFT = "At noise .* (cancel every direction|no feature is worth its cost)"
 
 
+@interrupts_wait
 def solve(
     problem: Problem,
     method: str = "exact",
@@ -106,11 +108,11 @@ def solve(
     problem.check_unchanged()
     less = "less noise" if problem.costs is None else "less noise or lower costs"
     if method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings):  # it proves itself that nothing is left
-        result = chosen.run(problem, controls, checked)
+        result = _run(problem, method, controls, checked)
         if result.bound <= -problem.cost_of_demands:
             optimum = f"{-problem.cost_of_demands or 0.0:g}"
             warnings.warn(
-                f"{nothing_left(problem)}, so the optimum is {optimum}; use {less}.", NoapWarning, stacklevel=2
+                f"{nothing_left(problem)}, so the optimum is {optimum}; use {less}.", NoapWarning, stacklevel=outside()
             )
         warn_of_gaps([result])
         return result
@@ -119,16 +121,27 @@ def solve(
         as_printed = chosen.runs_cancelled and problem.costs is None and problem.scale > 0
         worthless = f", and what method {method!r} returns is worth nothing" if as_printed else ""
         warnings.warn(
-            f"{nothing_left(problem)}, so the optimum is 0{worthless}; use {less}.", NoapWarning, stacklevel=2
+            f"{nothing_left(problem)}, so the optimum is 0{worthless}; use {less}.", NoapWarning, stacklevel=outside()
         )
         nothing = zero_result(problem, method, controls.gap)
         if not as_printed:
             return nothing
-        found = chosen.run(problem, controls, checked)
+        found = _run(problem, method, controls, checked)
         return replace(found, bound=nothing.bound, bound_proof=nothing.bound_proof, proof=nothing.proof)
-    result = chosen.run(problem, controls, checked)
+    result = _run(problem, method, controls, checked)
     warn_of_gaps([result])
     return result
+
+
+def _run(problem: Problem, method: str, controls: Controls, checked: Any) -> Result:
+    """Run a method; those that do not stop by themselves where Ctrl-C waits are stopped, and keep what they have."""
+    if method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings):
+        return METHODS[method]().run(problem, controls, checked)
+    try:
+        with raising_interrupts():
+            return METHODS[method]().run(problem, controls, checked)
+    except KeyboardInterrupt:
+        return unfinished(problem, method, controls.gap)
 
 
 # What ended a search, and what to do about it.

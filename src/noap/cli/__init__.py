@@ -1,5 +1,16 @@
 """The command line."""
 
-from noap.cli.app import main
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from noap.cli.app import main as run  # half of a second, during which Ctrl-C is answered already
+
+        run()
+    except KeyboardInterrupt:
+        sys.stderr.write("noap: interrupted before there was an answer.\n")
+        sys.exit(130)

@@ -182,7 +182,8 @@ def path(
         for written in (out, features_out, plot):
             if written is not None:
                 console.print(f"Written to {written}.", markup=False, soft_wrap=True)
-    return 3 if any(result.limit is not None for one in paths for result in one.results) else 0
+    interrupted = any(one.options is None for one in paths)
+    return 3 if interrupted or any(result.limit is not None for one in paths for result in one.results) else 0
 
 
 def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Console) -> None:

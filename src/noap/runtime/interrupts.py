@@ -1,16 +1,28 @@
 """Ctrl-C, noticed also where the work that it stopped answered it: what runs several of them ends as a whole."""
 
 import contextlib
+import functools
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType
+from typing import ParamSpec, TypeVar
 
-__all__ = ["Interrupts", "holding_interrupts", "interrupts_of_kernels", "noticing_interrupts"]
+__all__ = [
+    "Interrupts",
+    "holding_interrupts",
+    "interrupts_of_kernels",
+    "interrupts_wait",
+    "noticing_interrupts",
+    "raising_interrupts",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-@dataclass
+@dataclass(eq=False)
 class Interrupts:
     """Whether Ctrl-C was pressed since this began to look."""
 
@@ -22,8 +34,9 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-# Those in the main thread that notice now.
+# Those in the main thread that notice now, and those among them that hold.
 _noticing: list[Interrupts] = []
+_holding: list[Interrupts] = []
 
 
 @contextlib.contextmanager
@@ -67,7 +80,8 @@ def noticing_interrupts() -> Iterator[Interrupts]:
 def holding_interrupts() -> Iterator[Interrupts]:
     """Note Ctrl-C without raising anything: a search asks whether it was seen where it can stop, and keeps its answer.
 
-    Those further out who hold or notice interrupts hear of it.
+    Those further out who hold or notice interrupts hear of it; who begins to hold where it was seen already begins
+    with it.
 
     Examples
     --------
@@ -77,22 +91,70 @@ def holding_interrupts() -> Iterator[Interrupts]:
     >>> interrupts.seen, made
     (True, 1)
     """
-    interrupts = Interrupts()
+    interrupts = Interrupts(any(one.seen for one in _holding))
+    with _handled(_tell):
+        _noticing.append(interrupts)
+        _holding.append(interrupts)
+        try:
+            yield interrupts
+        finally:
+            _noticing.remove(interrupts)
+            _holding.remove(interrupts)
+
+
+@contextlib.contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt also where it is held: for work that answers it by itself.
+
+    Examples
+    --------
+    >>> with holding_interrupts() as interrupts:
+    ...     try:
+    ...         with raising_interrupts():
+    ...             signal.raise_signal(signal.SIGINT)
+    ...     except KeyboardInterrupt:
+    ...         pass
+    >>> interrupts.seen
+    True
+    """
+
+    def tell_and_raise() -> None:
+        _tell()
+        raise KeyboardInterrupt
+
+    with _handled(tell_and_raise) if _holding else contextlib.nullcontext():
+        for one in _holding:
+            one.check()
+        yield
+
+
+def interrupts_wait(function: Callable[P, R]) -> Callable[P, R]:
+    """Hold interrupts throughout a call: it asks `holding_interrupts` or a search whether to stop, and answers."""
+
+    @functools.wraps(function)
+    def held(*arguments: P.args, **options: P.kwargs) -> R:
+        with holding_interrupts():
+            return function(*arguments, **options)
+
+    return held
+
+
+def _tell() -> None:
+    for one in _noticing:
+        one.seen = True
+
+
+@contextlib.contextmanager
+def _handled(answer: Callable[[], None]) -> Iterator[None]:
+    """Answer Ctrl-C with a function, where that is possible: in the main thread, if Python hears of it at all."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield interrupts
+        yield
         return
-
-    def note(number: int, frame: FrameType | None) -> None:
-        for one in _noticing:
-            one.seen = True
-
-    signal.signal(signal.SIGINT, note)
-    _noticing.append(interrupts)
+    signal.signal(signal.SIGINT, lambda number, frame: answer())
     try:
-        yield interrupts
+        yield
     finally:
-        _noticing.remove(interrupts)
         signal.signal(signal.SIGINT, before)
 
 

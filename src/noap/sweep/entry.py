@@ -10,8 +10,12 @@ from numpy.typing import ArrayLike
 from noap.adversaries import FeatureWise
 from noap.adversaries.base import Adversary
 from noap.data.arguments import as_jobs, as_strength
+from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
+from noap.runtime.interrupts import holding_interrupts, interrupts_wait
+from noap.runtime.limits import Limit
+from noap.runtime.names import counted
 from noap.solving import check_call, warn_of_gaps
 from noap.sweep.family import Family
 from noap.sweep.path import Path
@@ -48,6 +52,7 @@ def path(
     end: float | None = ...,
     **options: Any,
 ) -> tuple[Path, ...]: ...
+@interrupts_wait
 def path(
     X: Any,
     k: int | Sequence[int],
@@ -133,30 +138,33 @@ def path(
         check_call(family.base, method, settings)
 
     found: list[Path] = []
-    interrupted = False
-    for family in families:
-        sweep = Sweep(family, method, settings, jobs)
-        if found:
-            sweep.hints = _distinct(found[-1])
-        wanted = budgets
-        if budgets is None:
-            wanted = family.even(_count(points), last)
-        assert wanted is not None
-        sweep.grid(wanted)
-        if budgets is None and family.whole is None:
-            sweep.refine(_share(tolerance) * family.end)
-        elif budgets is None:
-            sweep.refine(_share(tolerance), family.place)
-        factors = None if family.whole is None else tuple(sorted(sweep.found))
-        found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings, factors))
-        interrupted = sweep.interrupted
-        if interrupted:
-            warnings.warn(
-                f"Interrupted: the path for k = {family.base.k} holds the {len(found[-1])} points that were finished.",
-                NoapWarning,
-                stacklevel=2,
-            )
-            break
+    # Ctrl-C waits for the point at hand, which ends with what it has.
+    with holding_interrupts() as interrupts:
+        for family in families:
+            sweep = Sweep(family, method, settings, jobs, interrupts)
+            if found:
+                sweep.hints = _distinct(found[-1])
+            wanted = budgets
+            if budgets is None:
+                wanted = family.even(_count(points), last)
+            assert wanted is not None
+            sweep.grid(wanted)
+            if budgets is None and family.whole is None:
+                sweep.refine(_share(tolerance) * family.end)
+            elif budgets is None:
+                sweep.refine(_share(tolerance), family.place)
+            factors = None if family.whole is None else tuple(sorted(sweep.found))
+            found.append(Path(sweep.finish(), family, None if sweep.interrupted else settings, factors))
+            if interrupted := sweep.interrupted:
+                break
+    if interrupted:
+        finished = sum(result.limit is not Limit.INTERRUPTED for result in found[-1].results)
+        warnings.warn(
+            f"Interrupted: the path for k = {found[-1].k} holds what was finished, {counted(finished, 'point')}"
+            f"{'' if finished else '; the one it holds is as far as it came'}.",
+            NoapWarning,
+            stacklevel=outside(),
+        )
     if not interrupted:
         places = [f"{one.swept} = {rho:.6g}" for one in found for rho in one.rhos]
         warn_of_gaps([result for one in found for result in one.results], "points", places)

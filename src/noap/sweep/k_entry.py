@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import holding_interrupts, interrupts_wait
+from noap.runtime.names import counted
 from noap.solving import checked_options, nothing_left, warn_of_gaps
 from noap.sweep.k_path import KPath
 from noap.sweep.levels import solved_levels
@@ -23,6 +26,7 @@ __all__ = ["k_path"]
 _AGAIN = 2.0
 
 
+@interrupts_wait
 def k_path(
     problem: Problem,
     ks: Iterable[int] | None = None,
@@ -91,30 +95,30 @@ def k_path(
         warnings.warn(
             f"{nothing_left(problem)}, so the optimum is 0 for every k; use less noise.",
             NoapWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
     problem = problem.with_sparsity(sparsities[-1])
     found: dict[int, Result] = {}
     waiting, interrupted = sparsities, False
-    while waiting and not interrupted:
-        try:
+    # Ctrl-C waits for the level at hand, which ends with what it has.
+    with holding_interrupts() as interrupts:
+        while waiting and not interrupted:
             for k, result in solved_levels(problem, waiting, controls, limits, seed, found):
-                found[k] = _better(found.get(k), result)
-                interrupted = result.limit is Limit.INTERRUPTED
-        except KeyboardInterrupt:
-            if not found:
-                raise
-            interrupted = True
-        waiting = [k for k, result in found.items() if result.limit is Limit.TIME]
-        spent = sum(found[k].seconds for k in waiting)
-        if (controls.share(1) or 0.0) <= _AGAIN * spent:
-            break
+                interrupted = interrupts.seen or result.limit is Limit.INTERRUPTED
+                if result.bound < np.inf or not found:
+                    found[k] = _better(found.get(k), result)
+                if interrupted:
+                    break
+            waiting = [k for k, result in found.items() if result.limit is Limit.TIME]
+            spent = sum(found[k].seconds for k in waiting)
+            if (controls.share(1) or 0.0) <= _AGAIN * spent:
+                break
     if interrupted:
         warnings.warn(
-            f"Interrupted: the path holds the {len(found)} levels up to k = {max(found)}, the last of them as far as "
-            "it was proved.",
+            f"Interrupted: the path holds the {counted(len(found), 'level')} up to k = {max(found)}, the last of them "
+            "as far as it was proved.",
             NoapWarning,
-            stacklevel=2,
+            stacklevel=outside(),
         )
     path = KPath(_rising(list(found.values())))
     if not interrupted:

@@ -1,15 +1,17 @@
 """The levels of a k-path, one after the other: each from what the one below found, within its share of the time."""
 
+import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
 from noap.linalg.types import FloatArray
-from noap.methods import run_exact
+from noap.methods import is_for_the_tree, run_exact, unfinished
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls
 from noap.runtime.counting import CountLine
+from noap.runtime.interrupts import raising_interrupts
 from noap.runtime.limits import Limits
 from noap.sweep.point import improved
 
@@ -78,6 +80,10 @@ def _level(
     begun = own.started
     # Ascent from the vector below fills the free place with the feature that pulls hardest, and goes on from there.
     start = improved(problem, np.array(starts)) if starts else None
-    result = run_exact(problem, own, limits, start)
+    try:
+        with contextlib.nullcontext() if is_for_the_tree(problem, limits.settings) else raising_interrupts():
+            result = run_exact(problem, own, limits, start)
+    except KeyboardInterrupt:
+        result = unfinished(problem, "exact", controls.gap, start)
     controls.started += own.started - begun  # compiling counts against no limit
     return result

@@ -10,13 +10,17 @@ over rho of their own, so a bound at two budgets proves something at all budgets
 vector found anywhere may refute at every budget: few of the questions need a search.
 """
 
+import warnings
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray, IntArray
+from noap.methods import unfinished
 from noap.result import Limit, Result
+from noap.runtime.interrupts import holding_interrupts
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.point import Task, improved
@@ -54,9 +58,18 @@ def standings(path: "Path") -> IntArray:
     pool, purse = _Pool(path.family, path.rhos, path.vectors), _Purse.of(path)
     # The longest-lived first: they are what is looked at, should the purse run dry.
     lives = np.nan_to_num(path.lifetimes, nan=-1.0)
-    for j in np.argsort(-lives, kind="stable")[: int((lives >= 0).sum())].tolist():
-        asked = np.flatnonzero(path.selected[:, j])
-        marks[asked, j] = _Without(path, j, floors, pool, purse).settled(asked)
+    with holding_interrupts() as interrupts:
+        for j in np.argsort(-lives, kind="stable")[: int((lives >= 0).sum())].tolist():
+            asked = np.flatnonzero(path.selected[:, j])
+            marks[asked, j] = _Without(path, j, floors, pool, purse).settled(asked)
+            if interrupts.seen:
+                purse.nodes = 0
+    if interrupts.seen:
+        warnings.warn(
+            "Interrupted: which features the path cannot do without is left open where that was not settled yet.",
+            NoapWarning,
+            stacklevel=2,
+        )
     return marks
 
 
@@ -181,10 +194,13 @@ class _Without:
         self.pool.add(whole)
 
     def _searched(self, task: Task) -> Result:
-        result = task.run()
-        if result.limit is Limit.INTERRUPTED:
-            raise KeyboardInterrupt
+        try:
+            result = task.run()
+        except KeyboardInterrupt:
+            result = unfinished(task.problem, "exact", float(task.options["gap"]), task.start)
         self.purse.pay(result)
+        if result.limit is Limit.INTERRUPTED:
+            self.purse.nodes = 0
         return result
 
     def _options(self, i: int, value: float) -> dict[str, Any]:

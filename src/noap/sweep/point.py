@@ -17,6 +17,7 @@ from noap.methods import is_for_the_tree, run_exact
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import raising_interrupts
 from noap.runtime.limits import Limits
 from noap.solving import checked_options, solve
 
@@ -91,16 +92,17 @@ class Task:
 
     def run(self) -> Result:
         """Solve the point; never worse than its start."""
-        if self.method == "exact" and not self.problem.optimum_is_zero:
-            return self._exact()
-        result = quietly(self.problem, self.method, **self.options)
-        return result
-
-    def _exact(self) -> Result:
+        if self.method != "exact" or self.problem.optimum_is_zero:
+            with raising_interrupts():
+                return quietly(self.problem, self.method, **self.options)
         gap = float(self.options["gap"])
         limits = checked_options(self.problem, "exact", self.options)
         if is_for_the_tree(self.problem, limits.settings):
             return self._by_tree(gap, limits)
+        with raising_interrupts():
+            return self._exact(gap, limits)
+
+    def _exact(self, gap: float, limits: Limits) -> Result:
         v = self._ascended() if self.start is None else self.start
         if self.problem.adversary.gram_suffices:  # sample by sample, a node is not cheap enough to try it twice
             nodes = _NODES_FROM_NEIGHBOUR if limits.nodes is None else min(_NODES_FROM_NEIGHBOUR, limits.nodes)

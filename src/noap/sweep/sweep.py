@@ -1,15 +1,18 @@
 """Solve a family of problems at many budgets, each point helping the others."""
 
+import contextlib
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from noap.linalg.types import FloatArray
+from noap.methods import unfinished
 from noap.result import Limit, Result, Status
 from noap.runtime.counting import CountLine
+from noap.runtime.interrupts import Interrupts, raising_interrupts
 from noap.sweep.between import convex_bounds
 from noap.sweep.family import Family
 from noap.sweep.point import Task, improved
@@ -30,11 +33,13 @@ class Sweep:
     the levels before it found, so the answer does not depend on how many processes share the work.
     """
 
-    def __init__(self, family: Family, method: str, options: dict[str, Any], n_jobs: int | None) -> None:
+    def __init__(
+        self, family: Family, method: str, options: dict[str, Any], n_jobs: int | None, interrupts: Interrupts
+    ) -> None:
         self.family, self.method, self.options, self.n_jobs = family, method, options, n_jobs
         self.found: dict[float, Result] = {}
         self.hints: FloatArray = np.zeros((0, family.base.n_features))
-        self.interrupted = False
+        self.interrupts, self.interrupted = interrupts, False
         self.count = CountLine("point", 0, bool(options["progress"]))
 
     def grid(self, rhos: FloatArray) -> None:
@@ -105,14 +110,15 @@ class Sweep:
         messages = tuple(dict.fromkeys((*result.messages, _BY_CONVEXITY)))
         return dataclasses.replace(result, bound=bound, bound_proof=proof, messages=messages, proof=None)
 
-    def _level(self, rhos: Iterable[float]) -> None:
+    def _level(self, rhos: list[float]) -> None:
         try:
-            with self.count:
+            # Other processes are waited for, not asked: there Ctrl-C ends the waiting.
+            with self.count, raising_interrupts() if self._shared else contextlib.nullcontext():
                 self._solve(list(dict.fromkeys(rhos)))
         except KeyboardInterrupt:
-            if not self.found:
-                raise
             self.interrupted = True
+            if not self.found:
+                self.found[rhos[0]] = unfinished(self.family.at(rhos[0]), self.method, float(self.options["gap"]))
 
     def _solve(self, rhos: list[float]) -> None:
         """Solve one level; Ctrl-C leaves what is finished in `found`."""
@@ -122,10 +128,12 @@ class Sweep:
         self.count.step(len(proved))
         left = [rho for rho in rhos if rho not in proved]
         for rho, result in zip(left, self._run([tasks[rho] for rho in left]), strict=True):
+            if result.limit is not Limit.INTERRUPTED or not self.found:
+                self.found[rho] = break_ties(result)[0]
+                self.count.step()
             if result.limit is Limit.INTERRUPTED:
                 raise KeyboardInterrupt
-            self.found[rho] = break_ties(result)[0]
-            self.count.step()
+            self.interrupts.check()
 
     def _task(self, rho: float) -> Task:
         problem, start = self.family.at(rho), None
@@ -152,8 +160,12 @@ class Sweep:
         found = Result(task.problem, self.method, task.start, asked_gap=gap)
         return break_ties(self._bounded(found, limit))[0]
 
+    @property
+    def _shared(self) -> bool:
+        return self.n_jobs not in (None, 1)
+
     def _run(self, tasks: list[Task]) -> Iterator[Result]:
-        if self.n_jobs in (None, 1) or len(tasks) < 2:
+        if not self._shared or len(tasks) < 2:
             return (task.run() for task in tasks)
         # Imported where processes are wanted; it ships no types.
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
