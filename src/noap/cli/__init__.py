@@ -1,5 +1,6 @@
 """The command line."""
 
+import signal
 import sys
 
 __all__ = ["main"]
@@ -14,3 +15,5 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("noap: interrupted before there was an answer.\n")
         sys.exit(130)
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is said is said: Python only ends after this

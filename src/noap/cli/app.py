@@ -33,6 +33,8 @@ from noap.errors import InvalidProblem, NoapError
 
 __all__ = ["app", "main"]
 
+_INTERRUPTED = 130
+
 app = typer.Typer(
     name="noap",
     cls=Group,
@@ -89,8 +91,9 @@ def main() -> None:
             errors.print("[red]noap:[/red]", escape(message))
         code = 2
     except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:  # typer's own answer to Ctrl-C as well, which says nothing
         errors.print("[red]noap:[/red] interrupted before there was an answer.")
-        code = 130
     sys.exit(code if isinstance(code, int) else 0)
 
 

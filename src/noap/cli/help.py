@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import typer
 from typer.core import TyperCommand, TyperGroup
 
 __all__ = ["Command", "Group"]
@@ -29,10 +28,3 @@ class Group(TyperGroup):
     def get_params(self, ctx: Any) -> list[Any]:
         """Return options and arguments; flags come without the type that typer would show."""
         return _without_types(super().get_params(ctx))
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; Ctrl-C that it did not answer is told apart from its own exit codes."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise typer.Abort from None

@@ -2,6 +2,7 @@
 
 import enum
 import json as json_module
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -121,7 +122,7 @@ def reproduce(
             console.print(f"{ended.done} trials done, {ended.found} were there, of {ended.wanted}.")
             if ended.interrupted:
                 console.print("Interrupted: run the same command again to go on.")
-                return 130
+                sys.exit(130)
         try:
             judged = write_report(chosen, kept, folder, command=command, best=best.value)
         except OSError as error:

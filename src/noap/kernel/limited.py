@@ -35,13 +35,13 @@ def verify_within(
             answer, error = child.communicate(sent, timeout=seconds)
         except subprocess.TimeoutExpired:
             child.kill()
-            return f"it is not proved within the {seconds:g} seconds of time_limit"
+            return f"it could not be proved within {seconds:g} seconds"
         except BaseException:
             child.kill()
             raise
     # What NumPy cannot allocate raises; LAPACK's own work space ends the process with words on memory.
     if child.returncode == _OUT_OF_MEMORY or child.returncode < 0 or b"emory alloc" in error:
-        return f"it is not proved within the {megabytes or 0:g} megabytes of memory_limit"
+        return f"it could not be proved within {megabytes or 0:g} megabytes"
     if child.returncode != 0:
         last = error.decode(errors="replace").strip().splitlines()[-1:]
         raise RuntimeError(f"The process that checks the certificate failed: {''.join(last)}")
