@@ -184,8 +184,8 @@ def near_optimal(
 
     and S is no part of another one on the list; with costs, which are taken off both sides, also if it is. A feature
     that adds less than 1e-9 of the value adds nothing. The list shows how far the answer is the only one, which
-    features all good answers share, and which can stand in for which. It is found by the search of the exact method, and
-    `certificate` proves that nothing is missing (docs/kernel.md, "Lists").
+    features all good answers share, and which can stand in for which. It is found by the search of the exact method,
+    and `certificate` proves that nothing is missing (docs/kernel.md, "Lists").
 
     Parameters
     ----------

@@ -1,9 +1,12 @@
 """A check in a process of its own, which is stopped where its time or memory ends; run as a module, the child."""
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from noap.kernel.certificate import Certificate
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["verify_within"]
 
 _OUT_OF_MEMORY = 3
+# Seconds between two looks whether the parent is still there.
+_LOOK = 0.5
 
 
 def verify_within(
@@ -26,7 +31,7 @@ def verify_within(
     """
     sent = pickle.dumps((megabytes, problem, certificate.to_bytes()), protocol=5)
     with subprocess.Popen(
-        [sys.executable, "-m", "noap.kernel.limited"],
+        [sys.executable, "-m", "noap.kernel.limited", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -70,7 +75,15 @@ def _answer(given: tuple[float | None, Any, bytes]) -> bytes:
     return pickle.dumps(verify_certificate(problem, certificate))
 
 
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone: nobody reads its answer then."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=_end_with, args=(int(sys.argv[1]),), daemon=True).start()
     try:
         sys.stdout.buffer.write(_answer(pickle.load(sys.stdin.buffer)))
     except MemoryError:
