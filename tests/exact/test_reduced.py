@@ -49,7 +49,7 @@ def test_spectral_optimum_is_that_of_plain_sparse_pca_less_the_budget(seed, shar
         moved = X + noap.SpectralNorm(share * root).attack(X, result.v)
         np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / n, atol=1e-12)
         np.testing.assert_allclose(noap.solve(problem, "ascent").value, expected, rtol=1e-8)
-        assert older.solve(problem, "ppm").value <= expected * (1 + 1e-9)
+        assert noap.solve(problem, "ppm").value <= expected * (1 + 1e-9)
 
 
 def test_a_spectral_certificate_is_about_its_budget_and_its_bound(tmp_path):
@@ -188,7 +188,7 @@ def test_entry_wise_says_what_it_cannot_do():
             noap.Problem(X, 2, adversary, costs=np.ones(7))
         for method in ("mip", "relaxation"):
             with pytest.raises(InvalidProblem, match="serves the adversaries"):
-                older.solve(noap.Problem(X, 2, adversary), method)
+                noap.solve(noap.Problem(X, 2, adversary), method)
         with pytest.raises(InvalidProblem, match="path serves the adversaries"):
             noap.path(X, 2, type(adversary), [0.0, 0.1])
 
