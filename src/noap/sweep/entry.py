@@ -12,7 +12,7 @@ from noap.adversaries.base import Adversary
 from noap.data.arguments import as_jobs, as_strength
 from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, holds_truth
 from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.limits import Limit
 from noap.runtime.names import counted
@@ -182,7 +182,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 def _budgets(rhos: ArrayLike) -> FloatArray:
     try:
         given = np.asarray(rhos)
-        if given.ndim > 1 or given.dtype.kind in "cb":
+        if given.ndim > 1 or given.dtype.kind == "c" or holds_truth(rhos):
             raise TypeError
         budgets = np.unique(given.astype(np.float64))
     except (TypeError, ValueError):
