@@ -62,6 +62,12 @@ NODES = {"node_limit": 3}
             r"The time limit of 0\.05 s for the whole fit",
         ),
         (
+            lambda: noap.RobustSparsePCACV(RobustSparsePCA(time_limit=0.05), ks=[9, 10], noises=[0.1], by="k-path").fit(
+                NOISE
+            ),
+            r"left 1 of 1 components unproved",
+        ),
+        (
             lambda: build_report(NOISE, k=10, n_components=1, points=3, time_limit=0.02),
             r"\d+ of \d+ problems behind the page miss the gap",
         ),

@@ -70,6 +70,9 @@ def path(
 
     .. math:: \mathrm{opt}(\rho) = \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
 
+    What survives is measured redundantly enough to outlast errors of that size. That makes it neither true nor causal:
+    near-copies of one random vector survive, too, and :func:`noap.duplicates` lists them.
+
     Neighbouring budgets help each other. The vectors found at the neighbours are where a point starts; and since
     :math:`\sqrt{n\,\mathrm{opt}(\rho)}` is convex in rho, the chord between two proved bounds is a bound in between,
     which often proves a point without any search. In the end every vector and every bound is offered to every point.
