@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import FloatArray, IntArray, holds_truth, refuse_mask
 
 __all__ = ["Budgeted", "checked_budget", "checked_budgets", "largest_ratio", "scaled", "weighed"]
 
@@ -40,8 +40,9 @@ def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
     """
     if isinstance(rho, (float, int, str, bytes)) or np.ndim(rho) == 0:
         return checked_budget(rho)
+    refuse_mask(rho, "rho")
     try:
-        if np.asarray(rho).dtype.kind in "cb":
+        if np.asarray(rho).dtype.kind == "c" or holds_truth(rho):
             raise TypeError
         budgets = np.array(rho, dtype=np.float64) + 0.0  # a copy of its own; turns -0.0 into 0.0
     except (TypeError, ValueError):

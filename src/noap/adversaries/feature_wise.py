@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries.base import GramAdversary, vector_of
+from noap.adversaries.base import GramAdversary, samples_of, vector_of
 from noap.adversaries.budgets import Budgeted, checked_budgets, largest_ratio, scaled, weighed
 from noap.errors import InvalidProblem
 from noap.linalg.products import scores
@@ -111,7 +111,7 @@ class FeatureWise(Budgeted, GramAdversary):
         outside the support are left alone. With a budget for every feature,
         :math:`E_j = -\mathrm{sgn}(v_j)\,\rho_j\,\pi/\sum_i \rho_i |v_i|`.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         support = np.flatnonzero(direction)
         shares = np.ones(len(support)) if self.has_one_budget else _relative(self.rho[support], direction[support])
@@ -135,7 +135,7 @@ class FeatureWise(Budgeted, GramAdversary):
         for every feature, the smallest factor c such that budgets c rho do the same, :math:`\max_j \|a_j\|/\rho_j`:
         infinity if a feature that is exact (rho_j = 0) is not zero.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         if self.has_one_budget:
             return longest_column(data)
         self.check_shape(*data.shape)
