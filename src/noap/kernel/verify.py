@@ -25,6 +25,9 @@ __all__ = ["Verification", "verify_certificate"]
 
 # A vector proves its claimed value to this, relative to it and to the largest variance of a feature.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+# What further features add to a support of a list counts as nothing up to this share: where they cost something, it is
+# then not among those shown.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -172,8 +175,8 @@ def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, i
     T = check_list(data, proof.levels[-1], proof.supports)
     threshold = -rounded_down(-Fraction(T) * Fraction(4) ** proof.exponent)
     sets = [(frozenset(one.features.tolist()), one.value) for one in proof.supports]
-    if data.costs.any():  # where features cost something a part may be worth as much
-        shown = [own for own, value in sets if not any(part < own and worth >= value for part, worth in sets)]
+    if data.has_costs:  # where features cost something a part may be worth as much
+        shown = [own for own, value in sets if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth in sets)]
     else:
         shown = [own for own, _ in sets if not any(own < other for other, _ in sets)]
     slack = max((one.beyond / one.value - 1.0 for one in proof.supports), default=0.0)
