@@ -325,7 +325,11 @@ def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
 def _worth_their_cost(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
     """Return those of which no part is worth as much: where features cost something, more may be worth less."""
     listed = [(frozenset(np.flatnonzero(v).tolist()), problem.value(v), v) for v in vectors]
-    return [v for own, value, v in listed if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth, _ in listed)]
+    return [
+        v
+        for own, value, v in listed
+        if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth, _ in listed)
+    ]
 
 
 def _share(within: Any) -> float:

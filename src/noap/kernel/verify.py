@@ -153,8 +153,9 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
         taken = Fraction(rho) ** 2 / claim.n_samples if math.isfinite(rho) else Fraction(sys.float_info.max) ** 2
     value = rounded_down(Fraction(least) * unit)
     short = Fraction(claim.value) - Fraction(least) * unit
+    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added)  # the second is taken off the form
     need(
-        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + Fraction(_ABSOLUTE) * Fraction(data.top) * unit,
+        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     levels = certificate.proof.levels
@@ -176,7 +177,11 @@ def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, i
     threshold = -rounded_down(-Fraction(T) * Fraction(4) ** proof.exponent)
     sets = [(frozenset(one.features.tolist()), one.value) for one in proof.supports]
     if data.has_costs:  # where features cost something a part may be worth as much
-        shown = [own for own, value in sets if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth in sets)]
+        shown = [
+            own
+            for own, value in sets
+            if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth in sets)
+        ]
     else:
         shown = [own for own, _ in sets if not any(own < other for other, _ in sets)]
     slack = max((one.beyond / one.value - 1.0 for one in proof.supports), default=0.0)
