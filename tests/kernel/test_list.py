@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from kernel_cases import drawn, problem_of, truth_of
+from kernel_cases import listed, truth_of, untrue
 
-import noap
-from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
 from noap.kernel.claim import data_of
 from noap.kernel.data import Data, Terms
@@ -119,35 +117,6 @@ def test_single_claims_have_no_list():
     level = Level(2, 1.001, 1.001, np.arange(3), (Feature(2), D, Listed(0)))
     with pytest.raises(Refused, match="no support of this number"):
         check_levels(data, [level])
-
-
-def listed(rng, most=5):
-    """A random problem and the certificate of a list of it."""
-    while True:
-        try:
-            given = drawn(rng, most)
-            given.update(include=[], exclude=[], k=min(given["k"], 4))
-            problem = problem_of(**given)
-        except InvalidProblem:
-            continue
-        if problem.optimum_is_zero:
-            continue
-        near = noap.near_optimal(problem, float(rng.choice([1e-6, 0.02, 0.2, 0.6])))
-        if near.certificate is not None:
-            return problem, near.certificate
-
-
-def untrue(truth, worth, T, supports, unit):
-    """A set of features for which the list does not hold; None if it does. `worth` has all values."""
-    free = not truth.costs.any()
-    near = 1e-9 * float(np.abs(truth.A).max())
-    kept = [(set(one.features.tolist()), one.beyond * unit) for one in supports]
-    for S, value in worth.items():
-        within = [tuple(sorted(set(S) & own)) for own, _ in kept if free or own <= set(S)]
-        most = max([T, *(worth[part] for part in within if part), *(b for own, b in kept if own <= set(S))])
-        if value > most + near:
-            return S, value, most
-    return None
 
 
 @pytest.mark.filterwarnings("ignore")

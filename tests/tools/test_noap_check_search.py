@@ -99,8 +99,8 @@ def test_listed():
 def test_listed_with_costs():
     decided = [("FEATURE", 0), ("FEATURE", 1), ("LISTED", 0), ("DOMINANCE", 0), ("DOMINANCE", 0)]
     for costs in ([0.0, 0.1, 0.0], [0.0, 0.0, 1e-300]):
-        assert listing(decided, BOTH[:1] + (1.3, 1.5), T=1.1, costs=costs) is None
-        assert "a part may be worth more" in listing(NODES, BOTH[:1] + (1.3, 1.5), T=1.1, costs=costs)
+        assert listing(decided, (*BOTH[:1], 1.3, 1.5), T=1.1, costs=costs) is None
+        assert "a part may be worth more" in listing(NODES, (*BOTH[:1], 1.3, 1.5), T=1.1, costs=costs)
 
 
 def test_beyond():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap.errors import CertificateRejected
-from noap.kernel.arithmetic import Refused, U, need
+from noap.kernel.arithmetic import TINY, Refused, U, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
 from noap.kernel.limited import verify_within
@@ -153,7 +153,8 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
         taken = Fraction(rho) ** 2 / claim.n_samples if math.isfinite(rho) else Fraction(sys.float_info.max) ** 2
     value = rounded_down(Fraction(least) * unit)
     short = Fraction(claim.value) - Fraction(least) * unit
-    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added)  # the second is taken off the form
+    # What is taken off the form besides roundings, and off values for what underflows.
+    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
     need(
         short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
