@@ -47,6 +47,8 @@ _BELOW = 1e-8
 _MOST_SLACK, _LEAST_SLACK = 1e-4, 1e-6
 # What rounding keeps open at the threshold is worth it to this share.
 _ON_THRESHOLD = 1e-7
+# Features that cost something add nothing where they add less than this share.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -325,7 +327,11 @@ def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
 def _worth_their_cost(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
     """Return those of which no part is worth as much: where features cost something, more may be worth less."""
     listed = [(frozenset(np.flatnonzero(v).tolist()), problem.value(v), v) for v in vectors]
-    return [v for own, value, v in listed if not any(part < own and worth >= value for part, worth, _ in listed)]
+    return [
+        v
+        for own, value, v in listed
+        if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth, _ in listed)
+    ]
 
 
 def _share(within: Any) -> float:

@@ -17,9 +17,10 @@ assert spec.loader is not None
 noap_check = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(noap_check)
 
-RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "ENVELOPE": 5}
+RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "ENVELOPE": 5, "LISTED": 6, "BEYOND": 7}
 DTYPES = {
     **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
+    **dict.fromkeys(("list_value", "list_beyond", "list_weights"), "f8"),
     **dict.fromkeys(("majorant_gain", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"),
     **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
     **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
@@ -147,6 +148,12 @@ class Case:
         self.add(line_size=[b], line_c=[c], line_plain=[plain], line_weighted=[weighted], line_counts=[int(in_t)])
         self.add(line_form=[form + 4 * (dues is not None)], line_features=features, line_loads=loads, line_lifts=lifts)
         return c
+
+    def listed(self, support, weights, value, beyond):
+        """Append a support of a list."""
+        self.add(list_size=[len(support)], list_value=[value], list_beyond=[beyond])
+        self.add(list_features=support, list_weights=weights)
+        return self.count("list_size") - 1
 
     def envelope(self, lines):
         self.add(envelope_size=[len(lines)], envelope_lines=lines)

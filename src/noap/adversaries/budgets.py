@@ -1,6 +1,7 @@
 """A budget: one number, or one for every feature or sample."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -74,14 +75,15 @@ def weighed(rho: Any, weights: FloatArray) -> FloatArray:
 
 
 def scaled(rho: Any, factor: float) -> Any:
-    """Return factor rho; what is not trusted at all stays so.
+    """Return factor rho, a number at most the largest double; what is not trusted at all stays so.
 
     >>> scaled(np.array([2.0, np.inf]), 0.0)
     array([ 0., inf])
     """
     if isinstance(rho, float):
-        return factor * rho
-    return np.multiply(rho, factor, out=np.full(np.shape(rho), np.inf), where=np.isfinite(rho))
+        return min(factor * rho, sys.float_info.max)
+    with np.errstate(over="ignore"):  # what leaves the range is not trusted at all
+        return np.multiply(rho, factor, out=np.full(np.shape(rho), np.inf), where=np.isfinite(rho))
 
 
 def largest_ratio(lengths: FloatArray, rho: FloatArray) -> float:

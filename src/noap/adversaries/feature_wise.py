@@ -100,7 +100,8 @@ class FeatureWise(Budgeted, GramAdversary):
 
     def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
         r"""Return :math:`(\|Xv\|_2 - \rho\|v\|_1)_+`."""
-        spent = self.rho * np.abs(v).sum(axis=-1) if self.has_one_budget else weighed(self.rho, v).sum(axis=-1)
+        with np.errstate(over="ignore"):  # what is more than any number leaves nothing
+            spent = self.rho * np.abs(v).sum(axis=-1) if self.has_one_budget else weighed(self.rho, v).sum(axis=-1)
         away: FloatArray = np.maximum(energy - spent, 0.0)
         return away
 

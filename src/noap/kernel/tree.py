@@ -197,7 +197,7 @@ def _is_part(data: Data, I: IntArray, F: IntArray, one: Support) -> None:  # noq
     """Refuse unless every choice of a node is part of a support; with costs it must be the only one."""
     reach = np.concatenate([I, F])
     need(np.isin(reach, one.features).all(), "list: the node has choices beyond the support")
-    if data.costs.any():
+    if data.has_costs:
         need(len(F) == 0 and len(I) == len(one.features), "list: with costs a part may be worth more")
 
 

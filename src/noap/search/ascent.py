@@ -54,9 +54,11 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
     return v if value > value_of(data, nothing) else nothing
 
 
-def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
-    """Return where ascent leads from one vector; zeros where nothing is left of it."""
-    climber = _Climber(data)
+def climbed(
+    data: Data, start: FloatArray, steps: int, node: tuple[IntArray, IntArray, int] | None = None
+) -> FloatArray:
+    """Return where ascent leads from one vector, within a node (I, F, p); zeros where nothing is left of it."""
+    climber = _Climber(data, node)
     V = climber.projected(start[None, :])
     if len(V) == 0:
         return np.zeros(len(data.A))

@@ -266,7 +266,7 @@ class Search:
         """Raise Better if ascent from the included features alone ends above the target."""
         start: FloatArray = np.zeros(len(self.data.A))
         start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
-        v = climbed(self.data, start, self.settings.ascent_steps)
+        v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 
@@ -361,7 +361,7 @@ class Search:
         W = node.state.W
         start: FloatArray = np.zeros(len(self.data.A))
         start[self.features[node.features]] = W[int(np.argmax(W.diagonal()))]
-        v = climbed(self.data, start, self.settings.ascent_steps)
+        v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 
