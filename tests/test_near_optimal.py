@@ -175,3 +175,15 @@ def test_nodes_close_although_vectors_outside_them_are_better(seed):
     near = noap.near_optimal(problem, 0.9)
     assert near.complete
     assert noap.verify(problem, near.certificate).supports == len(near)
+
+
+def test_a_feature_that_the_adversary_takes_whole():
+    """Feature 0 has the length of its budget: (2 - 1)^2/2 is left of feature 1 alone."""
+    problem = noap.Problem([[1.0, 0.0], [0.0, -2.0]], k=2, adversary=noap.FeatureWise(1.0))
+    near = noap.near_optimal(problem, 0.05)
+    assert [one.tolist() for one in near.supports] == [[1]]
+    assert near.values == pytest.approx([0.5])
+    assert near.complete
+    report = noap.verify(problem, near.certificate)
+    assert report.ok
+    assert report.supports == 1

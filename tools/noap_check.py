@@ -198,7 +198,7 @@ def read_arrays(raw, start, records):
         size = count * arrays[name].itemsize
         total += size
         need(size <= 1032 * packed + 1024, f"{name} cannot be as long as it says")
-        need(total <= min(max(64 << 20, 32 * len(raw)), 2 << 30), "the arrays are too large for the file")
+        need(total <= min(64_000_000 + 32 * len(raw), 1 << 31), "the arrays are too large for the file")
         stream = zlib.decompressobj()
         try:
             content = stream.decompress(raw[start : min(start + packed, len(raw) - 32)], size + 1)
@@ -400,6 +400,7 @@ class Problem:
         self.shift, self.definite = fixed(header["shift"] or 0.0), header["shift"] is not None
         if nothing:
             self.shift, self.definite = 0, True
+        self.plain = self.definite and not self.include  # then contributions add up, and levels may build on others
         self.diagonal = [self.product(j, j) + self.shift for j in range(d)]
         self.largest = max(map(abs, self.diagonal)) + 2
         if not self.is_samples:
@@ -455,7 +456,7 @@ class Majorant:
         self.problem, self.features, self.gain = problem, list(features), fixed(gain)
         self.known, self.error = {}, 2
         if not self.features:
-            need(self.gain == 0, "a plain majorant has no gain")
+            need(gain == 0, "a plain majorant has no gain")
             return
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
@@ -741,6 +742,7 @@ class Level:
         get, ends = certificate.arrays, certificate.ends["rule"]
         self.size, self.exact = get["level_size"][number], get["level_bound"][number]
         self.bound, self.target = fixed(self.exact), fixed(get["level_target"][number])
+        need(get["level_target"][number] <= self.exact, f"the target of level {number} is above its bound")
         self.features = list(certificate.part("features", number))
         self.is_list = certificate.header["kind"] == "list" and number == len(get["level_size"]) - 1
         self.nodes = range(ends[number], ends[number + 1])
@@ -797,9 +799,8 @@ def walk(certificate, level, proof=None):
                 need(item < len(certificate.arrays["list_size"]), "there is no such support")
                 todo += [Node(node, rule, beyond=fixed(certificate.arrays["list_beyond"][item]))] * (rule == BEYOND)
             else:
-                empty = item == 0 and not node.inside + node.free
-                records = [0] if rule == LENGTHS else certificate.arrays[RECORDS[rule]]
-                need(empty or item < len(records), "there is no such record")
+                there = item == 0 if rule == LENGTHS else item < len(certificate.arrays[RECORDS[rule]])
+                need(there, "there is no such record")
             if proof and rule in CHECKS and (node.inside + node.free or rule == BEYOND):
                 CHECKS[rule](node, item)
         except Reject as reason:
@@ -849,13 +850,10 @@ class Proof:
 
     def check_levels(self, levels):
         """Prove levels of rising size, each from those before it."""
-        problem = self.problem
-        need(levels and all(a.size < b.size for a, b in pairwise(levels)), "level_size is empty or not ascending")
-        need(
-            levels[-1].size in (problem.k, min(problem.k, len(problem.allowed))), "the last level is not of k features"
-        )
-        several = problem.definite and not problem.include
-        need(len(levels) == 1 or several, "with demanded features or without definiteness there is one level only")
+        problem, sizes = self.problem, [0, *(level.size for level in levels)]
+        need(levels and all(a < b for a, b in pairwise(sizes)), "level_size is empty or not ascending")
+        need(min(problem.k, len(problem.allowed)) <= sizes[-1] <= problem.k, "the last level is not of k features")
+        need(len(levels) == 1 or problem.plain, "with demanded or without definiteness: one level only")
         most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
         sums = list(accumulate(most, initial=0))
         # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
@@ -873,17 +871,16 @@ class Proof:
     def check_level(self, level, below):
         """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
         problem, features = self.problem, set(level.features)
-        need(level.target <= level.bound, "its target is above its bound")
         need(features.issuperset(problem.include), "it leaves out a demanded feature")
         need(not features & problem.exclude, "it has a forbidden feature")
         others = [j for j in problem.allowed if j not in features]
         need(problem.definite or not others, "it does not list all allowed features")
         if others:
             # In a choice worth more than T, all features but one are worth at most below[q - 1].
-            due = max(0, level.bound - below[-2]) if level.size and not problem.include else 0
+            due = max(0, level.bound - below[-2]) if problem.plain else 0
             worst = max(others, key=problem.most.__getitem__)
             need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
-        known = below[-1] <= level.bound and (problem.definite or not problem.allowed)
+        known = problem.plain and below[-1] <= level.bound
         need(level.nodes or known, "it has no nodes, and what is known before is not enough")
         for _ in walk(self.certificate, level, self):
             pass

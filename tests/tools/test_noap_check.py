@@ -8,7 +8,9 @@ import zlib
 
 import numpy as np
 import pytest
-from packing import DTYPES, Case, noap_check, pack
+from packing import DTYPES, Case, pack
+
+from second_checker import noap_check
 
 
 def random_case(seed, k=3, d=6, n=14, kind=None, **options):
