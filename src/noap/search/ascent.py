@@ -52,7 +52,10 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
             break
         v, value = V[0], float(values[0])
     nothing: FloatArray = np.zeros(len(data.A))
-    return v if value > value_of(data, nothing) else nothing
+    if not value > value_of(data, nothing):
+        return nothing
+    settled = climbed_within(data, v, settings.ascent_settling)
+    return settled if value_of(data, settled) >= value * (1.0 - 1e-14) else v
 
 
 def climbed(
