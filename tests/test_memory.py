@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import noap
+import older
 from many_only import force_many
 from noap.errors import InvalidProblem
 from noap.linalg import memory
@@ -44,7 +45,7 @@ def test_a_matrix_that_does_not_fit_is_refused_in_one_sentence(what, run, little
 
 def test_what_needs_no_such_matrix_goes_on(little, monkeypatch):
     force_many(monkeypatch)
-    result = noap.solve(problem())
+    result = older.solve(problem())
     assert result.status is noap.Status.OPTIMAL
     assert noap.verify(result.problem, result.certificate).ok
     assert noap.solve(problem(), method="ascent").value == pytest.approx(result.value)

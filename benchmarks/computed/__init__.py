@@ -18,7 +18,7 @@ __all__ = ["BLOCKS", "PAGES", "ROOT", "rewritten", "sources"]
 BLOCKS: dict[str, tuple[str, Callable[[], str]]] = {
     "expectations": ("README.md", expectations),
     "open": ("docs/open.md", open_instances),
-    "relaxation": ("docs/relaxation.md", pages.relaxed),
+    "relaxation": ("docs/tree.md", pages.relaxed),
     "entries": ("docs/adversaries.md", pages.entries),
     "finishes": ("docs/choosing.md", pages.finishes),
     "paths": ("docs/k-path.md", pages.paths),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import noap
+import older
 from generalised_judge import random_pencil
 from noap.errors import InvalidProblem
 from noap.proofs.metric import MetricProof
@@ -38,7 +39,7 @@ def test_another_metric_is_another_problem(diagonal):
     assert "another metric" in noap.verify(problem.with_metric(B), certificate).message
     assert "another metric" in noap.verify(problem.with_metric(None), certificate).message
     plain = problem.with_metric(None)
-    ordinary = noap.solve(plain).certificate
+    ordinary = older.solve(plain).certificate
     assert "another metric" in noap.verify(problem, ordinary).message
     forged = replace(ordinary, claim=replace(ordinary.claim, metric=certificate.claim.metric, value=0.0))
     assert "without a metric" in noap.verify(problem, forged).message

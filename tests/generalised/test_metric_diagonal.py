@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import noap
+import older
 from generalised_judge import best_ratio, robust_ratio
 
 
@@ -37,7 +38,7 @@ def test_equals_rescaled_columns_and_budgets(seed, rho, source):
         scaled = noap.Problem.from_covariance(
             S / np.sqrt(np.outer(D, D)), n_samples=n, k=3, adversary=noap.FeatureWise(budgets / np.sqrt(D))
         )
-    one, other = noap.solve(problem), noap.solve(scaled)
+    one, other = noap.solve(problem), older.solve(scaled)
     assert one.nodes == other.nodes
     assert one.value == pytest.approx(other.value, rel=1e-12)
     assert one.bound == pytest.approx(other.bound, rel=1e-12)

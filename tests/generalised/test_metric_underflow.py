@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import noap
+import older
 from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.metric import MetricProof
@@ -61,7 +62,7 @@ def test_variances_that_underflow():
 
 
 def test_a_covariance_that_underflows_over_a_diagonal():
-    inner = noap.solve(noap.Problem.from_covariance(np.eye(2), n_samples=1, k=1, adversary=noap.NoAdversary())).proof
+    inner = older.solve(noap.Problem.from_covariance(np.eye(2), n_samples=1, k=1, adversary=noap.NoAdversary())).proof
     S = [[1e-222, 1e-223], [1e-223, 2e-222]]
     for size in (1e80, 1e99):
         problem = noap.Problem.from_covariance(

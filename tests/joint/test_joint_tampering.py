@@ -9,6 +9,7 @@ from packings import joint_optimum
 from test_components import triangles
 
 import noap
+import older
 from noap.errors import InvalidProblem
 
 ARRAYS = ["ks", "slots", "starts", "places", "weights", "branches", "leaves", "charges", "uses", "priced"]
@@ -167,7 +168,7 @@ def test_files(problem, certificate, plain, tmp_path):
         assert read.to_bytes() == made.to_bytes()
         with pytest.raises(InvalidProblem, match="read it with noap"):
             noap.Certificate.load(tmp_path / "joint.noap")
-    noap.solve(problem).certificate.save(tmp_path / "single.noap")
+    older.solve(problem).certificate.save(tmp_path / "single.noap")
     with pytest.raises(InvalidProblem, match="not one of several components"):
         noap.JointCertificate.load(tmp_path / "single.noap")
     with pytest.raises(InvalidProblem, match="memory_limit"):

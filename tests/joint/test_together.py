@@ -10,6 +10,7 @@ from packings import joint_optimum
 from test_components import triangles
 
 import noap
+import older
 from noap.checker.allowance import Allowance
 from noap.checker.relaxation.eigenvalues import sum_of_largest
 from noap.errors import InvalidProblem
@@ -201,7 +202,7 @@ def test_features_removed_without_a_reason(small, certificate):
 
 
 def test_an_inequality_about_something_else(small, certificate):
-    other = noap.solve(small).certificate
+    other = older.solve(small).certificate
     rejected(small, replace(certificate, together=other), "inequality about all components")
     wrong = replace(certificate.together, claim=replace(certificate.together.claim, k=2))
     rejected(small, replace(certificate, together=wrong), "what is said of all components")
