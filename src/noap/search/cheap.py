@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import value_of
+from noap.search.ascent import climbed_in, deflations, value_of
 from noap.settings import Settings
 
-__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children"]
+__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children", "deflated"]
 
 
 class Better(Exception):  # good news
@@ -106,7 +106,7 @@ class CheapTree:
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
         if self.data.r_max == 0:
-            self.bounders.append(self._bounder(PLAIN, keep=True))
+            self.bounders.extend(self._bounder(attack, keep=True) for attack in deflated(self.data, PLAIN, self.settings))
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 
@@ -117,8 +117,9 @@ class CheapTree:
     def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[_Bounder]:
         """Yield the majorants in response to v that the kernel takes: none of a vector with next to no variance."""
         for attack in self._attacks(v):
-            with contextlib.suppress(Refused):
-                yield self._bounder(attack, keep)
+            for one in deflated(self.data, attack, self.settings):
+                with contextlib.suppress(Refused):
+                    yield self._bounder(one, keep)
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:
         """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
@@ -132,6 +133,8 @@ class CheapTree:
         yield Attack(at, x)
         g /= length
         spare = data.lengths - data.r
+        if len(data.directions):
+            return
         gains = (np.abs(g) >= data.r) & (data.r > 0) & (spare > 0) & (data.most > 0)
         if gains.any():
             largest = float(np.float32((data.r[gains] / spare[gains]).min() * (1 - 1e-7)))
@@ -237,6 +240,13 @@ class CheapTree:
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
         data, n = self.data, len(I)
+        if len(data.directions):
+            start: FloatArray = np.zeros(len(data.A))
+            start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]
+            found = climbed_in(data, (I, F, p), start, 10)
+            if value_of(data, found) > self.T:
+                raise Better(found)
+            return found if found.any() else None
         features = np.concatenate([I, F])
         B, r, costs = data.A[np.ix_(features, features)], data.r[features], data.costs[features]
         v: FloatArray = np.zeros(len(features))
@@ -273,3 +283,12 @@ def children(I: IntArray, F: IntArray, p: int, feature: int) -> list[tuple[IntAr
     """Return the two nodes that a feature leads to, the one with it last: a stack takes that one first."""
     rest = F[feature != F]
     return [(I, rest, p), (np.append(I, feature), rest if p > 1 else rest[:0], p - 1)]
+
+
+def deflated(data: Data, attack: Attack, settings: Settings) -> list[Attack]:
+    """Return an attack with rising multiples of the directions that v is orthogonal to; itself where there are none."""
+    if not len(data.directions):
+        return [attack]
+    own = deflations(data)
+    factors = settings.deflation_factor ** np.arange(max(int(settings.deflations), 1))
+    return [replace(attack, deflation=factor * own) for factor in factors]

@@ -18,8 +18,8 @@ from noap.kernel.majorant import eliminate
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, PLAIN, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import climbed, value_of
-from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
+from noap.search.ascent import climbed, climbed_in, deflations, value_of
+from noap.search.cheap import Better, CheapTree, Hole, Outlook, children, deflated
 from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
@@ -90,6 +90,8 @@ class _Knot:
 def whole(data: Data) -> tuple[IntArray, IntArray, int]:
     """Return the root of a tree: demanded features, those that can count, and how many of them."""
     used = data.allowed & (data.most > 0) if data.definite else data.allowed
+    if len(data.directions):  # a feature of any length may be needed
+        used = data.allowed & ~data.needless
     F = np.setdiff1d(np.flatnonzero(used), data.include).astype(np.intp)
     return data.include, F, data.k - len(data.include)
 
@@ -130,6 +132,7 @@ class Search:
         self.root = _Knot(None, self._by_lengths())
         self.relaxed_nodes, self.bytes = 0, 0
         self._open: list[tuple[float, int, _Knot]] = []
+        self._relaxation_where_decided: Relaxation | None = None
         self._numbers = itertools.count()
 
     @property
@@ -159,6 +162,8 @@ class Search:
             self.root.proof = _closed(subtree)
             return True
         relaxation = self._relaxation()
+        if len(self.data.directions):
+            self._relaxation_where_decided = self._relaxation(decided=True)
         self.relaxed_nodes += 1
         self.root.relaxed = relaxation.node(*self._places(I, F, p))
         self._push(self.root)
@@ -175,7 +180,7 @@ class Search:
             self.check()
             knot = self._open[0][2]
             assert knot.relaxed is not None
-            kids = self._children(relaxation, knot.relaxed)
+            kids = self._children(self._relaxation_of(knot.relaxed, relaxation), knot.relaxed)
             if kids is None:
                 return False
             for kid in kids[1]:
@@ -231,7 +236,8 @@ class Search:
 
         An open node has the lines of the root.
         """
-        majorant = self.checked.majorant(PLAIN)
+        attack = deflated(self.data, PLAIN, self.settings)[-1]
+        majorant = self.checked.majorant(attack)
         stack = [(self.root, I, F, p)]
         self._open.clear()
         while stack:
@@ -246,7 +252,7 @@ class Search:
                 ordered = np.sort(F)
                 C = eliminate(majorant, self.target, I, ordered, p)
                 line, carried = definite_line(C, p, ordered, self.settings.relaxation)
-                leaf = None if line is None else Matrix(PLAIN, line)
+                leaf = None if line is None else Matrix(attack, line)
                 outlook.feature = int(ordered[int(np.argmax(carried))])
             if leaf is not None:
                 knot.proof = [leaf]
@@ -266,6 +272,8 @@ class Search:
         """Raise Better if ascent from the included features alone ends above the target."""
         start: FloatArray = np.zeros(len(self.data.A))
         start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
+        if len(self.data.directions):  # its support may be the best one, though none near it looked so
+            start = climbed_in(self.data, (I, I[:0], 0), start, self.settings.ascent_steps)
         v = climbed(self.data, start, self.settings.ascent_steps)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
@@ -283,11 +291,16 @@ class Search:
     def _root(self) -> tuple[IntArray, IntArray, int]:
         return self._node
 
-    def _relaxation(self) -> Relaxation:
+    def _relaxation(self, decided: bool = False) -> Relaxation:
         data, at = self.data, self.features
-        return Relaxation(
-            data.A[np.ix_(at, at)], data.r[at], data.costs[at], at, self.settings.relaxation, largest=data.r_max
-        )
+        A, deflation = data.A[np.ix_(at, at)], None
+        if len(data.directions):
+            factor = self.settings.deflation_where_decided if decided else self.settings.deflation_of_lines
+            deflation = factor * deflations(data)
+            A = A - (data.directions[:, at].T * deflation) @ data.directions[:, at]
+            A = 0.5 * (A + A.T)
+        settings = self.settings.relaxation
+        return Relaxation(A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation)
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
         """Return a node by positions among the features that the tree works on."""
@@ -310,7 +323,7 @@ class Search:
                 relaxation.child(node, np.append(choices.included, j), rest, choices.places - 1),
                 relaxation.child(node, choices.included, rest, min(choices.places, len(rest))),
             ]
-            return Feature(int(self.features[j])), [_Knot(kid) for kid in kids]
+            return Feature(int(self.features[j])), [_Knot(self._decided(kid)) for kid in kids]
         unknown = choices.included[node.signs[choices.included] == 0]
         if len(unknown) == 0:
             return None
@@ -324,9 +337,23 @@ class Search:
             kids.append(relaxation.child(node, choices.included, choices.free, choices.places, signs))
         return Sign(int(self.features[j])), [_Knot(kid) for kid in kids]
 
+    def _decided(self, node: RelaxedNode) -> RelaxedNode:
+        """Return a node that has just been decided with larger multiples of the directions; any other as it is."""
+        if self._relaxation_where_decided is None or len(node.choices.free) or not len(node.features):
+            return node
+        made = self._relaxation_where_decided.node(node.choices.included, node.choices.free, 0)
+        made.lines = [*node.lines, *made.lines]
+        made.bound, made.t = min(node.bound, made.bound), made.t if made.bound < node.bound else node.t
+        return made
+
+    def _relaxation_of(self, node: RelaxedNode, otherwise: Relaxation) -> Relaxation:
+        decided = len(node.choices.free) == 0
+        return self._relaxation_where_decided or otherwise if decided else otherwise
+
     def _close(self, relaxation: Relaxation, kid: _Knot) -> None:
         node = kid.relaxed
         assert node is not None
+        relaxation = self._relaxation_of(node, relaxation)
         self.relaxed_nodes += 1
         if node.bound <= self.target:
             kid.proof = [node.witness]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -115,6 +115,8 @@ class Relaxation:
     settings : RelaxationSettings, optional
     largest : float, optional
         The largest budget of the problem, if that is not among these.
+    deflation : array of shape (m,), optional
+        Multipliers of the directions that v is orthogonal to, which A is less of.
     """
 
     def __init__(
@@ -125,7 +127,9 @@ class Relaxation:
         features: IntArray | None = None,
         settings: RelaxationSettings | None = None,
         largest: float | None = None,
+        deflation: FloatArray | None = None,
     ) -> None:
+        self.deflation = deflation
         self.A, self.features = A, np.arange(len(A)) if features is None else features
         self.costs = costs if costs is not None and costs.any() else None
         self.settings = settings or RelaxationSettings()
@@ -142,7 +146,7 @@ class Relaxation:
         steepest = (0.0, float((np.abs(A) / np.outer(weights, weights)).max())) if self.alike else (self.top, 0.0)
         slopes = [(0.0, 0.0), steepest]
         made = [threshold_line(A, self.features[at], weights, *one, self.settings) for one in slopes]
-        lines = [KnownLine.of(one, at, len(self.A)) for one in made]
+        lines = [self._known(one, at) for one in made]
         costs = None if self.costs is None else self.costs[at]
         state = None
         if A.any():
@@ -235,7 +239,7 @@ class Relaxation:
             most = node.choices.span[1]
             if node.bound <= target or node.t > self.settings.counted_plainly * most:
                 return
-            known = KnownLine.of(lines.at(max(node.t, 1e-10 * most), self.settings), at, len(self.A))
+            known = self._known(lines.at(max(node.t, 1e-10 * most), self.settings), at)
             if known.least_bound(node.choices, node.t, self.settings) > target:
                 return
             node.lines = [*node.lines, known]
@@ -277,7 +281,12 @@ class Relaxation:
         made = threshold
         if best is not None:
             made = line_of(A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings)
-        return KnownLine.of(made, at, len(self.A))
+        return self._known(made, at)
+
+    def _known(self, line: Line, at: IntArray) -> KnownLine:
+        if self.deflation is not None:
+            line = replace(line, deflation=self.deflation)
+        return KnownLine.of(line, at, len(self.A))
 
     def _aim(self, node: RelaxedNode, target: float, free: BoolArray) -> _Aim:
         r"""Aim at the t at which the bound of a node is made.
