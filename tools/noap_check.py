@@ -124,6 +124,7 @@ u1 *level_nodes       6              rule
 u4 rule               any            item
 f8 majorant_size      amount         majorant_gain
 f8 *many_majorants    amount         majorant_deflation
+f8 *many_majorants    any            majorant_multipliers
 u4 *majorant_size     feature        majorant_features
 f8 *majorant_size     any            majorant_weights
 u4 -                  majorant_size  dominance_majorant matrix_majorant
@@ -418,9 +419,11 @@ class Problem:
             beyond = [length - r if r < length else 0 for length, r in zip(lengths, self.r, strict=True)]
             self.most = [up(x * x) - cost for x, cost in zip(beyond, self.costs, strict=True)]
             # What an attack may spend; and with directions a budget counts in full, unless it is infinite.
-            self.spent = [min(r, isqrt(max(a, 0) << BITS)) for r, a in zip(self.r, self.diagonal, strict=True)]
+            spent = [min(r, isqrt(max(a, 0) << BITS)) for r, a in zip(self.r, self.diagonal, strict=True)]
             whole = self.directions and not nothing
-            self.r = [s if isinf(r) else r for r, s in zip(self.r, self.spent, strict=True)] if whole else self.spent
+            self.r = [s if isinf(r) else r for r, s in zip(self.r, spent, strict=True)] if whole else spent
+            farthest = 4 * isqrt(self.largest << BITS)
+            self.spent = [min(r, farthest) for r in self.r]
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
 
@@ -461,7 +464,7 @@ class Majorant:
     the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
     """
 
-    def __init__(self, problem, gain, sigma, features, weights):
+    def __init__(self, problem, gain, sigma, multipliers, features, weights):
         self.problem, self.features, self.gain = problem, list(features), fixed(gain)
         self.sigma, self.known, self.error = [*map(fixed, sigma)], {}, 3
         # The gain is proved for a fixed u, not for each v.
@@ -469,8 +472,9 @@ class Majorant:
         self.loss = up(max(self.sigma, default=0) * problem.tolerance)
         whole = (problem.penalty(self.sigma, j, [j])[0] for j in range(problem.d))
         self.added = up(max(whole)) + 1 if any(self.sigma) else 0
+        self.multipliers = [*map(fixed, multipliers)]
         if not self.features:
-            need(self.gain == 0, "a plain majorant has no gain")
+            need(self.gain == 0 and not any(multipliers), "a plain majorant has no gain and no multipliers")
             return
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
@@ -486,6 +490,7 @@ class Majorant:
         self.off = up(off << BITS, isqrt(least << BITS)) + 2 * up(reach * off2, least) + up(reach) + 4
         self.stretch = isqrt((ONE + self.gain) << BITS) + 1
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 `self.off` (+ 1).
+        reach += max(problem.spent) if problem.directions else 0  # |h| <= |g| + r
         weight = up(up(self.stretch * self.stretch) * (ONE + self.gain))
         self.error = up(up(weight * (reach + self.off + ONE)) * (8 * self.off + 8)) + up(problem.largest) + 9
 
@@ -500,11 +505,13 @@ class Majorant:
         if j not in self.known:
             problem, r, off = self.problem, self.problem.spent[j], self.off
             g = (self.along(j) << BITS) // self.root
-            size, f, h = abs(g), ONE, 0
-            if size + off > r:  # a budget of min(r, |g|), so that h is at most `off` away from its true value
-                h = max(size - r, 0) * (1 if g > 0 else -1)
+            aim = sum(x * v[j] for x, v in zip(self.multipliers, problem.directions, strict=True)) >> BITS
+            size, f, h = abs(g - aim), ONE, aim
+            if size + off > r:  # a budget of min(r, |g - aim|), so that h is at most `off` away from its true value
+                h += max(size - r, 0) * (1 if g > aim else -1)
             else:
-                inside, outside = r * r - (size + off) ** 2, (problem.diagonal[j] + 2 << BITS) - max(size - off, 0) ** 2
+                inside = r * r - (size + off) ** 2
+                outside = (problem.diagonal[j] + 2 << BITS) - max(abs(g) - off, 0) ** 2
                 f = ONE - min(isqrt((inside << 2 * BITS) // outside), ONE) if outside > 0 else 0
             length = isqrt(problem.diagonal[j] + 2 << BITS) + 1
             if size + off <= r or self.gain * (length - r + 2 * off) > (r - 2 * off) << BITS:
@@ -814,7 +821,7 @@ class Proof:
         """Return a majorant of the certificate; some are kept, since neighbours in the tree share them."""
         if number not in self.majorants:
             self.majorants = {} if len(self.majorants) > 200 else self.majorants
-            names = ("majorant_deflation", "majorant_features", "majorant_weights")
+            names = ("majorant_deflation", "majorant_multipliers", "majorant_features", "majorant_weights")
             x = (self.certificate.part(name, number) for name in names)
             self.majorants[number] = Majorant(self.problem, self.certificate.arrays["majorant_gain"][number], *x)
         return self.majorants[number]

@@ -19,6 +19,8 @@ __all__ = ["Majorant", "eliminate"]
 
 # All of M is formed once so many times its entries have been asked for.
 _OFTEN = 2
+# No attack spends more than this multiple of the length of the longest column.
+_FARTHEST = 4.0
 
 
 class Majorant:
@@ -31,7 +33,8 @@ class Majorant:
     unit u; all others are stretched by :math:`\sqrt{1 + \kappa}` instead. Eliminating :math:`\hat u` leaves
     :math:`M_{ij} = f_i f_j (A_{ij} - g_i g_j) + (1 + \kappa) h_i h_j`.
 
-    Where v is orthogonal to directions, there is no gain, and the penalty of the attack's multipliers is taken off M.
+    Where v is orthogonal to directions V (rows), there is no gain. Instead of g the budget is taken off :math:`g - c`,
+    :math:`c = V^\top \lambda` with the attack's multipliers, and the penalty of its deflation is taken off M.
 
     Attributes
     ----------
@@ -51,6 +54,7 @@ class Majorant:
         self._asked = 0
         if self.plain:
             need(self.gain == 0.0, "M: a gain without an attack")
+            need(not attack.multipliers.any(), "M: multipliers without an attack")
             return
         need(data.definite, "M: an attack needs a definite matrix")
         need(0.0 <= self.gain < 1e6, "M: the gain is out of range")
@@ -65,17 +69,25 @@ class Majorant:
         # So far is g from a_j'u, as a share of |a_j|, twice over: docs/kernel.md. It holds all other roundings too.
         share = gamma(5 * n + 16) * size * size * (top / q)
         need(share < 1e-2, "M: the vector is too uncertain")
-        # No attack spends more than the length of a column.
-        less = np.maximum(np.minimum(data.r, data.lengths) - share * data.lengths, 0.0)
-        h = np.sign(g) * np.maximum(np.abs(g) - less, 0.0)
-        # (1 - f)^2 = (r^2 - g^2)/(A_jj - g^2), where that is above 0.
-        rest = np.maximum((less - np.abs(g)) * (less + np.abs(g)), 0.0)
-        across = np.where(rest > 0, A.diagonal() - g * g, 1.0)
-        f = 1.0 - np.sqrt(rest / across)
+        m = len(data.directions)
+        need(attack.multipliers.shape in ((0,), (m,)), "M: a multiplier for each direction")
+        c = attack.multipliers @ data.directions if len(attack.multipliers) else np.zeros(len(g))
+        need((np.abs(c) < 1e100).all(), "M: multipliers out of range")
+        spent = np.minimum(data.r, _FARTHEST * math.sqrt(top))
+        reach = math.sqrt(top) + (float(spent.max()) if m else 0.0)  # |h| is at most that, but for rounding
+        off = share * np.maximum(data.lengths, spent)
+        less = np.maximum(spent - off, 0.0)
+        e = g - c
+        h = np.where(np.abs(e) >= less, g - np.copysign(less, e), c)
+        # (1 - f)^2 = (r^2 - (g - c)^2)/(A_jj - g^2), where that is above 0.
+        rest = np.maximum((less - np.abs(e)) * (less + np.abs(e)), 0.0)
+        across = np.maximum(A.diagonal() - g * g, 0.0) + 2.0 * off * data.lengths
+        f = 1.0 - np.sqrt(np.divide(rest, across, out=np.ones_like(rest), where=rest < across))
+        f = np.where(rest > 0, f, 1.0)
         gains = (f == 1) & (self.gain * (data.lengths - data.r) * (1 + 4 * U) <= data.r)
         stretch = np.where(gains, 1.0, math.sqrt(1.0 + self.gain))
         self._g, self._h, self._f = g, h * stretch, f * stretch
-        self.error += 4.0 * (1.0 + self.gain) * share * top
+        self.error += 4.0 * (1.0 + self.gain) * share * reach * reach
 
     def block(self, features: IntArray) -> FloatArray:
         """Return M on some features."""

@@ -67,6 +67,7 @@ ARRAYS: dict[str, Array] = {
     "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
     "majorant_gain": Array("f8", "kappa"),
     "majorant_deflation": Array("f8", "sigma, m of each"),
+    "majorant_multipliers": Array("f8", "lambda, m of each"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
     "dominance_majorant": Array("u4", "number of a majorant"),
@@ -163,6 +164,7 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
         "majorant_size": [len(one.features) for one in attacks.rows],
         "majorant_gain": [one.gain for one in attacks.rows],
         "majorant_deflation": _joined(one.deflation if len(one.deflation) else without for one in attacks.rows),
+        "majorant_multipliers": _joined(one.multipliers if len(one.multipliers) else without for one in attacks.rows),
         "majorant_features": _joined(one.features for one in attacks.rows),
         "majorant_weights": _joined(one.weights for one in attacks.rows),
         "scaling_size": [len(one.features) for one in scalings.rows],
@@ -312,9 +314,11 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
 
 def _attack(reader: _Reader, i: int, size: int) -> Attack:
     gain, sigma = float(reader.part("majorant_gain", 1)[0]), reader.part("majorant_deflation", reader.directions)
-    if size == 0 and gain == 0 and not sigma.any():
+    multipliers = reader.part("majorant_multipliers", reader.directions)
+    if size == 0 and gain == 0 and not sigma.any() and not multipliers.any():
         return PLAIN
-    return Attack(reader.features("majorant_features", size), reader.part("majorant_weights", size), gain, sigma)
+    features, weights = reader.features("majorant_features", size), reader.part("majorant_weights", size)
+    return Attack(features, weights, gain, sigma, multipliers)
 
 
 def _scaling(reader: _Reader, i: int, size: int) -> Scaling:

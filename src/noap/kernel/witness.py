@@ -48,13 +48,15 @@ _NO_NUMBERS: FloatArray = np.empty(0)
 class Attack:
     """The vector that a majorant responds to, and its gain; without features the majorant is A itself.
 
-    `deflation` has a multiplier for each direction that v is orthogonal to, or none at all, which is 0 for each.
+    `deflation` has sigma for each direction that v is orthogonal to, and `multipliers` lambda, the multiples of the
+    directions that the attack leaves along the vector; either has none at all where that is 0 for each.
     """
 
     features: IntArray = field(default_factory=lambda: _NO_FEATURES)
     weights: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
     gain: float = 0.0
     deflation: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
+    multipliers: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
 
 
 PLAIN = Attack()

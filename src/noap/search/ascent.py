@@ -15,7 +15,7 @@ from noap.kernel.data import Data
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.settings import Settings
 
-__all__ = ["ascend", "best_in", "climbed", "climbed_in", "climbed_within", "deflations", "value_of"]
+__all__ = ["ascend", "best_in", "climbed", "climbed_in", "climbed_within", "deflations", "multipliers_of", "value_of"]
 
 _NEAR = 1e-8
 # Newton steps to the multipliers of a step, and rounds in which the support follows them.
@@ -142,6 +142,14 @@ def _leading(A: FloatArray, count: int) -> FloatArray:
     """Return the leading eigenvectors as rows."""
     d = len(A)
     found: FloatArray = eigh(A, subset_by_index=[d - count, d - 1], driver="evr", check_finite=False)[1].T
+    return found
+
+
+def multipliers_of(data: Data, v: FloatArray) -> FloatArray:
+    """Return the multipliers of the directions in the best response to the attack on v, on its own support."""
+    g = data.A @ v
+    g /= np.sqrt(max(float(v @ g), 1e-300))
+    found: FloatArray = _Orthogonal(data).balanced(g[None, :], (v != 0)[None, :], np.zeros((1, len(data.directions))), 30)[0]
     return found
 
 
@@ -299,19 +307,26 @@ class _Orthogonal(_Climber):
             left = G - multipliers @ self.V
             W = np.sign(left) * np.maximum(np.abs(left) - r, 0.0)
             own = self.kept(W, W * W - self.data.costs) != 0 if supports is None else supports
-            for _ in range(_NEWTON):
-                W = np.where(own, np.sign(left) * np.maximum(np.abs(left) - r, 0.0), 0.0)
-                excess = W @ self.V.T
-                active = (W != 0).astype(np.float64)
-                gram = np.einsum("id,bd,jd->bij", self.V, active, self.V, optimize=True)
-                gram += 1e-12 * np.eye(len(self.V))
-                multipliers = multipliers + np.linalg.solve(gram, excess[:, :, None])[:, :, 0]
-                left = G - multipliers @ self.V
+            multipliers = self.balanced(G, own, multipliers, _NEWTON)
+            left = G - multipliers @ self.V
             W = np.where(own, np.sign(left) * np.maximum(np.abs(left) - r, 0.0), 0.0)
         W = self._on_support(W)
         lengths = np.linalg.norm(W, axis=1)
         unit: FloatArray = W / np.maximum(lengths, 1e-300)[:, None]
         return unit
+
+    def balanced(self, G: FloatArray, own: BoolArray, multipliers: FloatArray, steps: int) -> FloatArray:
+        """Return the multipliers that make what the soft threshold leaves of G orthogonal: Newton's method."""
+        for _ in range(steps):
+            left = G - multipliers @ self.V
+            W = np.where(own, np.sign(left) * np.maximum(np.abs(left) - self.data.r, 0.0), 0.0)
+            excess = W @ self.V.T
+            if not np.abs(excess).max(initial=0.0) > 1e-14:
+                break
+            gram = np.einsum("id,bd,jd->bij", self.V, (W != 0).astype(np.float64), self.V, optimize=True)
+            gram += 1e-12 * np.eye(len(self.V))
+            multipliers = multipliers + np.linalg.solve(gram, excess[:, :, None])[:, :, 0]
+        return multipliers
 
     def _on_support(self, W: FloatArray) -> FloatArray:
         """Return the rows projected off the directions within their supports; 0 where next to nothing is left."""

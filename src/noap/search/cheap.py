@@ -11,7 +11,7 @@ from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import climbed_in, deflations, value_of
+from noap.search.ascent import climbed_in, deflations, multipliers_of, value_of
 from noap.settings import Settings
 
 __all__ = ["Better", "CheapTree", "Hole", "Outlook", "children", "deflated"]
@@ -130,11 +130,12 @@ class CheapTree:
         length = np.sqrt(max(float(x @ g[at]), 0.0))
         if length == 0:
             return
+        if len(data.directions):
+            yield Attack(at, x, multipliers=multipliers_of(data, v))
+            return
         yield Attack(at, x)
         g /= length
         spare = data.lengths - data.r
-        if len(data.directions):
-            return
         gains = (np.abs(g) >= data.r) & (data.r > 0) & (spare > 0) & (data.most > 0)
         if gains.any():
             largest = float(np.float32((data.r[gains] / spare[gains]).min() * (1 - 1e-7)))
