@@ -527,11 +527,10 @@ def eliminate(node, majorant):
     is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
     """
     problem, gain = node.problem, ONE + majorant.gain
-    need(node.target + node.paid > 0, "T and the costs of I are not positive")
+    need(node.target + node.paid > 0 or problem.directions, "T and the costs of I are not positive")
     t = (gain * (node.target + node.paid) >> BITS) - majorant.loss
-    need(t > 0, "T is less than what the directions' tolerance lets a vector keep")
     order, first = node.inside + node.free, len(node.inside)
-    top = t + problem.largest + majorant.added + majorant.error  # no P_II has more on its diagonal
+    top = max(t, 0) + problem.largest + majorant.added + majorant.error  # no P_II has more on its diagonal
     slack = len(order) * majorant.error + (len(order) * (isqrt(top << BITS) + 1) >> BITS) + 1
     scales, factor, pivots, result = [], [], [], []
     for a, i in enumerate(order):

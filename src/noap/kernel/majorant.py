@@ -117,12 +117,13 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     data, n = majorant.data, len(I)
     grown = 1.0 + majorant.gain
     t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4))) - majorant.loss
-    need(1e-200 < t < 1e100, "M: nothing is left of the threshold")
+    # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
+    need(t < 1e100 and (t > 1e-200 or len(data.directions)), "M: nothing is left of the threshold")
     M = majorant.block(np.concatenate([I, F]))
     costs = data.costs[F] * grown
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
-    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (t + largest))
+    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest))
     P = -M
     P.flat[:: len(P) + 1] += t - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
