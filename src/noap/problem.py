@@ -250,6 +250,9 @@ class Problem(Variants):
                 f"{what} takes neither include nor exclude; methods 'exact' and 'relaxation' do, for NoAdversary and "
                 "FeatureWise without a metric."
             )
+
+    def require_no_directions(self, what: str) -> None:
+        """Raise InvalidProblem, naming what takes no `orthogonal_to`, if the problem has one."""
         if self.orthogonal_to is not None:
             raise InvalidProblem(f"{what} takes no orthogonal_to; methods 'exact', 'relaxation' and 'ascent' do.")
 

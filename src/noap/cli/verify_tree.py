@@ -65,6 +65,8 @@ def verify_tree(
         names = _features(report, proof, table)
         if names:
             console.print(f"Features of its vector, by the names in DATA: {listed(names, None)}.")
+        elif report.bound <= 0 and claim.directions is not None:
+            console.print("No direction orthogonal to those in the file is worth anything: the optimum is 0.")
         elif report.bound <= 0:
             console.print("Nothing survives the adversary: the optimum is 0, and no feature is better than another.")
     return 0 if report.ok else REJECTED
@@ -89,6 +91,7 @@ def _problem(proof: Certificate, table: Table) -> noap.Problem:
         "feature_names": table.names,
         "include": claim.include.tolist(),
         "exclude": claim.exclude.tolist(),
+        "orthogonal_to": claim.directions,
     }
     if claim.source == "covariance":
         return noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, **terms)

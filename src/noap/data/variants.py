@@ -155,6 +155,7 @@ class Variants:
         """
         features = np.asarray(features, dtype=np.intp)
         self.require_no_demands("Problem.restricted")
+        self.require_no_directions("Problem.restricted")
         k = min(self.k, len(features)) if k is None else k
         names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)
         adversary = self.adversary.restricted_to(features)

@@ -44,7 +44,7 @@ def warn_of(model: Any, fitted: Fitted) -> None:
             ConvergenceWarning,
         )
     _warn_of_nothing(model)
-    share, explained = model.n_components, float(model.explained_variance_ratio_.sum())
+    share, explained = model.n_components, float(model.span_variance_ratio_[-1])
     if isinstance(share, float) and explained < share and not (fitted.interrupted or fitted.out_of_time):
         _warn(
             f"n_components = {share:g} asks for more of the variance than all {len(fitted.components)} components "
