@@ -300,7 +300,7 @@ class Search:
             A = A - (data.directions[:, at].T * deflation) @ data.directions[:, at]
             A = 0.5 * (A + A.T)
         settings = self.settings.relaxation
-        return Relaxation(A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation)
+        return Relaxation(A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation, top=data.top)
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
         """Return a node by positions among the features that the tree works on."""
@@ -341,7 +341,8 @@ class Search:
         """Return a node that has just been decided with larger multiples of the directions; any other as it is."""
         if self._relaxation_where_decided is None or len(node.choices.free) or not len(node.features):
             return node
-        made = self._relaxation_where_decided.node(node.choices.included, node.choices.free, 0)
+        V = self.data.directions[:, self.features[node.features]]
+        made = self._relaxation_where_decided.decided(node.choices.included, V)
         made.lines = [*node.lines, *made.lines]
         made.bound, made.t = min(node.bound, made.bound), made.t if made.bound < node.bound else node.t
         return made

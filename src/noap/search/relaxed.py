@@ -15,6 +15,9 @@ from noap.settings import RelaxationSettings
 
 __all__ = ["Relaxation", "RelaxedNode"]
 
+# The state of a decided node has this multiple of the largest entry, negative, along directions that v is orthogonal to.
+_ALONG = 10.0
+
 
 @dataclass
 class RelaxedNode:
@@ -33,6 +36,9 @@ class RelaxedNode:
         What follows, and where it is made.
     slope : float
         At which the state was last; 0 before.
+    beside : array or None
+        What A has beside the matrix of the state, on the node's features: where v is orthogonal to directions and all
+        is decided, the state works on A projected off them.
     """
 
     choices: Choices
@@ -42,6 +48,7 @@ class RelaxedNode:
     bound: float = math.inf
     t: float = 1.0
     slope: float = 0.0
+    beside: FloatArray | None = None
 
     @property
     def features(self) -> IntArray:
@@ -117,6 +124,8 @@ class Relaxation:
         The largest budget of the problem, if that is not among these.
     deflation : array of shape (m,), optional
         Multipliers of the directions that v is orthogonal to, which A is less of.
+    top : float, optional
+        Size of A to begin slopes with, its largest entry by default.
     """
 
     def __init__(
@@ -128,6 +137,7 @@ class Relaxation:
         settings: RelaxationSettings | None = None,
         largest: float | None = None,
         deflation: FloatArray | None = None,
+        top: float | None = None,
     ) -> None:
         self.deflation = deflation
         self.A, self.features = A, np.arange(len(A)) if features is None else features
@@ -135,7 +145,7 @@ class Relaxation:
         self.settings = settings or RelaxationSettings()
         self.budget = float(np.max(budgets, initial=0.0)) if largest is None else largest
         self.weights: FloatArray = budgets / self.budget if self.budget > 0 else np.ones(len(A))
-        self.top = float(np.abs(A).max(initial=0.0))
+        self.top = float(np.abs(A).max(initial=0.0)) if top is None else top
         self.alike = float(self.weights.min(initial=1.0)) >= self.settings.same_norm
 
     def node(self, included: IntArray, free: IntArray, places: int) -> RelaxedNode:
@@ -155,6 +165,31 @@ class Relaxation:
         self._look(node)
         return node
 
+    def decided(self, included: IntArray, V: FloatArray) -> RelaxedNode:
+        """Return a node of which all features are decided, whose state works on A projected off directions.
+
+        Parameters
+        ----------
+        V : array of shape (m, |included|)
+            On the node's features, ascending.
+        """
+        node = self.node(included, included[:0], 0)
+        at = node.features
+        rows = np.linalg.svd(V, full_matrices=False)
+        basis = rows[2][rows[1] > 1e-9]
+        off = np.eye(len(at)) - basis.T @ basis
+        A = self.A[np.ix_(at, at)]
+        projected = off @ A @ off
+        # The l1 norm feels the directions too: what lies along them is punished, but no more than the norm can gain.
+        projected -= _ALONG * self.top * (basis.T @ basis)
+        projected = 0.5 * (projected + projected.T)
+        if node.state is not None and projected.any():
+            costs = None if self.costs is None else self.costs[at]
+            other = None if self.alike else np.ones(len(at))
+            node.state = Multipliers.of(projected, self.weights[at], other, costs, self.settings)
+            node.beside = A - projected
+        return node
+
     def child(
         self, node: RelaxedNode, included: IntArray, free: IntArray, places: int, signs: IntArray | None = None
     ) -> RelaxedNode:
@@ -163,7 +198,9 @@ class Relaxation:
         state = node.state
         if state is not None:
             state = state.restricted(np.isin(node.features, np.concatenate([choices.included, choices.free])))
-        made = RelaxedNode(choices, node.signs if signs is None else signs, node.lines, state, slope=node.slope)
+        beside = node.beside if signs is not None else None  # signs are decided last: the features stay
+        signs = node.signs if signs is None else signs
+        made = RelaxedNode(choices, signs, node.lines, state, slope=node.slope, beside=beside)
         self._look(made)
         return made
 
@@ -269,7 +306,7 @@ class Relaxation:
             height = largest_eigenvalue(found.B, settings) + counted.value * counted.at
             height += 0.0 if other is None else nu * other.at
             if height < lowest:
-                lowest, best = height, found
+                lowest, best = height, found if node.beside is None else found._replace(B=found.B + node.beside)
             if lowest <= aim.height or expired():
                 break
             excess = state.excess(free, places)
