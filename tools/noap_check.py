@@ -897,7 +897,9 @@ def proved_value(problem, certificate):
     value, (w, _) = Fraction(0), integers(get["weights"])
     if any(w):
         along = [sum(map(mul, w, (v[j] for j in features))) for v in exact_directions(get["directions"], certificate)]
-        need(sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w)), "the vector is not orthogonal to the directions")
+        need(
+            sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w)), "the vector is not orthogonal to the directions"
+        )
         square = sum(x * sum(map(mul, w, problem.entries(j, features))) for j, x in zip(features, w, strict=True))
         length, sizes = sum(map(mul, w, w)), [abs(x) for x in w]
         square -= length * problem.shift + sum(sizes) ** 2

@@ -198,7 +198,7 @@ class Settings:
     deflations: int = 5
     deflation_factor: float = 30.0
     deflation_of_lines: float = 300.0
-    deflation_where_decided: float = 1000.0
+    deflation_where_decided: float = 1e4
     kernel_attempts: int = 60
     smaller_bounds: int = 6
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)

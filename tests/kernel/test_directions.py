@@ -75,7 +75,9 @@ def test_orthogonal_by_a_hair():
         basis = np.linalg.qr(V.T)[0]
         v -= basis @ (basis.T @ v)
         off = np.linalg.pinv(V) @ rng.standard_normal(m)
-        v += off * (rng.choice([0.99, 1 - 1e-5, 1 + 1e-5, 1.01]) * TOLERANCE * np.linalg.norm(v) / np.linalg.norm(V @ off))
+        v += off * (
+            rng.choice([0.99, 1 - 1e-5, 1 + 1e-5, 1.01]) * TOLERANCE * np.linalg.norm(v) / np.linalg.norm(V @ off)
+        )
         along = exact(V) @ exact(v)
         true = (along * along).sum() <= DELTA**2 * (exact(v) * exact(v)).sum()
         said = is_orthogonal(V, v)

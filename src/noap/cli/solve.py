@@ -75,7 +75,7 @@ def solve(
         ),
     ] = None,
     deflation: Annotated[
-        str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
+        str, typer.Option(help="What a component leaves to the next: projection, disjoint, orthogonal or uncorrelated.")
     ] = "projection",
     adversary: Anyone = AdversaryName.feature,
     noise: Annotated[

@@ -42,14 +42,15 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(Z + E) v\|_2^2,
 
     so the adversary acts after centring and scaling. Later components solve the same problem on what `deflation` leaves
-    of Z, or among the directions it leaves; their values and bounds are those of that problem. With `joint`, components with disjoint supports are chosen
-    together instead, so that their robust variances add up to the most.
+    of Z, or among the directions that it leaves; their values and bounds are those of that problem. With `joint`,
+    components with disjoint supports are chosen together instead, so that their robust variances add up to the most.
 
     Parameters
     ----------
     n_components : int, float or None
         How many components, at most the number of features; a share between 0 and 1: as many as explain that share of
-        the total variance by their span (`span_variance_ratio_`); None: as many as the adversary leaves any variance, at most min(n, d).
+        the total variance by their span (`span_variance_ratio_`); None: as many as the adversary leaves any variance,
+        at most min(n, d).
     k : int or list of int
         How many features a component may use; more than there are means all of them, with a warning. A list has one
         entry for each component, and says how many there are.

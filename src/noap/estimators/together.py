@@ -136,7 +136,8 @@ def _bounded(data: Samples | Covariance, recipe: Recipe, joint: JointResult) -> 
     Another answer to it, and the others, are r disjoint components, which are worth no more than the joint bound: it is
     worth no more than that less what the others are certainly worth.
     """
-    parts = joint.components
+    parts, bound = joint.components, joint.bound
+    assert bound is not None  # they were chosen at once
     below = [value_below(one.problem, one.support, one.v[one.support]) for one in parts]
     components = []
     for i, one in enumerate(parts):
@@ -144,7 +145,7 @@ def _bounded(data: Samples | Covariance, recipe: Recipe, joint: JointResult) -> 
         if len(parts) > 1:
             left = data.left(np.delete(joint.vectors, i, axis=0), "disjoint")
             problem = left.problem(one.problem.k, recipe.adversary, recipe.costs)
-        room = math.fsum([joint.bound, *(-value for h, value in enumerate(below) if h != i)])
+        room = math.fsum([bound, *(-value for h, value in enumerate(below) if h != i)])
         result = dataclasses.replace(
             one,
             problem=problem,
@@ -163,5 +164,6 @@ def _nothing(problem: Problem, joint: JointResult) -> Component:
     v = np.zeros(problem.n_features)
     if problem.costs is None:
         v[int(np.argmax(problem.column_norms))] = 1.0
+    assert joint.bound is not None  # as above
     result = Result(problem, "joint", v, bound=joint.bound, bound_proof="rigorous", asked_gap=joint.asked_gap)
     return Component(result, ())

@@ -110,9 +110,7 @@ def terms_of(problem: "Problem") -> Terms:
     # Against the spectral norm proofs are about A alone, and what they show is compared with the budget.
     rho = None if type(problem.adversary) is SpectralNorm else _budgets(problem)
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
-    return Terms(
-        problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude, problem.orthogonal_to
-    )
+    return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude, problem.orthogonal_to)
 
 
 def _budgets(problem: "Problem") -> FloatArray | None:

@@ -94,7 +94,11 @@ class Majorant:
         if self._whole is not None:
             return self._whole[np.ix_(features, features)]
         self._asked += len(features) ** 2
-        if (not self.plain or self._penalty) and self._asked > _OFTEN * len(self.data.A) ** 2 and len(features) < len(self.data.A):
+        if (
+            (not self.plain or self._penalty)
+            and self._asked > _OFTEN * len(self.data.A) ** 2
+            and len(features) < len(self.data.A)
+        ):
             self._whole = self.block(np.arange(len(self.data.A)))
             return self._whole[np.ix_(features, features)]
         M: FloatArray = self.data.A[np.ix_(features, features)]

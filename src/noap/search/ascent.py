@@ -77,9 +77,7 @@ def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
     return climbed_in(data, None, start, steps)
 
 
-def climbed_in(
-    data: Data, node: tuple[IntArray, IntArray, int] | None, start: FloatArray, steps: int
-) -> FloatArray:
+def climbed_in(data: Data, node: tuple[IntArray, IntArray, int] | None, start: FloatArray, steps: int) -> FloatArray:
     """Return where ascent leads from one vector within a node, or anywhere; zeros where nothing is left of it."""
     climber = _climber(data, node)
     V = climber.projected(start[None, :])
@@ -149,7 +147,9 @@ def multipliers_of(data: Data, v: FloatArray) -> FloatArray:
     """Return the multipliers of the directions in the best response to the attack on v, on its own support."""
     g = data.A @ v
     g /= np.sqrt(max(float(v @ g), 1e-300))
-    found: FloatArray = _Orthogonal(data).balanced(g[None, :], (v != 0)[None, :], np.zeros((1, len(data.directions))), 30)[0]
+    found: FloatArray = _Orthogonal(data).balanced(
+        g[None, :], (v != 0)[None, :], np.zeros((1, len(data.directions))), 30
+    )[0]
     return found
 
 
@@ -300,12 +300,12 @@ class _Orthogonal(_Climber):
         return (w, own) if own > value else (v, value)
 
     def _stepped(self, G: FloatArray, supports: BoolArray | None) -> FloatArray:
-        """Return unit vectors along the soft-thresholded G less multiples of the directions; 0 where nothing is left."""
+        """Return unit vectors along the soft-thresholded G less multiples of the directions; 0 if nothing is left."""
         r, multipliers = self.data.r, np.zeros((len(G), len(self.V)))
         W: FloatArray = np.zeros_like(G)
         for _ in range(_ROUNDS if supports is None else 1):
             left = G - multipliers @ self.V
-            W = np.sign(left) * np.maximum(np.abs(left) - r, 0.0)
+            W[...] = np.sign(left) * np.maximum(np.abs(left) - r, 0.0)
             own = self.kept(W, W * W - self.data.costs) != 0 if supports is None else supports
             multipliers = self.balanced(G, own, multipliers, _NEWTON)
             left = G - multipliers @ self.V

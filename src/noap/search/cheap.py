@@ -106,7 +106,9 @@ class CheapTree:
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
         if self.data.r_max == 0 or (len(self.data.directions) and not v.any()):
-            self.bounders.extend(self._bounder(attack, keep=True) for attack in deflated(self.data, PLAIN, self.settings))
+            self.bounders.extend(
+                self._bounder(attack, keep=True) for attack in deflated(self.data, PLAIN, self.settings)
+            )
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 

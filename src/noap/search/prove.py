@@ -300,7 +300,9 @@ class Search:
             A = A - (data.directions[:, at].T * deflation) @ data.directions[:, at]
             A = 0.5 * (A + A.T)
         settings = self.settings.relaxation
-        return Relaxation(A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation, top=data.top)
+        return Relaxation(
+            A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation, top=data.top
+        )
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
         """Return a node by positions among the features that the tree works on."""

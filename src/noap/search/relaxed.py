@@ -15,7 +15,7 @@ from noap.settings import RelaxationSettings
 
 __all__ = ["Relaxation", "RelaxedNode"]
 
-# The state of a decided node has this multiple of the largest entry, negative, along directions that v is orthogonal to.
+# The state of a decided node has minus so many times the largest entry along directions that v is orthogonal to.
 _ALONG = 10.0
 
 
