@@ -124,6 +124,23 @@ def test_disjoint_components_can_run_out_of_features(wine):
     assert fitted(wine.iloc[:, :4], n_components=3, k=2, noise=0.0, deflation="disjoint").n_components_ == 3
 
 
+def test_the_span_explains_what_inverse_transform_gives_back(wine):
+    for deflation in ("projection", "orthogonal", "uncorrelated"):
+        model = RobustSparsePCA(n_components=3, k=4, noise=0.2, scale=True, deflation=deflation, method="ascent").fit(
+            wine
+        )
+        shares = model.span_variance_ratio_
+        for c in (1, 2, 3):
+            part = RobustSparsePCA(n_components=c, k=4, noise=0.2, scale=True, deflation=deflation, method="ascent")
+            back = part.fit(wine).inverse_transform(part.transform(wine))
+            lost = np.square((wine - back) / part.scale_).sum() / np.square((wine - part.mean_) / part.scale_).sum()
+            assert shares[c - 1] == pytest.approx(1 - lost, rel=1e-9)
+        assert (np.diff(shares) > 0).all()
+    # Adjusted variances count the scores that overlap once; the span gives back more of the data than they say.
+    projected = RobustSparsePCA(n_components=6, k=4, noise=0.2, scale=True, method="ascent").fit(wine)
+    assert projected.span_variance_ratio_[-1] > projected.explained_variance_ratio_.sum()
+
+
 def test_explained_variance_is_adjusted_by_qr(wine):
     model = fitted(wine, n_components=3)
     scores = model.transform(wine)

@@ -53,6 +53,7 @@ def fitted(
     problem: Problem,
     adversary: AdversaryName,
     components: int,
+    sizes: int | list[int],
     deflation: str,
     joint: bool | None = None,
     **settings: Any,
@@ -65,6 +66,8 @@ def fitted(
         Of the first component.
     adversary : AdversaryName
     components : int
+    sizes : int or list of int
+        How many features each may use.
     deflation : "projection", "disjoint", "orthogonal" or "uncorrelated"
     joint : bool or None
         Whether components are chosen together; None where that is for the estimator to decide.
@@ -76,7 +79,7 @@ def fitted(
         raise InvalidProblem(f"-c must be from 1 to the number of features, {d}, got {components}.")
     model = noap.RobustSparsePCA(
         n_components=components,
-        k=problem.k,
+        k=sizes,
         adversary=adversary.value,
         rho=problem.adversary.rho,
         costs=problem.costs,
@@ -160,7 +163,9 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
         if joint is None:
             console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
         for message in filter(None, (*result.messages, result.note)):
-            if not message.startswith(("Value and bound are those", "The bound is about all directions")):  # said of all of them above
+            if not message.startswith(
+                ("Value and bound are those", "The bound is about all directions")
+            ):  # said of all of them above
                 console.print(f"component {c}: {message}", markup=False, soft_wrap=True)
         if joint is None and result.limit is not None:
             console.print(f"component {c} was stopped early ({result.limit.value}).")

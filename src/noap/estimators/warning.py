@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from noap.data.deflation import CONSTRAINED
 from noap.errors import GapWarning, NoapWarning
 from noap.estimators.fitting import Component, Fitted
 from noap.joint import JointResult
@@ -90,6 +91,8 @@ def _warn_of_nothing(model: Any) -> None:
     why, remedy = "The adversary cancels every direction", "use a smaller noise (or rho)"
     if model.costs_ is not None:
         why, remedy = "No feature is worth its cost", f"{remedy}, lower costs"
+    elif model.deflation in CONSTRAINED and lost[0] > 0:
+        why, remedy = f"No {model.deflation} direction is worth anything", f"use a larger k, {remedy[4:]}"
     _warn(
         f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
         NoapWarning,

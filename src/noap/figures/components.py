@@ -136,8 +136,9 @@ def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figu
 def draw_scree(model: Any, ax: Any = None) -> Figure:
     """Draw how much each component of a fitted estimator holds, all in per cent of the total variance.
 
-    Its variance, what the adversary leaves, the bound, and what the components explain. From the second component on, these three are about the data that deflation leaves. Of components that were chosen
-    together they are about the features that the others leave, and the title says what is proved of their sum.
+    Its variance, what the adversary leaves, the bound, and what the components explain. From the second component on,
+    the first three are about what deflation leaves. Of components that were chosen together they are about the features
+    that the others leave, and the title says what is proved of their sum.
 
     Parameters
     ----------
