@@ -125,19 +125,17 @@ def test_disjoint_components_can_run_out_of_features(wine):
 
 
 def test_the_span_explains_what_inverse_transform_gives_back(wine):
+    X = wine.to_numpy()
     for deflation in ("projection", "orthogonal", "uncorrelated"):
-        model = RobustSparsePCA(n_components=3, k=4, noise=0.2, scale=True, deflation=deflation, method="ascent").fit(
-            wine
-        )
-        shares = model.span_variance_ratio_
+        shares = fitted(X, n_components=3, noise=0.2, deflation=deflation, method="ascent").span_variance_ratio_
         for c in (1, 2, 3):
-            part = RobustSparsePCA(n_components=c, k=4, noise=0.2, scale=True, deflation=deflation, method="ascent")
-            back = part.fit(wine).inverse_transform(part.transform(wine))
-            lost = np.square((wine - back) / part.scale_).sum() / np.square((wine - part.mean_) / part.scale_).sum()
+            part = fitted(X, n_components=c, noise=0.2, deflation=deflation, method="ascent")
+            back = part.inverse_transform(part.transform(X))
+            lost = np.square((X - back) / part.scale_).sum() / np.square((X - part.mean_) / part.scale_).sum()
             assert shares[c - 1] == pytest.approx(1 - lost, rel=1e-9)
         assert (np.diff(shares) > 0).all()
     # Adjusted variances count the scores that overlap once; the span gives back more of the data than they say.
-    projected = RobustSparsePCA(n_components=6, k=4, noise=0.2, scale=True, method="ascent").fit(wine)
+    projected = fitted(X, n_components=6, noise=0.2, method="ascent")
     assert projected.span_variance_ratio_[-1] > projected.explained_variance_ratio_.sum()
 
 

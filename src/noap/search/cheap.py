@@ -67,15 +67,16 @@ class Hole:
 
 @dataclass
 class Outlook:
-    """What a test saw of a node that it could not close: how far from dominance, and the feature to branch on."""
+    """What a test saw of a node that it could not close: how far from dominance, by which attack; what to branch on."""
 
     ratio: float = np.inf
     feature: int = -1
+    attack: Attack = PLAIN
 
-    def see(self, ratio: float, feature: int) -> None:
+    def see(self, ratio: float, feature: int, attack: Attack) -> None:
         """Keep the better one."""
         if ratio < self.ratio or self.feature < 0:
-            self.ratio, self.feature = ratio, feature
+            self.ratio, self.feature, self.attack = ratio, feature, attack
 
 
 @dataclass
@@ -205,7 +206,7 @@ class CheapTree:
         own = C.diagonal()
         worst = int(np.argmin(own))
         if own[worst] <= _NOTHING * self.T:
-            outlook.see(1e200, int(F[worst]))
+            outlook.see(1e200, int(F[worst]), bounder.attack)
             return False
         count = min(p, len(F)) - 1
         if count == 0:
@@ -221,7 +222,7 @@ class CheapTree:
             ratio = float(sums.max())
             if ratio < 1 - _MARGIN:
                 return True
-            outlook.see(ratio, int(F[int(np.argmax(sums))]))
+            outlook.see(ratio, int(F[int(np.argmax(sums))]), bounder.attack)
             return False
         z = bounder.z[F]
         ratio = np.inf
@@ -237,7 +238,7 @@ class CheapTree:
             z = np.maximum(np.sqrt(z * np.maximum(sums, 1e-12)), 1e-6)
             z = (z / z.max()).astype(np.float32).astype(np.float64)
             bounder.z[F] = z
-        outlook.see(ratio, int(F[int(np.argmax(z))]))
+        outlook.see(ratio, int(F[int(np.argmax(z))]), bounder.attack)
         return False
 
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741

@@ -16,10 +16,10 @@ from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import eliminate
 from noap.kernel.tree import Checked, check_levels
-from noap.kernel.witness import LENGTHS, PLAIN, Feature, Level, Matrix, Node, Sign
+from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, climbed_in, deflations, value_of
-from noap.search.cheap import Better, CheapTree, Hole, Outlook, children, deflated
+from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
 from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
@@ -236,8 +236,6 @@ class Search:
 
         An open node has the lines of the root.
         """
-        attack = deflated(self.data, PLAIN, self.settings)[-1]
-        majorant = self.checked.majorant(attack)
         stack = [(self.root, I, F, p)]
         self._open.clear()
         while stack:
@@ -250,9 +248,9 @@ class Search:
             if leaf is None and p > 2 and outlook.ratio < 1e100:
                 self.relaxed_nodes += 1
                 ordered = np.sort(F)
-                C = eliminate(majorant, self.target, I, ordered, p)
+                C = eliminate(self.checked.majorant(outlook.attack), self.target, I, ordered, p)
                 line, carried = definite_line(C, p, ordered, self.settings.relaxation)
-                leaf = None if line is None else Matrix(attack, line)
+                leaf = None if line is None else Matrix(outlook.attack, line)
                 outlook.feature = int(ordered[int(np.argmax(carried))])
             if leaf is not None:
                 knot.proof = [leaf]
