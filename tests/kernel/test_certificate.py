@@ -119,7 +119,7 @@ def test_rules_have_the_numbers_of_the_page(built):
     names = [codes[int(rule)] for rule in arrays["rule"]]
     kinds = [type(node).__name__.upper() for level in certificate.proof.levels for node in level.nodes]
     assert names == kinds
-    assert len(codes) == 6
+    assert len(codes) == 8
 
 
 def test_numbers_of_a_header_beyond_doubles_are_refused(built):

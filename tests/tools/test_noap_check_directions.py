@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from packing import noap_check
 
 import noap
 from noap.kernel import container
 from noap.kernel.certificate import Certificate
 from noap.kernel.witness import LENGTHS, Attack, Dominance
+from second_checker import noap_check
 
 
 def certified(seed, noise=0.0, others=1, costs=False, infinite=False):

@@ -254,10 +254,9 @@ def levels_from(
     with_majorant, with_line = reader.whole("matrix_majorant"), reader.whole("matrix_line")
     need(len(with_majorant) == len(with_line), "matrix records of different lengths")
     matrices = [Matrix(_of(attacks, a), _of(lines, b)) for a, b in zip(with_majorant, with_line, strict=True)]
-    envelopes = [
-        Envelope(tuple(_of(lines, number) for number in reader.part("envelope_lines", size)))
-        for size in reader.whole("envelope_size")
-    ]
+    counts = reader.whole("envelope_size")
+    need((counts > 0).all(), "an envelope without lines")
+    envelopes = [Envelope(tuple(_of(lines, number) for number in reader.part("envelope_lines", n))) for n in counts]
     sizes = reader.whole("level_size")
     count = len(sizes)
     bounds, targets = reader.whole("level_bound", count), reader.whole("level_target", count)
@@ -314,6 +313,7 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
 
 def _attack(reader: _Reader, i: int, size: int) -> Attack:
     gain, sigma = float(reader.part("majorant_gain", 1)[0]), reader.part("majorant_deflation", reader.directions)
+    need(gain >= 0, "a negative gain")
     multipliers = reader.part("majorant_multipliers", reader.directions)
     if size == 0 and gain == 0 and not sigma.any() and not multipliers.any():
         return PLAIN
@@ -322,7 +322,9 @@ def _attack(reader: _Reader, i: int, size: int) -> Attack:
 
 
 def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
-    return Scaling(reader.features("scaling_features", size), reader.part("scaling_values", size))
+    features, values = reader.features("scaling_features", size), reader.part("scaling_values", size)
+    need((values > 0).all(), "a factor of a scaling that is not positive")
+    return Scaling(features, values)
 
 
 def _line(reader: _Reader, i: int, b: int) -> Line:
@@ -342,4 +344,6 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
         entries, signs = reader.part("line_free", pairs), reader.part("line_signs", b)
     if code >= _WITH_DUES:
         dues, pulls = reader.part("line_dues", b), reader.part("line_pulls", b * b).reshape(b, b)
+    signless = (loads, lifts) if dues is None else (loads, lifts, dues)
+    need(all((part >= 0).all() for part in signless), "a negative multiplier of a line")
     return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls, sigma)

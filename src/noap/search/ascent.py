@@ -1,7 +1,8 @@
 r"""Alternating ascent from many starts at once: good vectors for the tree to prove.
 
 A step is exact in both halves: :math:`\hat u = Xv/\|Xv\|`, then v along the soft-thresholded :math:`X^\top \hat u` on
-the features that contribute most, so values never fall. Everything is products with A.
+the features that contribute most, so values never fall. Everything is products with A; where A is indefinite, with
+:math:`A - \lambda_{\min} I`, whose forms are larger by the same number for all unit vectors.
 
 Where v is orthogonal to directions V (rows), v is along :math:`(X^\top \hat u - V^\top \lambda)_{\rho}` on its support,
 soft-thresholded, with the :math:`\lambda` that makes it orthogonal: the dual of the same step, by Newton's method. The
@@ -15,7 +16,7 @@ from noap.kernel.data import Data
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.settings import Settings
 
-__all__ = ["ascend", "best_in", "climbed", "climbed_in", "climbed_within", "deflations", "multipliers_of", "value_of"]
+__all__ = ["ascend", "best_in", "climbed", "climbed_within", "deflations", "multipliers_of", "value_of"]
 
 _NEAR = 1e-8
 # Newton steps to the multipliers of a step, and rounds in which the support follows them.
@@ -72,13 +73,10 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
     return v if value > value_of(data, nothing) else nothing
 
 
-def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
-    """Return where ascent leads from one vector; zeros where nothing is left of it."""
-    return climbed_in(data, None, start, steps)
-
-
-def climbed_in(data: Data, node: tuple[IntArray, IntArray, int] | None, start: FloatArray, steps: int) -> FloatArray:
-    """Return where ascent leads from one vector within a node, or anywhere; zeros where nothing is left of it."""
+def climbed(
+    data: Data, start: FloatArray, steps: int, node: tuple[IntArray, IntArray, int] | None = None
+) -> FloatArray:
+    """Return where ascent leads from one vector, within a node (I, F, p); zeros where nothing is left of it."""
     climber = _climber(data, node)
     V = climber.projected(start[None, :])
     if len(V) == 0:
@@ -104,7 +102,7 @@ def best_in(data: Data, node: tuple[IntArray, IntArray, int], starts: FloatArray
         start: FloatArray = np.zeros((1, len(data.A)))
         start[0, I] = _leading(data.A[np.ix_(I, I)], 1)[0]
         V.append(start)
-        V.append(climber.projected(start @ data.A))
+        V.append(climber.projected(start @ climber.A))
     else:
         V.append(climber.starts(settings.ascent_kept))
     whole = np.concatenate(V)
@@ -119,6 +117,8 @@ def climbed_within(data: Data, v: FloatArray, steps: int = 2000) -> FloatArray:
     """Return the vector that ascent reaches on the features of v alone; those that lose all weight are dropped."""
     at = np.flatnonzero(v)
     x, B, r = v[at] / np.linalg.norm(v[at]), data.A[np.ix_(at, at)], data.r[at]
+    if not data.definite:
+        B = _raised(B)
     for _ in range(steps):
         g = B @ x
         g /= np.sqrt(max(float(x @ g), 1e-300))
@@ -134,6 +134,13 @@ def climbed_within(data: Data, v: FloatArray, steps: int = 2000) -> FloatArray:
     found: FloatArray = np.zeros(len(v))
     found[at] = x
     return found
+
+
+def _raised(A: FloatArray) -> FloatArray:
+    """Return a matrix without its negative eigenvalues' weight: A less its smallest eigenvalue, if that is negative."""
+    least = float(eigh(A, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+    raised: FloatArray = A + max(-least, 0.0) * np.eye(len(A))
+    return raised
 
 
 def _leading(A: FloatArray, count: int) -> FloatArray:
@@ -161,8 +168,8 @@ class _Climber:
     """Steps on one problem; rows are vectors."""
 
     def __init__(self, data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> None:
-        self.data = data
-        self.A = data.A  # starts are made of it
+        self.data, self.A = data, data.A if data.definite else _raised(data.A)
+        self.guide = self.A  # starts and exchanges are made of it
         d = len(data.A)
         included, free, places = (data.include, data.allowed, data.k - len(data.include)) if node is None else node
         self.demanded: BoolArray = np.zeros(d, dtype=np.bool_)
@@ -192,7 +199,7 @@ class _Climber:
 
     def starts(self, most: int) -> FloatArray:
         """Return the rows of A with the largest sums, leading eigenvectors, and the longest features."""
-        A, d = self.A, len(self.A)
+        A, d = self.guide, len(self.guide)
         k = max(min(self.data.k, d), 1)
         sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
         rows = np.argsort(-sums, kind="stable")[:most]
@@ -205,7 +212,7 @@ class _Climber:
         """Return the vectors after so many steps, or when none moves any more, and their values."""
         data = self.data
         for _ in range(steps):
-            G = V @ data.A
+            G = V @ self.A
             lengths = np.sqrt(np.maximum((V * G).sum(axis=1), 1e-300))
             W = G / lengths[:, None]
             W = np.sign(W) * np.maximum(np.abs(W) - data.r, 0.0)
@@ -236,7 +243,7 @@ class _Climber:
             w[j] = 0.0
             if not w.any():
                 continue
-            g = self.A @ w
+            g = self.guide @ w
             g /= np.sqrt(max(float(w @ g), 1e-300))
             gains = np.maximum(np.abs(g) - data.r, 0.0) ** 2 - data.costs
             gains[support], gains[~self.free] = -np.inf, -np.inf
@@ -254,7 +261,7 @@ class _Orthogonal(_Climber):
     def __init__(self, data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> None:
         super().__init__(data, node)
         self.V = data.directions
-        self.A = data.A - (self.V.T * deflations(data)) @ self.V
+        self.guide = self.A - (self.V.T * deflations(data)) @ self.V
 
     def projected(self, V: FloatArray) -> FloatArray:
         """Return k-sparse unit vectors near those given, orthogonal to the directions."""
@@ -266,12 +273,13 @@ class _Orthogonal(_Climber):
         data = self.data
         best, values = V, np.full(len(V), -np.inf)
         for _ in range(steps + 1):
-            G = V @ data.A
-            forms = np.maximum((V * G).sum(axis=1), 1e-300)
-            left = np.maximum(np.sqrt(forms) - np.abs(V) @ data.r, 0.0)
+            own = np.maximum(((V @ data.A) * V).sum(axis=1), 0.0)
+            left = np.maximum(np.sqrt(own) - np.abs(V) @ data.r, 0.0)
             now = left * left - ((V != 0) | self.demanded) @ data.costs
             better = now > values
             best, values = np.where(better[:, None], V, best), np.maximum(now, values)
+            G = V @ self.A
+            forms = np.maximum((V * G).sum(axis=1), 1e-300)
             W = self._stepped(G / np.sqrt(forms)[:, None], supports)
             moved = W.any(axis=1)
             W[~moved] = V[~moved]

@@ -11,7 +11,7 @@ from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import climbed_in, deflations, multipliers_of, value_of
+from noap.search.ascent import climbed, deflations, multipliers_of, value_of
 from noap.settings import Settings
 
 __all__ = ["Better", "CheapTree", "Hole", "Outlook", "children", "deflated"]
@@ -247,7 +247,7 @@ class CheapTree:
         if len(data.directions):
             start: FloatArray = np.zeros(len(data.A))
             start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]
-            found = climbed_in(data, (I, F, p), start, 10)
+            found = climbed(data, start, 10, (I, F, p))
             if value_of(data, found) > self.T:
                 raise Better(found)
             return found if found.any() else None

@@ -18,7 +18,7 @@ from noap.kernel.majorant import eliminate
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import climbed, climbed_in, deflations, value_of
+from noap.search.ascent import climbed, deflations, value_of
 from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
 from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
@@ -267,12 +267,15 @@ class Search:
         return True
 
     def _climb_from(self, I: IntArray) -> None:  # noqa: E741
-        """Raise Better if ascent from the included features alone ends above the target."""
+        """Raise Better if ascent from the included features alone, or the longest one, ends above the target."""
         start: FloatArray = np.zeros(len(self.data.A))
-        start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
-        if len(self.data.directions):  # its support may be the best one, though none near it looked so
-            start = climbed_in(self.data, (I, I[:0], 0), start, self.settings.ascent_steps)
-        v = climbed(self.data, start, self.settings.ascent_steps)
+        if len(I):
+            start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
+        else:
+            start[int(np.argmax(np.where(self.data.allowed, self.data.A.diagonal(), -np.inf)))] = 1.0
+        if len(I) and len(self.data.directions):  # its support may be the best one, though none near it looked so
+            start = climbed(self.data, start, self.settings.ascent_steps, (I, I[:0], 0))
+        v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 
@@ -389,7 +392,7 @@ class Search:
         W = node.state.W
         start: FloatArray = np.zeros(len(self.data.A))
         start[self.features[node.features]] = W[int(np.argmax(W.diagonal()))]
-        v = climbed(self.data, start, self.settings.ascent_steps)
+        v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 
