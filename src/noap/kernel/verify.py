@@ -17,7 +17,6 @@ from noap.kernel.directions import TOLERANCE
 from noap.kernel.limited import verify_within
 from noap.kernel.tree import check_levels, check_list
 from noap.linalg.types import IntArray
-from noap.runtime.names import counted
 from noap.runtime.notebook import html_table
 
 if TYPE_CHECKING:
@@ -118,7 +117,7 @@ def verify_certificate(
         message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features"
         directions = 0 if certificate.claim.directions is None else len(certificate.claim.directions)
         if directions:
-            message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {counted(directions, 'given direction')}"
+            message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {directions} given direction{'s' if directions > 1 else ''}"
         message += "."
         if threshold is not None:
             listed = "1 support" if supports == 1 else f"{supports} supports"

@@ -313,11 +313,11 @@ class _Orthogonal(_Climber):
         W: FloatArray = np.zeros_like(G)
         for _ in range(_ROUNDS if supports is None else 1):
             left = G - multipliers @ self.V
-            W[...] = np.sign(left) * np.maximum(np.abs(left) - r, 0.0)
-            own = self.kept(W, W * W - self.data.costs) != 0 if supports is None else supports
+            soft = np.sign(left) * np.maximum(np.abs(left) - r, 0.0)
+            own = self.kept(soft, soft * soft - self.data.costs) != 0 if supports is None else supports
             multipliers = self.balanced(G, own, multipliers, _NEWTON)
             left = G - multipliers @ self.V
-            W = np.where(own, np.sign(left) * np.maximum(np.abs(left) - r, 0.0), 0.0)
+            W[...] = np.where(own, np.sign(left) * np.maximum(np.abs(left) - r, 0.0), 0.0)
         W = self._on_support(W)
         lengths = np.linalg.norm(W, axis=1)
         unit: FloatArray = W / np.maximum(lengths, 1e-300)[:, None]
