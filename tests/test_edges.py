@@ -114,8 +114,8 @@ def test_optimal_says_what_the_gap_says(kind, share):
             result = noap.solve(problem, gap=asked)
             assert (result.status is Status.OPTIMAL) == (result.gap <= asked)
             assert result.limit is None
-            # Down to here double precision has the digits.
-            if share >= 1e-7 and asked == 1e-2:
+            # Down to here double precision has the digits; features are attacked to some 40 ulps of their lengths.
+            if share >= (1e-5 if kind is noap.FeatureWise else 1e-7) and asked == 1e-2:
                 assert result.status is Status.OPTIMAL
 
 

@@ -37,7 +37,7 @@ event.register("numba:compile", Listener())
 
 def solved(X, k, adversary, **options):
     problem = noap.Problem(X, k=k, adversary=adversary)
-    result = noap.solve(problem, **options)
+    result = noap.solve(problem, settings=noap.Settings(most_features=0), **options)
     assert noap.verify(problem, result.certificate).ok
     assert noap.verify(problem, result.certificate, time_limit=600).ok
 

@@ -161,7 +161,7 @@ def test_a_rejection_for_another_problem_is_a_sentence():
     certificate = library.solve(problem).certificate
     said = {
         "k = 3, and this problem has k = 2": problem.with_sparsity(2),
-        "the adversary FeatureWise, and this problem has the adversary NoAdversary": problem.with_adversary(
+        "the adversary 'feature-wise', and this problem has the adversary 'none'": problem.with_adversary(
             library.NoAdversary()
         ),
         "97 samples, and this problem has 96 samples": library.Problem(problem.X[:-1], 3, problem.adversary),

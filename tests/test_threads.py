@@ -5,6 +5,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 import noap
+import older
 from noap.exact.relaxation.relaxation import Relaxation
 from noap.runtime import threads
 from noap.runtime.threads import one_thread
@@ -27,7 +28,7 @@ def test_small_matrices_have_one_thread_and_large_ones_what_they_had():
     assert counts() == before
 
 
-def test_the_relaxation_runs_on_one_thread(monkeypatch):
+def test_the_older_relaxation_runs_on_one_thread(monkeypatch):
     seen, advance = [], Relaxation.advance
 
     def noted(self, *arguments):
@@ -36,5 +37,5 @@ def test_the_relaxation_runs_on_one_thread(monkeypatch):
 
     monkeypatch.setattr(Relaxation, "advance", noted)
     X = np.random.default_rng(0).standard_normal((40, 12))
-    noap.solve(noap.Problem(X, k=6, adversary=noap.FeatureWise(1.0)), method="relaxation")
+    older.solve(noap.Problem(X, k=6, adversary=noap.FeatureWise(1.0)), method="relaxation")
     assert set(seen) == {1}

@@ -147,6 +147,8 @@ class Settings:
         How many starts go on.
     ascent_swaps : int
         Rounds in which one feature is exchanged.
+    ascent_settling : int
+        Steps of the best vector on its own features, to the fixed point.
     hair : float
         The search aims below the asked threshold by this part of the gap, so that rounding of witnesses does no harm.
     cheap_nodes : int
@@ -185,6 +187,7 @@ class Settings:
     ascent_steps: int = 60
     ascent_kept: int = 4
     ascent_swaps: int = 2
+    ascent_settling: int = 200
     hair: float = 1e-3
     cheap_nodes: int = 256
     cheap_nodes_vanilla: int = 600

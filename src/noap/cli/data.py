@@ -23,8 +23,15 @@ from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.mapped import empty_file, in_file
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["TABLES", "Table", "read_table", "reading_of", "write_like"]
+__all__ = ["PREPARED", "TABLES", "Table", "read_table", "reading_of", "write_like"]
 
+# How samples may have been prepared: centred, scaled.
+PREPARED = {
+    (True, True): "standardised",
+    (True, False): "centred",
+    (False, True): "scaled",
+    (False, False): "as given",
+}
 TABLES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz")
 
 

@@ -16,7 +16,7 @@ import noap
 from noap.adversaries import BY_NAME, Adversary
 from noap.checker.verify import Verification
 from noap.cli.budget import AdversaryName
-from noap.cli.data import Table, read_table, reading_of
+from noap.cli.data import PREPARED, Table, read_table, reading_of
 from noap.cli.metric import MetricOf, read_metric, require_metric_fits
 from noap.cli.options import (
     KINDS,
@@ -52,13 +52,6 @@ from noap.runtime.names import listed
 __all__ = ["verify"]
 
 REJECTED = 4
-# How data may have been prepared: centred, scaled.
-_PREPARED = {
-    (True, True): "standardised",
-    (True, False): "centred",
-    (False, True): "scaled",
-    (False, False): "as given",
-}
 
 
 def verify(
@@ -124,8 +117,19 @@ def verify(
     """
     proof = load(certificate, memory_limit=memory_limit)
     if isinstance(proof, KernelCertificate):
+        if metric is not None:
+            raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
         reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
-        return verify_tree(proof, read_table(data, reading), json, time_limit, memory_limit)
+        files = noise_file, cost_file, noise_units, AdversaryName("feature")
+        return verify_tree(
+            proof,
+            data,
+            reading,
+            lambda names: read_single_features(*files, names, reading),
+            json,
+            time_limit,
+            memory_limit,
+        )
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
@@ -296,13 +300,13 @@ def _candidates(
     kind = AdversaryName(BY_NAME[claim.adversary].key)
 
     def streamed() -> Iterator[tuple[noap.Problem, str]]:
-        for center, scale in _PREPARED:
+        for center, scale in PREPARED:
             # What a file says of single features replaces the one budget.
             rho = None if own else claim.rho
             problem, _ = streamed_problem(
                 data, claim.k, kind, None, rho, center=center, scale=scale, reading=reading, single=single
             )
-            yield problem, _PREPARED[center, scale]
+            yield problem, PREPARED[center, scale]
 
     if wants_stream(data, False):
         yield from streamed()
@@ -341,4 +345,4 @@ def _candidates(
         faced = adversary(partial(table.scales, center, scale))
         own_form = None if metric is None else metric(center, scale)
         problem = noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs, metric=own_form)
-        yield problem, _PREPARED[center, scale]
+        yield problem, PREPARED[center, scale]

@@ -1,7 +1,10 @@
 """`noap verify` and `noap show` for certificates of the kernel, which hold all of the problem but its data."""
 
+import contextlib
 import json as json_module
 import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,9 +13,14 @@ import typer
 from rich.console import Console
 
 import noap
-from noap.cli.data import Table
+from noap.cli.budget import AdversaryName
+from noap.cli.data import PREPARED, read_table
+from noap.cli.single_features import SingleFeatures
+from noap.cli.stream import streamed_problem, wants_stream
+from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
 from noap.kernel.certificate import Certificate
+from noap.kernel.claim import Claim, fingerprint_of
 from noap.kernel.explain import explained
 from noap.kernel.verify import Verification
 from noap.proofs.reading import load
@@ -46,81 +54,139 @@ def show(
 
 
 def verify_tree(
-    proof: Certificate, table: Table, json: bool, time_limit: float | None, memory_limit: float | None
+    proof: Certificate,
+    data: Path,
+    reading: Reading,
+    single: Callable[[tuple[str, ...]], SingleFeatures],
+    json: bool,
+    time_limit: float | None,
+    memory_limit: float | None,
 ) -> int:
-    """Check a certificate against a table, print the verdict, and return the exit code."""
-    problem = _problem(proof, table)
+    """Check a certificate against a file, print the verdict, and return the exit code.
+
+    What `single` says of the features takes the place of what the certificate says, which must be the same.
+    """
+    problem, prepared = _named(proof, data, reading, single)
+    names = problem.feature_names or ()
     report = noap.verify(problem, proof, time_limit=time_limit, memory_limit=memory_limit)
     if json:
-        typer.echo(json_module.dumps(_document(report, proof, table), indent=2))
+        typer.echo(json_module.dumps(_document(report, proof, names, prepared), indent=2))
         return 0 if report.ok else REJECTED
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(report.message)
     if report.ok:
         claim = proof.claim
         console.print(
-            f"{claim.adversary}, {claim.noise_in_words}, k = {claim.k}; {claim.n_samples} samples; gap "
-            f"{report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+            f"{claim.adversary}, {claim.noise_in_words}, k = {claim.k}; data {prepared}, {claim.n_samples} samples; "
+            f"gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
         )
-        names = _features(report, proof, table)
-        if names:
-            console.print(f"Features of its vector, by the names in DATA: {listed(names, None)}.")
+        shown = _features(report, proof, names)
+        if shown:
+            console.print(f"Features of its vector, by the names in DATA: {listed(shown, None)}.")
         elif report.bound <= 0 and claim.directions is not None:
             console.print("No direction orthogonal to those in the file is worth anything: the optimum is 0.")
         elif report.bound <= 0:
             console.print("Nothing survives the adversary: the optimum is 0, and no feature is better than another.")
+    elif prepared is None:
+        console.print(
+            "DATA was tried as it is, centred, scaled, and both; pass the file as it was, and say again what was said "
+            "about its columns."
+        )
     return 0 if report.ok else REJECTED
 
 
-def _problem(proof: Certificate, table: Table) -> noap.Problem:
-    """Return the problem that the certificate describes, about these data."""
-    claim = proof.claim
-    if table.X.shape[1] != claim.n_features:
-        raise InvalidProblem(
-            f"DATA has {table.X.shape[1]} columns of features, the certificate is about {claim.n_features}; say what "
-            "noap solve was told about columns."
-        )
-    adversary: noap.NoAdversary | noap.FeatureWise | noap.SpectralNorm = noap.NoAdversary()
-    if claim.rho is not None:
-        kind = noap.SpectralNorm if claim.adversary == "spectral" else noap.FeatureWise
-        adversary = kind(_whole(claim.rho))
+def _named(
+    proof: Certificate, data: Path, reading: Reading, single: Callable[[tuple[str, ...]], SingleFeatures]
+) -> tuple[noap.Problem, str | None]:
+    """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
+    claim, last = proof.claim, None
+    for problem, prepared in _candidates(claim, data, reading, single):
+        if fingerprint_of(problem) == claim.fingerprint:
+            return problem, prepared
+        last = problem
+    if last is None:
+        raise InvalidProblem(f"DATA {data} does not have the shape that CERT names; pass the file it was made from.")
+    return last, None
+
+
+def _candidates(
+    claim: Claim, data: Path, reading: Reading, single: Callable[[tuple[str, ...]], SingleFeatures]
+) -> Iterator[tuple[noap.Problem, str]]:
+    """Yield what the file may stand for, one preparation after the other."""
     terms: dict[str, Any] = {
         "k": claim.k,
-        "adversary": adversary,
+        "adversary": _adversary(claim),
         "costs": claim.costs,
-        "feature_names": table.names,
         "include": claim.include.tolist(),
         "exclude": claim.exclude.tolist(),
         "orthogonal_to": claim.directions,
     }
+    table = None if wants_stream(data, False) else read_table(data, reading)
+    if table is not None and table.X.shape[1] != claim.n_features:
+        raise InvalidProblem(
+            f"DATA has {table.X.shape[1]} columns of features, the certificate is about {claim.n_features}; say what "
+            "noap solve was told about columns."
+        )
     if claim.source == "covariance":
-        return noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, **terms)
-    X = table.X
+        if table is not None and table.X.shape[0] == table.X.shape[1]:
+            terms["feature_names"] = table.names
+            yield noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, **terms), "a covariance"
+        for center, scale in PREPARED:  # one file or several, of which X'X was kept
+            kept, names = streamed_problem(
+                data, claim.k, AdversaryName("none"), None, None, center=center, scale=scale, reading=reading
+            )
+            terms["feature_names"] = names or None
+            S, n = kept.covariance, kept.n_samples
+            yield noap.Problem.from_covariance(S, n_samples=n, **terms), PREPARED[center, scale]
+        return
+    if table is None:
+        return
+    given = single(table.names)
+    terms["feature_names"] = table.names
+    terms["costs"] = claim.costs if given.costs is None else given.costs
+
+    def of(X: Any, center: bool, scale: bool) -> tuple[noap.Problem, str]:
+        if given.noise is not None:
+            scales = partial(table.scales, center, scale)
+            terms["adversary"] = given.adversary(AdversaryName("feature"), None, None, claim.n_samples, scales)
+        return noap.Problem(X, **terms), PREPARED[center, scale]
+
     if claim.mean is not None and claim.scale is not None:
-        X = ((X if isinstance(X, np.ndarray) else X.toarray()) - claim.mean) / claim.scale
-    return noap.Problem(X, **terms)
+        X = table.X if isinstance(table.X, np.ndarray) else table.X.toarray()
+        done = bool(claim.mean.any()), bool((claim.scale != 1).any())
+        yield of((X - claim.mean) / claim.scale, *done)
+        return
+    for center, scale in PREPARED:
+        with contextlib.suppress(InvalidProblem):  # a constant column cannot be scaled: then it was not
+            yield of(table.standardised(center, scale), center, scale)
 
 
-def _whole(rho: Any) -> Any:
-    return float(rho[0]) if len(rho) == 1 else rho
+def _adversary(claim: Claim) -> noap.NoAdversary | noap.FeatureWise | noap.SpectralNorm:
+    budget = claim.budget
+    if budget is None:
+        return noap.NoAdversary()
+    if claim.adversary == "spectral":
+        return noap.SpectralNorm(float(budget))
+    return noap.FeatureWise(budget)
 
 
-def _features(report: Verification, proof: Certificate, table: Table) -> list[str]:
+def _features(report: Verification, proof: Certificate, names: Sequence[str]) -> list[str]:
     """Return the names of the features of the vector, the largest weight first; none where it has no value."""
     order: Any = np.argsort(-np.abs(proof.weights), kind="stable") if report.value > 0 else []
-    return [table.names[proof.support[i]] for i in order]
+    return [names[proof.support[i]] for i in order]
 
 
-def _document(report: Verification, proof: Certificate, table: Table) -> dict[str, Any]:
-    """Return the verdict as JSON takes it: what is not proved is None."""
+def _document(report: Verification, proof: Certificate, names: Sequence[str], prepared: str | None) -> dict[str, Any]:
+    """Return the verdict as JSON takes it: what is not proved or not known is None."""
     return {
         "ok": report.ok,
         "message": report.message,
         "value": report.value if report.ok or report.value > 0 else None,
         "bound": report.bound if report.ok else None,
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
-        "features": _features(report, proof, table) if report.ok else None,
+        "features": _features(report, proof, names) if report.ok else None,
         **_claimed(proof),
+        "data": prepared,
         **({} if report.threshold is None else _of_list(report)),
         "nodes": report.nodes,
         "seconds": report.seconds,
@@ -139,6 +205,9 @@ def _claimed(proof: Certificate) -> dict[str, Any]:
         "kind": proof.kind,
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
+        "noise": claim.noise,
+        "own_budgets": isinstance(claim.noise, list),
+        "with_costs": claim.costs is not None,
         "k": claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,

@@ -95,12 +95,29 @@ class Claim:
         )
 
     @property
+    def budget(self) -> float | FloatArray | None:
+        """The budget as the adversary takes it: a number, or one per feature; None without an adversary."""
+        if self.rho is None:
+            return None
+        return float(self.rho[0]) if len(self.rho) == 1 else self.rho
+
+    @property
+    def noise(self) -> float | list[float]:
+        """The budget as root-mean-square error per entry: a number, or one per feature."""
+        if self.rho is None:
+            return 0.0
+        noise: list[float] = (self.rho / np.sqrt(self.n_samples)).tolist()
+        return noise[0] if len(noise) == 1 else noise
+
+    @property
     def noise_in_words(self) -> str:
         """The budget, or the range of budgets, as root-mean-square error per entry."""
         if self.rho is None:
             return "no noise"
         low, high = (float(x) / np.sqrt(self.n_samples) for x in (self.rho.min(), self.rho.max()))
-        return f"noise {low:.6g}" if low == high else f"noise {low:.6g} to {high:.6g}"
+        if low == high:
+            return f"noise {low:.6g} (rho = {float(self.rho[0]):.6g})"
+        return f"noises of their own from {low:.6g} to {high:.6g}"
 
 
 def terms_of(problem: "Problem") -> Terms:
@@ -186,7 +203,8 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
             return f"the certificate is about {said}"
     if claim.fingerprint != mine.fingerprint:
         return (
-            "the certificate is about other data: other entries, another order, or centred and scaled otherwise; "
+            "the certificate is about other data: other entries, another order, centred and scaled otherwise, or "
+            "deflated for a later component; "
             "prepare X with noap.standardise, whose last digits are those of the command line and the estimators"
         )
     return None

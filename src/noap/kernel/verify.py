@@ -117,7 +117,8 @@ def verify_certificate(
         message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features"
         directions = 0 if certificate.claim.directions is None else len(certificate.claim.directions)
         if directions:
-            message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {directions} given direction{'s' if directions > 1 else ''}"
+            given = "1 given direction" if directions == 1 else f"{directions} given directions"
+            message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {given}"
         message += "."
         if threshold is not None:
             listed = "1 support" if supports == 1 else f"{supports} supports"

@@ -69,8 +69,13 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
         if not values[0] > value + 1e-12 * abs(value):
             break
         v, value = V[0], float(values[0])
-    v, value = climber.polished(v, value)
-    return v if value > value_of(data, nothing) else nothing
+    if len(data.directions):
+        v, value = climber.polished(v, value)
+        return v if value > value_of(data, nothing) else nothing
+    if not value > value_of(data, nothing):
+        return nothing
+    settled = climbed_within(data, v, settings.ascent_settling)
+    return settled if value_of(data, settled) >= value * (1.0 - 1e-14) else v
 
 
 def climbed(

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from noap.kernel.claim import data_of
 from noap.kernel.data import Data
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
-from noap.result import Limit, Result, rounding_allowance
+from noap.result import Limit, Result, Status, rounding_allowance
 from noap.runtime.controls import Controls
 from noap.runtime.interrupts import Interrupts, holding_interrupts
 from noap.runtime.limits import Limits
@@ -25,6 +25,10 @@ from noap.search.cheap import Better
 from noap.search.prove import Found, Search, Stop
 
 __all__ = ["in_users_units", "less_spectral_budget", "solve_by_tree"]
+
+_NO_SMALLER = (
+    "Rounding in double precision, or the rules of the kernel, leave no smaller gap here; ask for a larger gap."
+)
 
 
 def solve_by_tree(
@@ -56,7 +60,7 @@ def solve_by_tree(
     bound = in_users_units(found.bound, data.exponent)
     if type(problem.adversary) is SpectralNorm:
         bound = less_spectral_budget(bound, problem.n_samples, float(problem.adversary.rho))
-    return Result(
+    result = Result(
         problem,
         "exact" if branching else "relaxation",
         v,
@@ -70,6 +74,9 @@ def solve_by_tree(
         trace=tuple(run.trace),
         messages=_messages(problem, v),
     )
+    if branching and result.status is Status.FEASIBLE and result.limit is None:
+        return replace(result, messages=(*result.messages, _NO_SMALLER))
+    return result
 
 
 def _messages(problem: Problem, v: FloatArray) -> tuple[str, ...]:
