@@ -323,9 +323,9 @@ class _Orthogonal(_Climber):
             multipliers = self.balanced(G, own, multipliers, _NEWTON)
             left = G - multipliers @ self.V
             W[...] = np.where(own, np.sign(left) * np.maximum(np.abs(left) - r, 0.0), 0.0)
-        W = self._on_support(W)
-        lengths = np.linalg.norm(W, axis=1)
-        unit: FloatArray = W / np.maximum(lengths, 1e-300)[:, None]
+        projected = self._on_support(W)
+        lengths = np.linalg.norm(projected, axis=1)
+        unit: FloatArray = projected / np.maximum(lengths, 1e-300)[:, None]
         return unit
 
     def balanced(self, G: FloatArray, own: BoolArray, multipliers: FloatArray, steps: int) -> FloatArray:
