@@ -314,7 +314,8 @@ class _Orthogonal(_Climber):
 
     def _stepped(self, G: FloatArray, supports: BoolArray | None) -> FloatArray:
         """Return unit vectors along the soft-thresholded G less multiples of the directions; 0 if nothing is left."""
-        r, multipliers = self.data.r, np.zeros((len(G), len(self.V)))
+        r = self.data.r
+        multipliers: FloatArray = np.zeros((len(G), len(self.V)))
         W: FloatArray = np.zeros_like(G)
         for _ in range(_ROUNDS if supports is None else 1):
             left = G - multipliers @ self.V
