@@ -124,6 +124,21 @@ def test_disjoint_components_can_run_out_of_features(wine):
     assert fitted(wine.iloc[:, :4], n_components=3, k=2, noise=0.0, deflation="disjoint").n_components_ == 3
 
 
+def test_the_span_explains_what_inverse_transform_gives_back(wine):
+    X = wine.to_numpy()
+    for deflation in ("projection", "orthogonal", "uncorrelated"):
+        shares = fitted(X, n_components=3, noise=0.2, deflation=deflation, method="ascent").span_variance_ratio_
+        for c in (1, 2, 3):
+            part = fitted(X, n_components=c, noise=0.2, deflation=deflation, method="ascent")
+            back = part.inverse_transform(part.transform(X))
+            lost = np.square((X - back) / part.scale_).sum() / np.square((X - part.mean_) / part.scale_).sum()
+            assert shares[c - 1] == pytest.approx(1 - lost, rel=1e-9)
+        assert (np.diff(shares) > 0).all()
+    # Adjusted variances count the scores that overlap once; the span gives back more of the data than they say.
+    projected = fitted(X, n_components=6, noise=0.2, method="ascent")
+    assert projected.span_variance_ratio_[-1] > projected.explained_variance_ratio_.sum()
+
+
 def test_explained_variance_is_adjusted_by_qr(wine):
     model = fitted(wine, n_components=3)
     scores = model.transform(wine)

@@ -41,7 +41,7 @@ def fitted(X, **changes):
 
 def test_a_share_of_the_variance_takes_as_many_components_as_it_needs(wine):
     model = fitted(wine, n_components=0.6)
-    explained = np.cumsum(model.explained_variance_ratio_)
+    explained = model.span_variance_ratio_
     assert explained[-1] >= 0.6 > explained[-2]
     assert model.n_components_ == len(explained) == len(model.components_)
     # They are the first of those that a number asks for.

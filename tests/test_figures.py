@@ -178,19 +178,23 @@ def test_loadings_have_names_and_the_largest_come_first(model, wine):
 def test_scree_shows_variances_and_bounds(model, wine):
     axes = noap.figures.draw_scree(model).axes[0]
     heights = np.array([bar.get_height() for bar in axes.patches])
+    unit = 100 / model.total_variance_  # all in per cent of the total variance
     deflated = [np.asarray(result.problem.X) @ result.v for result in model.results_]
-    assert heights[:3] == pytest.approx([float(np.mean(scores**2)) for scores in deflated])
-    assert heights[3:] == pytest.approx(model.robust_variance_)
+    assert heights[:3] == pytest.approx([unit * float(np.mean(scores**2)) for scores in deflated])
+    assert heights[3:] == pytest.approx(unit * model.robust_variance_)
     assert (heights[3:] <= heights[:3]).all()  # no adversary leaves more than there was
     (adjusted,) = (line for line in axes.lines if line.get_label() == "explained variance (adjusted)")
-    assert adjusted.get_ydata() == pytest.approx(model.explained_variance_)
+    assert adjusted.get_ydata() == pytest.approx(100 * model.explained_variance_ratio_)
+    (span,) = (line for line in axes.lines if line.get_label() == "explained by the span")
+    assert span.get_ydata() == pytest.approx(100 * model.span_variance_ratio_)
+    assert "per cent" in axes.get_ylabel()
     # The adjusted variance would not do as the bar: it can lie below what the adversary leaves.
     apart = noap.RobustSparsePCA(n_components=3, k=4, noise=0.05, deflation="disjoint", method="ascent").fit(wine)
     assert (apart.robust_variance_ > apart.explained_variance_).any()
     heights = np.array([bar.get_height() for bar in noap.figures.draw_scree(apart).axes[0].patches])
     assert (heights[3:] <= heights[:3]).all()
     tops = [segment[1, 1] for segment in axes.collections[-1].get_segments()]
-    assert tops == pytest.approx(model.bound_)
+    assert tops == pytest.approx(unit * model.bound_)
     heuristic = noap.RobustSparsePCA(k=2, method="ascent").fit(np.random.default_rng(0).normal(size=(30, 4)))
     assert "proved bound" not in noap.figures.draw_scree(heuristic).axes[0].get_legend_handles_labels()[1]
 

@@ -44,7 +44,7 @@ def test_each_feature_has_its_noise_beside_its_loading(wine, noise):
     assert "a component is worth its variance less what its features cost" in page
     assert "times the noise given" in page
     rows = as_csv(report.components).splitlines()
-    assert rows[0].endswith("explained,noise,cost")
+    assert rows[0].endswith("explained,span,noise,cost")
     assert all(line.endswith(",0.013") for line in rows[1:])
     plain = built(wine, 0.2).html()
     assert "times the noise given" not in plain

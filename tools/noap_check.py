@@ -7,7 +7,8 @@ what is proved, exit code 0; REJECT, 1; or that an input cannot be read, 2. --ex
 
 What is claimed. A *choice* is a set S of at most k features (all demanded, no forbidden ones) and a unit vector v that
 is zero outside S. It is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 - sum_{j in S} pi_j, where A = X'X/n. The claim:
-the best choice is worth at least `value` and at most `bound`.
+the best choice is worth at least `value` and at most `bound`. A certificate may have *directions*: rows V, and choices
+are then those with |V v| <= 10^-8. For these v'Gv <= v'(G - V'diag(sigma)V) v + 10^-16 max sigma, if all sigma >= 0.
 
 How numbers are held. An integer a stands for a / 2^128 (its last place is an *ulp*). Three ideas make rounding safe:
 
@@ -113,7 +114,7 @@ LAYOUT = """
 u4 -                  feature        include exclude support
 f8 support            any            weights
 f8 -                  amount         rho costs
-f8 -                  any            mean
+f8 -                  any            mean directions
 f8 mean               positive       scale
 u4 -                  any            list_size
 f8 list_size          positive       list_value
@@ -127,6 +128,8 @@ u4 *level_features    feature        features
 u1 *level_nodes       8              rule
 u4 rule               any            item
 f8 majorant_size      amount         majorant_gain
+f8 *many_majorants    amount         majorant_deflation
+f8 *many_majorants    any            majorant_multipliers
 u4 *majorant_size     feature        majorant_features
 f8 *majorant_size     any            majorant_weights
 u4 -                  majorant_size  dominance_majorant matrix_majorant
@@ -137,6 +140,7 @@ u4 matrix_majorant    line_size      matrix_line
 u4 -                  positive       envelope_size
 u4 *envelope_size     line_size      envelope_lines
 f8 line_size          any            line_c line_plain line_weighted
+f8 *many_lines        amount         line_deflation
 u1 line_size          2              line_counts
 u1 line_size          7              line_form
 u4 *line_size         feature        line_features
@@ -221,6 +225,8 @@ class Certificate:
         self.header, start = read_header(raw)
         self.arrays = get = read_arrays(raw, start, self.header["arrays"])
         self.d = d = self.header["n_features"]
+        self.many = len(get["directions"]) // d
+        need(len(get["directions"]) == self.many * d, "directions is too long or too short")
         sizes, forms = get["line_size"], get["line_form"]
         lengths = {
             "steps": (b * (b - 1) // 2 * (form & 3 == BOX) for b, form in zip(sizes, forms, strict=True)),
@@ -228,6 +234,8 @@ class Certificate:
             "signs": (b * (form & 3 == FREE) for b, form in zip(sizes, forms, strict=True)),
             "dues": (b * (form > 3) for b, form in zip(sizes, forms, strict=True)),
             "pulls": (b * b * (form > 3) for b, form in zip(sizes, forms, strict=True)),
+            "many_majorants": [self.many] * len(get["majorant_size"]),
+            "many_lines": [self.many] * len(sizes),
             **get,
         }
         self.ends = {}
@@ -396,11 +404,17 @@ class Problem:
         self.include, self.exclude = certificate.include, certificate.exclude
         self.allowed = [j for j in range(d) if j not in self.exclude]
         self.costs = [fixed(c, 2 * self.exponent) for c in get["costs"]] or [0] * d
+        # Entries of V are rounded down: |V v| grows by less than d m 2^-128, for which the square of 10^-8 has room.
+        self.directions = [[fixed(x) for x in get["directions"][i * d : i * d + d]] for i in range(certificate.many)]
+        self.tolerance = up((ONE + (ONE >> 40)), 10**16)
+        self.idle = {j for j in range(d) if isinf(rho[j])} if self.directions else set()
         need(not self.is_samples or header["shift"] == 0, "the shift of samples is not 0")
         self.shift, self.definite = fixed(header["shift"] or 0.0), header["shift"] is not None
         if nothing:
             self.shift, self.definite = 0, True
-        self.plain = self.definite and not self.include  # then contributions add up, and levels may build on others
+        self.plain = (
+            self.definite and not self.include and not self.directions
+        )  # then contributions add up, and levels may build on others
         self.diagonal = [self.product(j, j) + self.shift for j in range(d)]
         self.largest = max(map(abs, self.diagonal)) + 2
         if not self.is_samples:
@@ -416,9 +430,19 @@ class Problem:
             lengths = [isqrt(a + 2 << BITS) + 1 for a in self.diagonal]
             beyond = [length - r if r < length else 0 for length, r in zip(lengths, self.r, strict=True)]
             self.most = [up(x * x) - cost for x, cost in zip(beyond, self.costs, strict=True)]
-            self.r = [min(r, isqrt(max(a, 0) << BITS)) for r, a in zip(self.r, self.diagonal, strict=True)]
+            # What an attack may spend; and with directions a budget counts in full, unless it is infinite.
+            spent = [min(r, isqrt(max(a, 0) << BITS)) for r, a in zip(self.r, self.diagonal, strict=True)]
+            whole = self.directions and not nothing
+            self.r = [s if isinf(r) else r for r, s in zip(self.r, spent, strict=True)] if whole else spent
+            farthest = 4 * isqrt(self.largest << BITS)
+            self.spent = [min(r, farthest) for r in self.r]
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
+
+    def penalty(self, sigma, i, columns):
+        """Return some entries of row i of V'diag(sigma)V, times 2^256, rounded down by less than 1."""
+        row = [s * v[i] for s, v in zip(sigma, self.directions, strict=True)]
+        return [sum(a * v[j] for a, v in zip(row, self.directions, strict=True)) >> BITS for j in columns]
 
     def product(self, i, j):
         """Return A_ij without the shift, rounded down."""
@@ -452,11 +476,17 @@ class Majorant:
     the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
     """
 
-    def __init__(self, problem, gain, features, weights):
+    def __init__(self, problem, gain, sigma, multipliers, features, weights):
         self.problem, self.features, self.gain = problem, list(features), fixed(gain)
-        self.known, self.error = {}, 2
+        self.sigma, self.known, self.error = [*map(fixed, sigma)], {}, 3
+        # The gain is proved for a fixed u, not for each v.
+        need(self.gain == 0 or not sigma, "a majorant has a gain, and the claim has directions")
+        self.loss = up(max(self.sigma, default=0) * problem.tolerance)
+        whole = (problem.penalty(self.sigma, j, [j])[0] for j in range(problem.d))
+        self.added = up(max(whole)) + 1 if any(self.sigma) else 0
+        self.multipliers = [*map(fixed, multipliers)]
         if not self.features:
-            need(gain == 0, "a plain majorant has no gain")
+            need(gain == 0 and not any(multipliers), "a plain majorant has no gain and no multipliers")
             return
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
@@ -472,8 +502,9 @@ class Majorant:
         self.off = up(off << BITS, isqrt(least << BITS)) + 2 * up(reach * off2, least) + up(reach) + 4
         self.stretch = isqrt((ONE + self.gain) << BITS) + 1
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 `self.off` (+ 1).
+        reach += max(problem.spent) if problem.directions else 0  # |h| <= |g| + r
         weight = up(up(self.stretch * self.stretch) * (ONE + self.gain))
-        self.error = up(up(weight * (reach + self.off + ONE)) * (8 * self.off + 8)) + up(problem.largest) + 8
+        self.error = up(up(weight * (reach + self.off + ONE)) * (8 * self.off + 8)) + up(problem.largest) + 9
 
     def along(self, j):
         """Return (A x)_j."""
@@ -488,17 +519,19 @@ class Majorant:
         if not self.features:
             return ONE, 0, 0, 0
         if j not in self.known:
-            problem, r, off = self.problem, self.problem.r[j], self.off
+            problem, r, off = self.problem, self.problem.spent[j], self.off
             g = (self.along(j) << BITS) // self.root
-            size, f, h = abs(g), ONE, 0
+            aim = sum(x * v[j] for x, v in zip(self.multipliers, problem.directions, strict=True)) >> BITS
+            size, f, h = abs(g - aim), ONE, aim
             length = isqrt(problem.diagonal[j] + 2 << BITS) + 1
             # Any smaller budget may be taken: |g| where it is all but r, or a tie decides whether the column grows.
             if self.gain > ONE >> 18 and size > r - (r >> 40) and not self.grows(length, size):
                 r = min(r, size)
-            if size + off > r:  # a budget of min(r, |g|), so that h is at most `off` away from its true value
-                h = max(size - r, 0) * (1 if g > 0 else -1)
+            if size + off > r:  # a budget of min(r, |g - aim|), so that h is at most `off` away from its true value
+                h += max(size - r, 0) * (1 if g > aim else -1)
             else:
-                inside, outside = r * r - (size + off) ** 2, (problem.diagonal[j] + 2 << BITS) - max(size - off, 0) ** 2
+                inside = r * r - (size + off) ** 2
+                outside = (problem.diagonal[j] + 2 << BITS) - max(abs(g) - off, 0) ** 2
                 f = ONE - min(isqrt((inside << 2 * BITS) // outside), ONE) if outside > 0 else 0
             if size + off <= r or self.grows(length, r):
                 f, h = up(f * self.stretch), h * self.stretch >> BITS
@@ -513,16 +546,18 @@ def eliminate(node, majorant):
     is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
     """
     problem, gain = node.problem, ONE + majorant.gain
-    need(node.target + node.paid > 0, "T and the costs of I are not positive")
-    t = gain * (node.target + node.paid) >> BITS
+    need(node.target + node.paid > 0 or problem.directions, "T and the costs of I are not positive")
+    t = (gain * (node.target + node.paid) >> BITS) - majorant.loss
     order, first = node.inside + node.free, len(node.inside)
-    top = t + problem.largest + majorant.error  # no P_II has more on its diagonal
+    top = max(t, 0) + problem.largest + majorant.added + majorant.error  # no P_II has more on its diagonal
     slack = len(order) * majorant.error + (len(order) * (isqrt(top << BITS) + 1) >> BITS) + 1
     scales, factor, pivots, result = [], [], [], []
     for a, i in enumerate(order):
         f, fg, h, long = majorant.parts(i)
         scales.append(f)
         row = [-x * (f * g >> BITS) for x, g in zip(problem.entries(i, order[: a + 1]), scales, strict=True)]
+        if majorant.added:
+            row = [x + y for x, y in zip(row, problem.penalty(majorant.sigma, i, order[: a + 1]), strict=True)]
         row[a] += (t - slack + (gain * problem.costs[i] >> BITS) * (a >= first)) << BITS
         # P = L L' on the rows of I; `left` and `right` have f g, h and the row of L, so that what is left is a sum.
         left, right = [fg, h], [fg, -long]
@@ -593,6 +628,11 @@ class Line:
         get, part = proof.certificate.arrays, proof.certificate.part
         features = part("line_features", number)
         form, self.in_t = get["line_form"][number], get["line_counts"][number]
+        sigma, problem = [*map(fixed, part("line_deflation", number))], proof.problem
+        if any(sigma):
+            rows = [problem.penalty(sigma, i, features[: len(row)]) for i, row in zip(features, gram, strict=True)]
+            gram = [[g - (x >> BITS) for g, x in zip(*pair, strict=True)] for pair in zip(gram, rows, strict=True)]
+            error += 2
         self.c, self.plain, self.weighted = (fixed(get[f"line_{name}"][number]) for name in ("c", "plain", "weighted"))
         loads, lifts, alpha = ([*map(fixed, part(name, number))] for name in ("line_loads", "line_lifts", "line_dues"))
         need(not any(load for load, q in zip(loads, lifts, strict=True) if not q), "a line has a load without a lift")
@@ -606,6 +646,7 @@ class Line:
         self.form, steps = form & 3, part("line_free" if form & 3 == FREE else "line_steps", number)
         lower, excess = self.difference(gram, loads, lifts, [proof.problem.w[j] for j in features], signs, steps)
         need(is_definite(lower, error), f"c I - B of line {number} is not positive semidefinite")
+        self.c += up(max(sigma, default=0) * problem.tolerance)
         self.plain += excess
 
     @staticmethod
@@ -657,6 +698,7 @@ def check_matrix(node, record):
     need(list(proof.certificate.part("line_features", number)) == node.free, "its line is not about the features of F")
     in_t = get["line_counts"][number] or get["line_weighted"][number]
     need(get["line_form"][number] in (THRESHOLD, BOX) and not in_t, "its line is FREE, or counts in t, or has dues")
+    need(not any(proof.certificate.part("line_deflation", number)), "its line has multipliers of directions")
     need(all(row[-1] > 0 for row in lower), "C has a diagonal that is not positive")
     scale = [isqrt((1 << 3 * BITS) // row[-1]) for row in lower]
     for i, row in enumerate(lower):
@@ -821,7 +863,8 @@ class Proof:
         """Return a majorant of the certificate; some are kept, since neighbours in the tree share them."""
         if number not in self.majorants:
             self.majorants = {} if len(self.majorants) > 200 else self.majorants
-            x = (self.certificate.part(name, number) for name in ("majorant_features", "majorant_weights"))
+            names = ("majorant_deflation", "majorant_multipliers", "majorant_features", "majorant_weights")
+            x = (self.certificate.part(name, number) for name in names)
             self.majorants[number] = Majorant(self.problem, self.certificate.arrays["majorant_gain"][number], *x)
         return self.majorants[number]
 
@@ -837,7 +880,7 @@ class Proof:
         """Prove the bound, and that a list is complete."""
         levels, problem = self.certificate.levels(), self.problem
         if self.certificate.header["kind"] == "list":
-            need(not problem.include, "a list takes no demanded features")
+            need(not problem.include and not problem.directions, "a list takes no demanded features and no directions")
             for i, value in enumerate(self.certificate.arrays["list_value"]):
                 vector = (self.certificate.part(name, i) for name in ("list_features", "list_weights"))
                 least = attained(problem, self.certificate, *map(list, vector)) / Fraction(4) ** problem.exponent
@@ -853,7 +896,10 @@ class Proof:
         problem, sizes = self.problem, [0, *(level.size for level in levels)]
         need(levels and all(a < b for a, b in pairwise(sizes)), "level_size is empty or not ascending")
         need(min(problem.k, len(problem.allowed)) <= sizes[-1] <= problem.k, "the last level is not of k features")
-        need(len(levels) == 1 or problem.plain, "with demanded or without definiteness: one level only")
+        need(
+            len(levels) == 1 or problem.plain,
+            "with demanded features or directions, or without definiteness: one level only",
+        )
         most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
         sums = list(accumulate(most, initial=0))
         # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
@@ -875,7 +921,9 @@ class Proof:
         need(not features & problem.exclude, "it has a forbidden feature")
         others = [j for j in problem.allowed if j not in features]
         need(problem.definite or not others, "it does not list all allowed features")
-        if others:
+        if problem.directions:  # whatever its length, a feature may be needed; an infinite budget cancels what uses it
+            need(problem.idle.issuperset(others), "it leaves out features, and the claim has directions")
+        elif others:
             # In a choice worth more than T, all features but one are worth at most below[q - 1].
             due = max(0, level.bound - below[-2]) if problem.plain else 0
             worst = max(others, key=problem.most.__getitem__)
@@ -884,6 +932,11 @@ class Proof:
         need(level.nodes or known, "it has no nodes, and what is known before is not enough")
         for _ in walk(self.certificate, level, self):
             pass
+
+
+def exact_directions(values, certificate):
+    """Return the directions as rational numbers."""
+    return [[*map(Fraction, values[i * certificate.d : (i + 1) * certificate.d])] for i in range(certificate.many)]
 
 
 def attained(problem, certificate, features, weights):
@@ -897,6 +950,10 @@ def attained(problem, certificate, features, weights):
     need(not chosen & problem.exclude, "the vector has a forbidden feature")
     value, (w, _) = Fraction(0), integers(weights)
     if any(w):
+        along = [sum(map(mul, w, (v[j] for j in features))) for v in exact_directions(get["directions"], certificate)]
+        need(
+            sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w)), "the vector is not orthogonal to the directions"
+        )
         square = sum(x * sum(map(mul, w, problem.entries(j, features))) for j, x in zip(features, w, strict=True))
         length, sizes = sum(map(mul, w, w)), [abs(x) for x in w]
         square -= length * problem.shift + sum(sizes) ** 2
@@ -947,6 +1004,8 @@ def explain(certificate):
     """Yield the lines of the proof in words."""
     header, get = certificate.header, certificate.arrays
     yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
+    if certificate.many:
+        yield f"  all vectors with |V v| <= 1e-8, where V are the file's {certificate.many} directions"
     yield f"  adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)}"
     for number, level in enumerate(certificate.levels()):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"

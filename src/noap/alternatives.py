@@ -223,6 +223,7 @@ def near_optimal(
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     problem.require_no_metric("near_optimal")
     problem.require_no_demands("near_optimal")
+    problem.require_no_directions("near_optimal")
     require_served(
         problem.adversary,
         LISTING_SERVES,

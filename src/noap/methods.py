@@ -64,7 +64,7 @@ class Method:
 
 def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
     """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
-    demands = len(problem.include) or len(problem.exclude)
+    demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
     return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
 
 
@@ -100,6 +100,11 @@ def _ascended(
     workers: Workers = HERE,
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    if problem.orthogonal_to is not None:
+        from noap.kernel.claim import data_of
+        from noap.search.ascent import ascend
+
+        return ascend(data_of(problem)[0], Settings())
     if problem.metric is not None:
         return _ascended_in_metric(problem, controls, funnel, check)
     if problem.adversary.simplest is not problem.adversary:

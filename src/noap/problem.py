@@ -12,7 +12,7 @@ from noap.adversaries.base import Adversary, GramAdversary, vector_of
 from noap.data import inner_products, screening
 from noap.data.arguments import as_costs, as_sparsity
 from noap.data.centring import warn_if_uncentred
-from noap.data.chosen import as_demands
+from noap.data.chosen import ORTHOGONAL, as_demands, as_directions
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
@@ -61,6 +61,9 @@ class Problem(Variants):
     include, exclude : list of int or str, optional
         Features that every direction must use, and features that none may use, by position or name. A demanded feature
         takes one of the k places and pays its cost, and may have weight 0. For methods "exact" and "relaxation".
+    orthogonal_to : array-like of shape (m, d), optional
+        Unit vectors V that v must be orthogonal to: :math:`\|Vv\|_2 \le 10^{-8}`, which is what bounds are about. For
+        FeatureWise, SpectralNorm and NoAdversary, and methods "exact", "relaxation" and "ascent".
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class Problem(Variants):
     metric : array of shape (d,) or (d, d), or None where B is the unit matrix
     feature_names : tuple of str, or None
     include, exclude : arrays of int
+    orthogonal_to : array of shape (m, d), or None
     preparation : tuple of two arrays of shape (d,), or None
         Mean and scale with which the samples were made, where somebody has said so (`with_preparation`).
 
@@ -92,6 +96,7 @@ class Problem(Variants):
     feature_names: tuple[str, ...] | None
     include: IntArray
     exclude: IntArray
+    orthogonal_to: FloatArray | None
     preparation: tuple[FloatArray, FloatArray] | None
 
     def __init__(
@@ -105,6 +110,7 @@ class Problem(Variants):
         feature_names: Sequence[str] | None = None,
         include: Any = None,
         exclude: Any = None,
+        orthogonal_to: Any = None,
     ) -> None:
         given, own_names = as_samples(X)
         if not isinstance(X, Samples):  # those come from within, where somebody has decided
@@ -112,7 +118,8 @@ class Problem(Variants):
             warn_of_identifiers(X, given)
         data = frozen(where_needed(given, adversary))
         n, d = int(data.shape[0]), int(data.shape[1])
-        self._set(data, n, d, k, adversary, as_names(feature_names, d) or own_names, costs, metric, include, exclude)
+        names = as_names(feature_names, d) or own_names
+        self._set(data, n, d, k, adversary, names, costs, metric, include, exclude, orthogonal_to)
         if changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
@@ -129,6 +136,7 @@ class Problem(Variants):
         feature_names: Sequence[str] | None = None,
         include: Any = None,
         exclude: Any = None,
+        orthogonal_to: Any = None,
     ) -> "Problem":
         r"""Build the problem from :math:`S = X^\top X/n` alone: enough for FeatureWise, SpectralNorm, NoAdversary.
 
@@ -143,7 +151,7 @@ class Problem(Variants):
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, costs, metric, feature_names, include, exclude : as for Problem
+        k, adversary, costs, metric, feature_names, include, exclude, orthogonal_to : as for Problem
 
         Examples
         --------
@@ -159,7 +167,7 @@ class Problem(Variants):
         known = as_covariance(S, definite=not adversary.is_idle)
         names = as_names(feature_names, len(known.matrix)) or known.names
         return cls._of_symmetric(
-            known._replace(names=names), int(n_samples), k, adversary, costs, metric, include, exclude
+            known._replace(names=names), int(n_samples), k, adversary, costs, metric, include, exclude, orthogonal_to
         )
 
     @classmethod
@@ -173,9 +181,11 @@ class Problem(Variants):
         metric: Any = None,
         include: Any = None,
         exclude: Any = None,
+        orthogonal_to: Any = None,
     ) -> "Problem":
         problem = cls.__new__(cls)
-        problem._set(None, n, len(known.matrix), k, adversary, known.names, costs, metric, include, exclude)
+        d = len(known.matrix)
+        problem._set(None, n, d, k, adversary, known.names, costs, metric, include, exclude, orthogonal_to)
         # Written straight into the slots of the cached properties.
         problem.__dict__["covariance"] = known.matrix
         problem.__dict__["diagonal_shift"] = known.shift
@@ -198,14 +208,15 @@ class Problem(Variants):
         metric: Any,
         include: Any,
         exclude: Any,
+        orthogonal_to: Any,
     ) -> None:
         sparsity = as_sparsity(k, d)
-        given, form = as_costs(costs, d), as_metric(metric, d)
-        require_fit(adversary, n, d, given, form)
+        given, form, directions = as_costs(costs, d), as_metric(metric, d), as_directions(orthogonal_to, d)
+        require_fit(adversary, n, d, given, form, directions)
         demanded, forbidden = as_demands(include, exclude, sparsity, d, names)
         fields = {"X": X, "n_samples": n, "n_features": d, "k": sparsity, "adversary": adversary}
         self.__dict__.update(fields, costs=given, metric=form, feature_names=names)
-        self.__dict__.update(include=demanded, exclude=forbidden, preparation=None)
+        self.__dict__.update(include=demanded, exclude=forbidden, orthogonal_to=directions, preparation=None)
 
     def __repr__(self) -> str:
         source = "samples" if self.X is not None else "covariance"
@@ -213,6 +224,7 @@ class Problem(Variants):
         terms += ("" if not len(self.include) else f", include={self.include.tolist()}") + (
             "" if not len(self.exclude) else f", exclude={self.exclude.tolist()}"
         )
+        terms += "" if self.orthogonal_to is None else f", orthogonal to {len(self.orthogonal_to)}"
         return (
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
             f"k={self.k}, adversary={self.adversary!r}{terms})"
@@ -238,6 +250,11 @@ class Problem(Variants):
                 f"{what} takes neither include nor exclude; methods 'exact' and 'relaxation' do, for NoAdversary and "
                 "FeatureWise without a metric."
             )
+
+    def require_no_directions(self, what: str) -> None:
+        """Raise InvalidProblem, naming what takes no `orthogonal_to`, if the problem has one."""
+        if self.orthogonal_to is not None:
+            raise InvalidProblem(f"{what} takes no orthogonal_to; methods 'exact', 'relaxation' and 'ascent' do.")
 
     def require_no_metric(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes no metric, if the problem has one."""
@@ -401,7 +418,7 @@ class Problem(Variants):
         """Return the robust variance of v, by the closed form; it is at least 0, also where v'Sv is negative."""
         direction = vector_of(v, self.n_features)
         support = np.flatnonzero(direction)
-        if support.size == 0 and (self.costs is not None or len(self.include)):
+        if support.size == 0 and (self.costs is not None or len(self.include) or self.orthogonal_to is not None):
             return 0.0
         length = float(norms(direction)) if self.metric is None else length_in(self.metric, direction)
         # Where B is close to singular v'Bv itself is known to rounding only.
@@ -415,6 +432,8 @@ class Problem(Variants):
             raise InvalidProblem(f"v has {support.size} non-zero entries{and_demanded}, more than k = {self.k}.")
         if np.isin(support, self.exclude).any():
             raise InvalidProblem("v uses a feature that exclude names; leave it out of v.")
+        if self.orthogonal_to is not None and not float(norms(self.orthogonal_to @ direction)) <= ORTHOGONAL * length:
+            raise InvalidProblem(f"v must be orthogonal to the vectors of orthogonal_to, to {ORTHOGONAL:.0e}.")
         if not abs(length - 1.0) <= 1e-9:
             direction = direction / length
         if self.X is not None:

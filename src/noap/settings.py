@@ -168,6 +168,11 @@ class Settings:
         Steps of the iteration for the scaling of a node.
     own_response : float
         A node gets majorants in response to its own best vector if the ratio of its best test is above this.
+    deflations, deflation_factor : int, float
+        Where v is orthogonal to directions, each attack is tried with so many multiples of them, from their own
+        variances on, each so many times the one before.
+    deflation_of_lines, deflation_where_decided : float
+        The multiple of these variances in lines, and where all features are decided.
     kernel_attempts : int
         How often a bound that the kernel refuses is raised, or the leaf that it refuses counted as open.
     smaller_bounds : int
@@ -193,6 +198,10 @@ class Settings:
     last_rounds: int = 2
     dominance_steps: int = 25
     own_response: float = 1.05
+    deflations: int = 5
+    deflation_factor: float = 30.0
+    deflation_of_lines: float = 300.0
+    deflation_where_decided: float = 1e4
     kernel_attempts: int = 60
     smaller_bounds: int = 6
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)

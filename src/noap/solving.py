@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 # What warnings that nothing is left begin with, for those who expect it.
-NOTHING_LEFT = "At noise .* (cancel every direction|no feature is worth its cost)"
+NOTHING_LEFT = "At noise .* (cancel every direction|no feature is worth its cost|is worth anything)"
 
 
 @interrupts_wait
@@ -112,6 +112,7 @@ def solve(
         result = _run(problem, method, controls, checked)
         if result.bound <= -problem.cost_of_demands:
             optimum = f"{-problem.cost_of_demands or 0.0:g}"
+            less = less if problem.orthogonal_to is None else f"a larger k, or {less}"
             warnings.warn(
                 f"{nothing_left(problem)}, so the optimum is {optimum}; use {less}.", NoapWarning, stacklevel=outside()
             )
@@ -233,6 +234,8 @@ def nothing_left(problem: Problem) -> str:
     strength = problem.adversary.strength_in_words(problem.n_samples)
     if problem.costs is not None:
         return f"At {strength} no feature is worth its cost"
+    if problem.orthogonal_to is not None:
+        return f"At {strength} and k = {problem.k} no direction orthogonal to the given ones is worth anything"
     left = " that include and exclude leave" if len(problem.include) or len(problem.exclude) else ""
     return f"At {strength} the adversary can cancel every direction{left}"
 
@@ -251,6 +254,8 @@ def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -
         problem.require_no_metric(f"Method {method!r}")
     if method not in _ON_THE_TREE:
         problem.require_no_demands(f"Method {method!r}")
+        if method != "ascent":
+            problem.require_no_directions(f"Method {method!r}")
     chosen = METHODS[method]()
     own = {name: given for name, given in options.items() if name not in _SHARED}
     for name in own:

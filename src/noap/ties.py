@@ -59,6 +59,8 @@ def lowest_tie(
     >>> lowest_tie(problem, np.array([0.0, 0.0, 1.0]))
     (array([0., 1., 0.]), ((1, 2),))
     """
+    if problem.orthogonal_to is not None:  # a feature that takes another's place need not be orthogonal
+        return v, ()
     pairs: list[tuple[int, int]] = []
     distance = _root(problem, v)
     if distance == 0:

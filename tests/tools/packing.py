@@ -15,6 +15,7 @@ DTYPES = {
     **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
     **dict.fromkeys(("list_value", "list_beyond", "list_weights"), "f8"),
     **dict.fromkeys(("majorant_gain", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"),
+    **dict.fromkeys(("directions", "majorant_deflation", "majorant_multipliers", "line_deflation"), "f8"),
     **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
     **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
     "line_steps": "i2",

@@ -14,6 +14,7 @@ import noap
 from noap._version import __version__
 from noap.cli.budget import AdversaryName
 from noap.cli.show import as_dict, columns_beside, support_of
+from noap.data.deflation import CONSTRAINED
 from noap.errors import InvalidProblem, ScaleWarning
 from noap.linalg.types import Data
 from noap.problem import Problem
@@ -23,10 +24,20 @@ from noap.runtime.names import counted
 if TYPE_CHECKING:
     import polars
 
+_SCOPE = (
+    "Each component after the first is that of the data which deflation ({}) leaves, and so are its variances and its "
+    "bound.",
+    "Each component after the first is the best direction that is {} to those before it, and its bound is about all of "
+    "these, to 1e-08.",
+)
+
 __all__ = ["as_frame", "as_json", "fitted", "print_components", "require_one_proof"]
 
 
-_EXPLAINED = "Explained is the adjusted variance as a share of the total, with what components share counted once."
+_EXPLAINED = (
+    "Explained is the adjusted variance as a share of the total, with what components share counted once; by the span: "
+    "what this component and those before it give back of the data together."
+)
 
 
 def require_one_proof(components: int, joint: bool | None, deflation: str) -> None:
@@ -42,6 +53,7 @@ def fitted(
     problem: Problem,
     adversary: AdversaryName,
     components: int,
+    sizes: int | list[int],
     deflation: str,
     joint: bool | None = None,
     **settings: Any,
@@ -54,7 +66,9 @@ def fitted(
         Of the first component.
     adversary : AdversaryName
     components : int
-    deflation : "projection" or "disjoint"
+    sizes : int or list of int
+        How many features each may use.
+    deflation : "projection", "disjoint", "orthogonal" or "uncorrelated"
     joint : bool or None
         Whether components are chosen together; None where that is for the estimator to decide.
     **settings
@@ -65,7 +79,7 @@ def fitted(
         raise InvalidProblem(f"-c must be from 1 to the number of features, {d}, got {components}.")
     model = noap.RobustSparsePCA(
         n_components=components,
-        k=problem.k,
+        k=sizes,
         adversary=adversary.value,
         rho=problem.adversary.rho,
         costs=problem.costs,
@@ -128,6 +142,8 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     row("plain variance", [f"{result.plain_variance:.6g}" for result in results])
     shares = model.explained_variance_ratio_
     row("explained (adjusted)", [f"{share:.1%}" for share in shares], f"{shares.sum():.1%}")
+    spans = model.span_variance_ratio_
+    row("explained by the span", [f"{share:.1%}" for share in spans], f"{spans[-1]:.1%}")
     console.print(grid)
     if joint is not None:
         console.print(
@@ -140,15 +156,16 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
             console.print(joint.limit.sentence)
     else:
         console.print(
-            f"Each component after the first is that of the data which deflation ({model.deflation}) leaves, and so "
-            f"are its variances and its bound. {_EXPLAINED}",
+            f"{_SCOPE[model.deflation in CONSTRAINED].format(model.deflation)} {_EXPLAINED}",
             soft_wrap=True,
         )
     for c, result in enumerate(results, start=1):
         if joint is None:
             console.print(f"component {c}: {result.method}, {result.claim}", markup=False, soft_wrap=True)
         for message in filter(None, (*result.messages, result.note)):
-            if not message.startswith("Value and bound are those of the data"):  # said of all of them above
+            if not message.startswith(
+                ("Value and bound are those", "The bound is about all directions")
+            ):  # said of all of them above
                 console.print(f"component {c}: {message}", markup=False, soft_wrap=True)
         if joint is None and result.limit is not None:
             console.print(f"component {c} was stopped early ({result.limit.value}).")
@@ -187,6 +204,7 @@ def as_json(model: "noap.RobustSparsePCA", names: tuple[str, ...], *, center: bo
                 "seconds": joint.seconds,
             },
             "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+            "span_variance_ratio": model.span_variance_ratio_.tolist(),
             "components": [as_dict(result, names, center=center, scale=scale) for result in model.results_],
         },
         indent=2,

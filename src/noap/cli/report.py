@@ -57,7 +57,7 @@ def report(
         int | None, typer.Option("-c", "--components", help="Rows of the table; 3 if there are as many features.")
     ] = None,
     deflation: Annotated[
-        str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
+        str, typer.Option(help="What a component leaves to the next: projection, disjoint, orthogonal or uncorrelated.")
     ] = "projection",
     joint: Annotated[
         bool | None,

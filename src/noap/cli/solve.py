@@ -61,11 +61,13 @@ def solve(
             help=f"{KINDS}; samples in rows. A folder or 'data/*.parquet' is read in batches.",
         ),
     ],
-    k: Annotated[int, typer.Option("-k", help="How many features to keep.")] = 5,
+    k: Annotated[
+        str, typer.Option("-k", metavar="INTEGER", help="How many features to keep; 5,3,3: one for each component.")
+    ] = "5",
     components: Annotated[
-        int,
+        int | None,
         typer.Option("-c", "--components", help="How many components, each on what those before leave, or --joint."),
-    ] = 1,
+    ] = None,
     joint: Annotated[
         bool | None,
         typer.Option(
@@ -75,7 +77,7 @@ def solve(
         ),
     ] = None,
     deflation: Annotated[
-        str, typer.Option(help="What a component leaves to the next: projection, or disjoint features.")
+        str, typer.Option(help="What a component leaves to the next: projection, disjoint, orthogonal or uncorrelated.")
     ] = "projection",
     adversary: Anyone = AdversaryName.feature,
     noise: Annotated[
@@ -161,6 +163,8 @@ def solve(
 
     noap solve data.csv -k 5 -c 3 --joint --certificate proof.noap
 
+    noap solve data.csv -k 5,3,3 --deflation orthogonal
+
     noap solve data.csv -k 10 --method ascent
 
     noap solve data.csv -k 5 --method mip --backend highs --time-limit 60
@@ -179,6 +183,11 @@ def solve(
 
     noap solve genotypes.npy -k 10 --device cuda
     """
+    ks = _sizes(k)
+    if components is None:
+        components = len(ks)
+    if len(ks) not in (1, components):
+        raise InvalidProblem(f"-k has {len(ks)} entries, and -c says {components} components; leave out -c.")
     refuse_to_overwrite(out, force)
     log_progress(log)
     refuse_to_overwrite(certificate, force, "--certificate")
@@ -204,13 +213,15 @@ def solve(
 
     if wants_stream(file, stream):
         problem, names = streamed_problem(
-            file, k, adversary, noise, rho, center=center, scale=scale, reading=reading, single=single
+            file, max(ks), adversary, noise, rho, center=center, scale=scale, reading=reading, single=single
         )
     else:
         table = read_table(file, reading)
         names = table.names
         form = None if metric is None else read_metric(metric, metric_ridge, table, reading)
-        problem = problem_of(table, single(names), k, adversary, noise, rho, center=center, scale=scale, metric=form)
+        problem = problem_of(
+            table, single(names), max(ks), adversary, noise, rho, center=center, scale=scale, metric=form
+        )
         problem = on_device(problem, device)
     # Only what was asked for is passed on: a method refuses options that are not its own.
     asked = {
@@ -231,7 +242,10 @@ def solve(
         options["progress"] = log or not json
         # A proof that is to be written has to be one.
         asked_joint = True if certificate is not None else joint
-        model = fitted(problem, adversary, components, deflation, asked_joint, method=method, options=options, **shared)
+        sizes = ks[0] if len(ks) == 1 else list(ks)
+        model = fitted(
+            problem, adversary, components, sizes, deflation, asked_joint, method=method, options=options, **shared
+        )
         results = model.results_
         document = components_as_json(model, names, center=center, scale=scale)
     else:
@@ -273,6 +287,16 @@ def solve(
         check = " ".join(filter(None, (words, reading.flags)))
         console.print(f"The proof is in {certificate}; check it with: {check}", markup=False, soft_wrap=True)
     return _code(results)
+
+
+def _sizes(given: str) -> tuple[int, ...]:
+    """Return how many features are asked for, one number or one for each component."""
+    try:
+        return tuple(int(one) for one in given.split(","))
+    except ValueError:
+        raise InvalidProblem(
+            f"-k must be an integer, or one for each component such as 5,3,3, got {given!r}."
+        ) from None
 
 
 def _code(results: tuple[noap.Result, ...]) -> int:

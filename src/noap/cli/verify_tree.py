@@ -83,6 +83,8 @@ def verify_tree(
         shown = _features(report, proof, names)
         if shown:
             console.print(f"Features of its vector, by the names in DATA: {listed(shown, None)}.")
+        elif report.bound <= 0 and claim.directions is not None:
+            console.print("No direction orthogonal to those in the file is worth anything: the optimum is 0.")
         elif report.bound <= 0:
             console.print("Nothing survives the adversary: the optimum is 0, and no feature is better than another.")
     elif prepared is None:
@@ -117,6 +119,7 @@ def _candidates(
         "costs": claim.costs,
         "include": claim.include.tolist(),
         "exclude": claim.exclude.tolist(),
+        "orthogonal_to": claim.directions,
     }
     table = None if wants_stream(data, False) else read_table(data, reading)
     if table is not None and table.X.shape[1] != claim.n_features:

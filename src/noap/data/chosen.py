@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 
 from noap.errors import InvalidProblem
-from noap.linalg.types import IntArray
+from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["as_demands", "as_features"]
+__all__ = ["ORTHOGONAL", "as_demands", "as_directions", "as_features"]
+
+ORTHOGONAL = 1e-8
+"""Unit vectors count as orthogonal to the directions V of a problem up to this length of Vv."""
 
 
 def as_features(name: str, given: Any, d: int, names: tuple[str, ...] | None) -> IntArray:
@@ -69,3 +72,25 @@ def as_demands(include: Any, exclude: Any, k: int, d: int, names: tuple[str, ...
     if len(forbidden) == d:
         raise InvalidProblem("exclude names all features; leave at least one.")
     return demanded, forbidden
+
+
+def as_directions(given: Any, d: int) -> "FloatArray | None":
+    """Return the directions that v is to be orthogonal to, as read-only rows of unit length; None where there are none.
+
+    Examples
+    --------
+    >>> as_directions([0.6, 0.8], 2)
+    array([[0.6, 0.8]])
+    """
+    if given is None:
+        return None
+    try:
+        array = np.array(given, dtype=np.float64, ndmin=2) + 0.0
+    except (TypeError, ValueError):
+        raise InvalidProblem("orthogonal_to must hold vectors of numbers, one per row.") from None
+    if array.shape[-1] != d or array.ndim != 2:
+        raise InvalidProblem(f"orthogonal_to must hold vectors of {d} numbers, one per row, got shape {array.shape}.")
+    if not (np.abs(np.linalg.norm(array, axis=1) - 1.0) <= 1e-9).all():
+        raise InvalidProblem("orthogonal_to must hold vectors of unit length; normalise them.")
+    array.flags.writeable = False
+    return array if len(array) else None

@@ -18,9 +18,14 @@ from noap.linalg.products import column_norms, columns, row_blocks
 from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.problem import Problem
 
-__all__ = ["DEFLATIONS", "Covariance", "Samples", "adjusted_variances", "span_of"]
+__all__ = [
+    "CONSTRAINED", "DEFLATIONS", "Covariance", "Samples", "adjusted_variances", "constrained", "scope_of", "span_of",
+    "span_variances",
+]  # fmt: skip
 
-DEFLATIONS = ("projection", "disjoint")
+DEFLATIONS = ("projection", "disjoint", "orthogonal", "uncorrelated")
+CONSTRAINED = ("orthogonal", "uncorrelated")
+"""Those that leave the data as they are, and say what the next component may be."""
 # A column this much smaller than the largest was is what rounding leaves of one that was projected away.
 _NOTHING = 1e-12
 # Entries that are copied from file to file at a time.
@@ -183,6 +188,54 @@ def span_of(components: FloatArray) -> FloatArray:
     left, singular, _ = np.linalg.svd(components.T, full_matrices=False)
     basis: FloatArray = left[:, singular > 1e-10 * singular[0]]
     return basis
+
+
+def constrained(problem: Problem, components: FloatArray, deflation: str) -> Problem:
+    r"""Return the problem for a further component, given those before (rows): orthogonal to, or uncorrelated with them.
+
+    Scores are uncorrelated where :math:`v^\top S v_t = 0`, so v is orthogonal to the :math:`S v_t`.
+    """
+    used = components[components.any(axis=1)]
+    V = used if deflation == "orthogonal" else np.array([_times_covariance(problem, v) for v in used])
+    lengths = np.linalg.norm(V, axis=1) if len(used) else np.empty(0)
+    some = lengths > 0
+    return problem.with_orthogonality(V[some] / lengths[some, None] if some.any() else None)
+
+
+def _times_covariance(problem: Problem, v: FloatArray) -> FloatArray:
+    at = np.flatnonzero(v)
+    product: FloatArray = problem.covariance_columns(at) @ v[at]
+    return product
+
+
+def scope_of(deflation: str) -> str:
+    """Return what value and bound of a component after the first are about, in one sentence."""
+    if deflation not in CONSTRAINED:
+        return f"Value and bound are those of the data that deflation='{deflation}' leaves."
+    to = "orthogonal to the components" if deflation == "orthogonal" else "whose scores are uncorrelated with those"
+    return f"The bound is about all directions {to} before it, to 1e-08, given these components."
+
+
+def span_variances(components: FloatArray, covariances: FloatArray) -> FloatArray:
+    """Return the variance of the data on the span of the first component, the first two, and so on.
+
+    Parameters
+    ----------
+    components : array of shape (c, d)
+    covariances : array of shape (c, c)
+        Of the scores.
+
+    Examples
+    --------
+    >>> span_variances(np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([[2.0, 1.2], [1.2, 1.36]])).round(12)
+    array([2., 3.])
+    """
+    found = np.zeros(len(components))
+    for c in range(1, len(components) + 1):
+        if components[:c].any():
+            to_basis = np.linalg.lstsq(components[:c].T, span_of(components[:c]), rcond=None)[0]
+            found[c - 1] = float(np.einsum("ij,ik,kj->", to_basis, covariances[:c, :c], to_basis))
+    return found
 
 
 def adjusted_variances(covariances: FloatArray) -> FloatArray:

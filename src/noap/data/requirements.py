@@ -14,6 +14,8 @@ FROM_COVARIANCE_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, Spectral
 COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
 # Those whose budgets do not ask for |v|_2, which a metric replaces.
 METRIC_SERVES = ENERGY_LESS_L1
+# Those whose value falls with |Xv| for each v, so that proofs may speak of some v alone.
+ORTHOGONAL_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
 
 
 def _checked(adversary: Any) -> Adversary:
@@ -22,8 +24,15 @@ def _checked(adversary: Any) -> Adversary:
     return adversary
 
 
-def require_fit(adversary: Any, n: int, d: int, costs: "FloatArray | None", metric: "FloatArray | None" = None) -> None:
-    """Raise InvalidProblem unless the adversary fits n x d data and goes together with the costs and the metric."""
+def require_fit(
+    adversary: Any,
+    n: int,
+    d: int,
+    costs: "FloatArray | None",
+    metric: "FloatArray | None" = None,
+    directions: "FloatArray | None" = None,
+) -> None:
+    """Raise InvalidProblem unless the adversary fits n x d data and goes together with costs, metric and directions."""
     _checked(adversary).check_shape(n, d)
     if costs is not None:
         require_served(adversary, COSTS_SERVES, "Problem with costs", "leave costs out")
@@ -31,6 +40,10 @@ def require_fit(adversary: Any, n: int, d: int, costs: "FloatArray | None", metr
         require_served(adversary, METRIC_SERVES, "Problem with a metric", "leave metric out")
         if costs is not None:
             raise InvalidProblem("Problem takes either costs or a metric; leave one of them out.")
+    if directions is not None:
+        require_served(adversary, ORTHOGONAL_SERVES, "Problem with orthogonal_to", "leave orthogonal_to out")
+        if metric is not None:
+            raise InvalidProblem("Problem takes either orthogonal_to or a metric; leave one of them out.")
 
 
 def require_covariance_suffices(adversary: Any) -> None:

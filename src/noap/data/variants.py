@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.data.arguments import as_costs, as_sparsity
-from noap.data.chosen import as_demands
+from noap.data.chosen import as_demands, as_directions
 from noap.data.metric import as_metric, block
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, where_needed
@@ -41,7 +41,7 @@ class Variants:
                 raise InvalidProblem(
                     "S must be positive semidefinite for an adversary with a budget; build the problem from S with it."
                 )
-        require_fit(adversary, self.n_samples, self.n_features, self.costs, self.metric)
+        require_fit(adversary, self.n_samples, self.n_features, self.costs, self.metric, self.orthogonal_to)
         changed: Problem = self._changed(adversary=adversary)
         for name in ("kept_features", "scale"):  # the properties that depend on the adversary
             changed.__dict__.pop(name, None)
@@ -78,9 +78,24 @@ class Variants:
         3.125
         """
         given = as_metric(metric, self.n_features)
-        require_fit(self.adversary, self.n_samples, self.n_features, self.costs, given)
+        require_fit(self.adversary, self.n_samples, self.n_features, self.costs, given, self.orthogonal_to)
         changed: Problem = self._changed(metric=given)
         changed.__dict__.pop("scale", None)
+        return changed
+
+    def with_orthogonality(self: Any, directions: ArrayLike | None) -> "Problem":
+        """Return the same problem for v orthogonal to these unit vectors (rows), or to none; what is known is shared.
+
+        Examples
+        --------
+        >>> import noap
+        >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=2, adversary=noap.NoAdversary())
+        >>> round(noap.solve(problem.with_orthogonality([[0.6, 0.8]])).value, 4)
+        6.26
+        """
+        given = as_directions(directions, self.n_features)
+        require_fit(self.adversary, self.n_samples, self.n_features, self.costs, self.metric, given)
+        changed: Problem = self._changed(orthogonal_to=given)
         return changed
 
     def with_sparsity(self: Any, k: int) -> "Problem":
@@ -140,6 +155,7 @@ class Variants:
         """
         features = np.asarray(features, dtype=np.intp)
         self.require_no_demands("Problem.restricted")
+        self.require_no_directions("Problem.restricted")
         k = min(self.k, len(features)) if k is None else k
         names = None if self.feature_names is None else tuple(self.feature_names[j] for j in features)
         adversary = self.adversary.restricted_to(features)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from noap.adversaries.base import Adversary
-from noap.data.deflation import Covariance, Samples, adjusted_variances
+from noap.data.deflation import CONSTRAINED, Covariance, Samples, constrained, scope_of, span_variances
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.joint import JointResult
 from noap.linalg.types import FloatArray
@@ -45,7 +45,9 @@ class Recipe:
         Whether that is the number asked for: components that are worth nothing then count too.
     share : float or None
         Stop when the components explain this share of the total variance.
-    k, k_share, adversary, costs, method, deflation, gap, seed, options
+    k : tuple of int
+        Of each component; of all where there is one.
+    k_share, adversary, costs, method, deflation, gap, seed, options
         As for the estimator; the seed is a number.
     time_limit : float or None
         Seconds for all components together.
@@ -59,7 +61,7 @@ class Recipe:
     most: int
     exactly: bool
     share: float | None
-    k: int
+    k: tuple[int, ...]
     k_share: float | None
     adversary: Adversary
     costs: FloatArray | None
@@ -72,6 +74,15 @@ class Recipe:
     n_jobs: int | None
     verbose: bool
     together: bool = False
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many features each of a known number of components may use."""
+        return tuple(self.size(number) for number in range(self.most))
+
+    def size(self, number: int) -> int:
+        """Return how many features a component may use."""
+        return self.k[min(number, len(self.k) - 1)]
 
 
 @dataclass(frozen=True)
@@ -194,14 +205,18 @@ def _complete(data: Samples | Covariance, recipe: Recipe, found: list[Component]
         return True
     if recipe.share is None or not found:
         return False
-    explained = adjusted_variances(data.products(np.array([one.result.v for one in found]))).sum()
+    vectors = np.array([one.result.v for one in found])
+    explained = span_variances(vectors, data.products(vectors))[-1]
     return bool(explained >= recipe.share * data.trace())
 
 
 def _next_problem(data: Samples | Covariance, vectors: list[FloatArray], recipe: Recipe) -> Problem | None:
     """Return the problem on what the vectors leave; None if that is no feature and no component is owed."""
+    k = recipe.size(len(vectors))
+    if vectors and recipe.deflation in CONSTRAINED:
+        return constrained(data.problem(k, recipe.adversary, recipe.costs), np.array(vectors), recipe.deflation)
     part = data.left(np.array(vectors), recipe.deflation) if vectors else data
-    problem = part.problem(recipe.k, recipe.adversary, recipe.costs)
+    problem = part.problem(k, recipe.adversary, recipe.costs)
     if vectors and recipe.deflation == "disjoint" and not problem.column_norms.any():
         if not recipe.exactly:
             return None
@@ -280,7 +295,7 @@ def _proved_together(data: Samples | Covariance, recipe: Recipe, found: list[Com
 
 def _noted(recipe: Recipe, found: list[Component]) -> list[Component]:
     """Return the components with a message to each but the first that says which problem it solves."""
-    note = f"Value and bound are those of the data that deflation='{recipe.deflation}' leaves."
+    note = scope_of(recipe.deflation)
     return [
         dataclasses.replace(one, result=dataclasses.replace(one.result, messages=(*one.result.messages, note)))
         if number

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
 from noap.adversaries.base import Adversary
-from noap.data.deflation import Covariance, Samples, adjusted_variances
+from noap.data.deflation import Covariance, Samples, adjusted_variances, span_variances
 from noap.data.implicit import centred
 from noap.data.moments import Moments
 from noap.data.scales import warn_of_scales
@@ -42,16 +42,18 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     .. math:: \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(Z + E) v\|_2^2,
 
     so the adversary acts after centring and scaling. Later components solve the same problem on what `deflation` leaves
-    of Z; their values and bounds are those of that problem. With `joint`, components with disjoint supports are chosen
-    together instead, so that their robust variances add up to the most.
+    of Z, or among the directions that it leaves; their values and bounds are those of that problem. With `joint`,
+    components with disjoint supports are chosen together instead, so that their robust variances add up to the most.
 
     Parameters
     ----------
     n_components : int, float or None
         How many components, at most the number of features; a share between 0 and 1: as many as explain that share of
-        the total variance; None: as many as the adversary leaves any variance, at most min(n, d).
-    k : int
-        How many features a component may use; more than there are means all of them, with a warning.
+        the total variance by their span (`span_variance_ratio_`); None: as many as the adversary leaves any variance,
+        at most min(n, d).
+    k : int or list of int
+        How many features a component may use; more than there are means all of them, with a warning. A list has one
+        entry for each component, and says how many there are.
     k_share : float, optional
         Use fewer than k features where little is lost: each component has the smallest number that is proved to keep
         this share of the best possible robust variance with k (:meth:`noap.KPath.choose`); 0.9 gives up a tenth at
@@ -70,9 +72,12 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         The budget itself, as the paper counts it; given, it replaces `noise`.
     method : str
         As for :func:`noap.solve`; only "exact" proves each component optimal.
-    deflation : "projection" or "disjoint"
+    deflation : "projection", "disjoint", "orthogonal" or "uncorrelated"
         What a component leaves to the next: the data projected off the span of the components before,
-        :math:`Z(I - QQ^\top)`, or the features not used before; see `joint` for the latter.
+        :math:`Z(I - QQ^\top)`; the features not used before, see `joint`; all directions orthogonal to the components
+        before; or all whose scores are uncorrelated with theirs. The last two leave the data as they are, and each
+        bound is about every such direction, to 1e-8, given the components before: for "feature", "spectral" and
+        "none", and method "exact", "relaxation" or "ascent".
     center, scale : bool
         Subtract the column means; divide by the column standard deviations (ddof = 0). Without scaling a
         :class:`noap.errors.ScaleWarning` names the extremes where the norms of columns differ by more than a factor of
@@ -143,6 +148,10 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         counts once. Divides by n. No adversary in it.
     explained_variance_ratio_ : array of shape (n_components,)
         The same over the total variance, the trace of :math:`Z^\top Z/n`.
+    span_variance_ratio_ : array of shape (n_components,)
+        Cumulative: the share of the total variance on the span of the first component, the first two, and so on. It is
+        what `inverse_transform` gives back of the samples, :math:`1 - \|Z - ZQQ^\top\|^2/\|Z\|^2`.
+    total_variance_ : float
     singular_values_ : array of shape (n_components,)
         :math:`|R_{jj}|`, the lengths of the scores, what two share counted once; its square is n times the
         `explained_variance_`.
@@ -184,7 +193,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     def __init__(
         self,
         n_components: int | float | None = 1,
-        k: int = 5,
+        k: Any = 5,
         adversary: str | Adversary = "feature",
         noise: Any = 0.1,
         rho: Any = None,
@@ -395,6 +404,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.explained_variance_ = adjusted_variances(covariances)
         self.singular_values_ = np.sqrt(n * self.explained_variance_)
         self.explained_variance_ratio_ = self.explained_variance_ / (total if total > 0 else 1.0)
+        self.span_variance_ratio_ = span_variances(self.components_, covariances) / (total if total > 0 else 1.0)
+        self.total_variance_ = total
         self._span_model = SpanModel.of(self.components_, covariances, total)
         self.noise_variance_ = self._span_model.noise_variance
         self.mean_, self.scale_ = mean, scale

@@ -11,7 +11,7 @@ import numpy as np
 from noap.adversaries import ENERGY_LESS_L1, serves
 from noap.adversaries.registry import listed
 from noap.checker.witness import value_below
-from noap.data.deflation import Covariance, Samples
+from noap.data.deflation import CONSTRAINED, Covariance, Samples
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.estimators.fitting import Component, Fitted, Recipe, said_line
 from noap.joint import JointResult, solve_components
@@ -59,6 +59,8 @@ def chosen_together(recipe: Recipe, joint: Any, d: int) -> Recipe:
 
 def _why_not(recipe: Recipe) -> str | None:
     """Return why components cannot be chosen together, as a sentence about it ends; None if they can."""
+    if recipe.deflation in CONSTRAINED:
+        return f"chooses disjoint components, which deflation={recipe.deflation!r} does not; leave out one of them"
     if not recipe.exactly:
         return "needs a number of components; pass n_components=3, say, or leave out joint"
     if recipe.method != "exact":
@@ -84,7 +86,7 @@ def fit_together(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], 
     seen : callable
         Called when Ctrl-C has ended the fit.
     """
-    problem = data.problem(recipe.k, recipe.adversary, recipe.costs)
+    problem = data.problem(max(recipe.sizes), recipe.adversary, recipe.costs)
     progress = recipe.verbose or bool(recipe.options.get("progress"))
     with noticing_interrupts() as interrupts, _TogetherLine(progress, recipe), warnings.catch_warnings():
         # The estimator says it in its own words, once.
@@ -93,6 +95,7 @@ def fit_together(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], 
         joint = solve_components(
             problem,
             recipe.most,
+            k=recipe.sizes,
             gap=recipe.gap,
             time_limit=recipe.time_limit,
             random_state=recipe.seed,
@@ -133,15 +136,16 @@ def _bounded(data: Samples | Covariance, recipe: Recipe, joint: JointResult) -> 
     Another answer to it, and the others, are r disjoint components, which are worth no more than the joint bound: it is
     worth no more than that less what the others are certainly worth.
     """
-    parts = joint.components
+    parts, bound = joint.components, joint.bound
+    assert bound is not None  # they were chosen at once
     below = [value_below(one.problem, one.support, one.v[one.support]) for one in parts]
     components = []
     for i, one in enumerate(parts):
         problem = one.problem
         if len(parts) > 1:
             left = data.left(np.delete(joint.vectors, i, axis=0), "disjoint")
-            problem = left.problem(recipe.k, recipe.adversary, recipe.costs)
-        room = math.fsum([joint.bound, *(-value for h, value in enumerate(below) if h != i)])
+            problem = left.problem(one.problem.k, recipe.adversary, recipe.costs)
+        room = math.fsum([bound, *(-value for h, value in enumerate(below) if h != i)])
         result = dataclasses.replace(
             one,
             problem=problem,
@@ -160,5 +164,6 @@ def _nothing(problem: Problem, joint: JointResult) -> Component:
     v = np.zeros(problem.n_features)
     if problem.costs is None:
         v[int(np.argmax(problem.column_norms))] = 1.0
+    assert joint.bound is not None  # as above
     result = Result(problem, "joint", v, bound=joint.bound, bound_proof="rigorous", asked_gap=joint.asked_gap)
     return Component(result, ())

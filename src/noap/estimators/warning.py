@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from noap.data.centring import outside
+from noap.data.deflation import CONSTRAINED
 from noap.errors import GapWarning, NoapWarning
 from noap.estimators.fitting import Component, Fitted
 from noap.joint import JointResult
@@ -41,7 +42,7 @@ def warn_of(model: Any, fitted: Fitted) -> None:
             ConvergenceWarning,
         )
     _warn_of_nothing(model)
-    share, explained = model.n_components, float(model.explained_variance_ratio_.sum())
+    share, explained = model.n_components, float(model.span_variance_ratio_[-1])
     if isinstance(share, float) and explained < share and not (fitted.interrupted or fitted.out_of_time):
         _warn(
             f"n_components = {share:g} asks for more of the variance than all {len(fitted.components)} components "
@@ -84,6 +85,8 @@ def _warn_of_nothing(model: Any) -> None:
     why, remedy = "The adversary cancels every direction", "use a smaller noise (or rho)"
     if model.costs_ is not None:
         why, remedy = "No feature is worth its cost", f"{remedy}, lower costs"
+    elif model.deflation in CONSTRAINED and lost[0] > 0:
+        why, remedy = f"No {model.deflation} direction is worth anything", f"use a larger k, {remedy[4:]}"
     _warn(
         f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
         NoapWarning,

@@ -123,7 +123,7 @@ def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figu
     axes.margins(x=0.25)
     axes.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
     said = "Components one after the other: loadings and robust variances"
-    if joint is not None:
+    if joint is not None and joint.bound is not None:
         said = (
             f"{counted(len(results), 'component')} chosen together: {down(joint.value)}, proved at most "
             f"{up(joint.bound)}"
@@ -135,10 +135,11 @@ def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figu
 
 
 def draw_scree(model: Any, ax: Any = None) -> Figure:
-    """Draw how much each component of a fitted estimator holds: its variance, what the adversary leaves, the bound.
+    """Draw how much each component of a fitted estimator holds, all in per cent of the total variance.
 
-    From the second component on, these three are about the data that deflation leaves. Of components that were chosen
-    together they are about the features that the others leave, and the title says what is proved of their sum.
+    Its variance, what the adversary leaves, the bound, and what the components explain. From the second component on,
+    the first three are about what deflation leaves. Of components that were chosen together they are about the features
+    that the others leave, and the title says what is proved of their sum.
 
     Parameters
     ----------
@@ -151,14 +152,16 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
     Figure
         Pale bars are the variances of the components, dark ones within them what the adversary leaves; a whisker goes
         up to the proved bound. Diamonds are `explained_variance_`, adjusted for what components share: from the second
-        on it may lie below the bars, for it takes off the scores of those before, and deflation their directions.
+        on it may lie below the bars, for it takes off the scores of those before, and deflation their directions. The
+        line is `span_variance_ratio_`, what the span of all components so far explains.
     """
     _fitted(model)
     numbers = np.arange(1, len(model.components_) + 1)
     panels, figure = axes_of(ax, 1, (1.8 + 0.9 * max(len(numbers), 4), 3.6))
     axes = panels[0]
-    robust, bounds = np.asarray(model.robust_variance_), np.asarray(model.bound_)
-    plain = [result.plain_variance for result in model.results_]
+    unit = 100.0 / model.total_variance_ if model.total_variance_ > 0 else 1.0
+    robust, bounds = unit * np.asarray(model.robust_variance_), unit * np.asarray(model.bound_)
+    plain = [unit * result.plain_variance for result in model.results_]
     axes.bar(numbers, plain, width=0.8, color=_PLAIN, label="variance")
     axes.bar(numbers, robust, width=0.5, color=_ROBUST, label="left by the adversary")
     proved = np.isfinite(bounds)
@@ -175,7 +178,7 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         )
     axes.plot(
         numbers,
-        model.explained_variance_,
+        100.0 * model.explained_variance_ratio_,
         linestyle="none",
         marker="D",
         markersize=5,
@@ -183,12 +186,13 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         markeredgecolor="black",
         label="explained variance (adjusted)",
     )
+    axes.plot(numbers, 100.0 * model.span_variance_ratio_, color="0.4", marker=".", label="explained by the span")
     joint = model.joint_result_
-    if joint is not None and joint.components:
+    if joint is not None and joint.components and joint.bound is not None:
         titled(axes, f"Together {down(joint.value)}, proved at most {up(joint.bound)}")
     axes.set_xticks(numbers)
     axes.set_xlabel("component")
-    axes.set_ylabel("variance")
+    axes.set_ylabel("per cent of the total variance")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     tidy(panels)

@@ -1,4 +1,4 @@
-"""`noap.solve_components`: several components with disjoint supports, optimal together."""
+"""`noap.solve_components`: several components, disjoint and optimal together, or one after the other."""
 
 import warnings
 from collections.abc import Sequence
@@ -10,13 +10,15 @@ from noap.adversaries import ENERGY_LESS_L1, SampleWise, require_served
 from noap.adversaries.base import Adversary
 from noap.data.arguments import as_count, as_sparsity
 from noap.data.centring import outside
+from noap.data.deflation import CONSTRAINED, DEFLATIONS
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.joint.proof import certificate_of, nothing_worth
 from noap.joint.result import JointResult
+from noap.joint.sequence import one_after_the_other
 from noap.problem import Problem
 from noap.result import Result, Status
 from noap.runtime.controls import Controls
-from noap.solving import gap_in_words, nothing_left, why_not_closed
+from noap.solving import gap_in_words, nothing_left, warn_of_gaps, why_not_closed
 from noap.ties import break_ties
 
 __all__ = ["MOST_FEATURES", "SERVES", "solve_components"]
@@ -31,13 +33,17 @@ def solve_components(
     problem: Problem,
     r: int,
     *,
-    k: Sequence[int] | None = None,
+    k: int | Sequence[int] | None = None,
+    deflation: str = "disjoint",
+    joint: bool | None = None,
     gap: float = 1e-4,
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
 ) -> JointResult:
-    r"""Find r directions with disjoint supports whose robust variances add up to the most, and prove how much that is.
+    r"""Find r components: with disjoint supports, whose robust variances add up to the most, or one after the other.
+
+    Disjoint and together, which is the default, they solve
 
     .. math:: \max \sum_{t=1}^r \max_{\mathrm{supp}(v_t) \subseteq S_t}
         \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v_t\|_2^2
@@ -48,6 +54,10 @@ def solve_components(
     leaves (docs/components.md). A component may stay away: where no further support is worth anything, fewer than
     r come back.
 
+    One after the other (`joint=False`, or another `deflation`) each component is the best of what those before it
+    leave, and proved so: `components` are in the order found, each with its own bound and certificate, and there is no
+    bound on the sum. See docs/components.md for when that loses how much.
+
     Parameters
     ----------
     problem : Problem
@@ -56,8 +66,15 @@ def solve_components(
         close, and give a time limit.
     r : int
         How many components.
-    k : sequence of r int, optional
+    k : int or sequence of r int, optional
         How many features each component may use; by default all of them as many as the problem says.
+    deflation : "disjoint", "projection", "orthogonal" or "uncorrelated"
+        What a component leaves to the next: the features that it does not use; the data projected off the span of the
+        components so far; all directions orthogonal to the components before; all whose scores are uncorrelated with
+        theirs. A bound of the last two is about all such directions, to 1e-8, given the components before
+        (:meth:`noap.Problem.with_orthogonality`); they are for NoAdversary, FeatureWise and SpectralNorm.
+    joint : bool, optional
+        Whether components are chosen at once; None: those with disjoint supports are, the others one after the other.
     gap : float
         Relative gap (bound - value)/value of the sums at which the result counts as optimal.
     time_limit : float, optional
@@ -88,6 +105,21 @@ def solve_components(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     problem.require_no_metric("solve_components")
+    problem.require_no_directions("solve_components")
+    if deflation not in DEFLATIONS:
+        raise InvalidProblem(f"deflation must be one of {DEFLATIONS}, got {deflation!r}.")
+    if not (joint is None or isinstance(joint, (bool, np.bool_))):
+        raise InvalidProblem(f"joint must be True, False or None, got {joint!r}.")
+    if joint and deflation != "disjoint":
+        raise InvalidProblem(
+            f"joint=True chooses disjoint components at once, and deflation={deflation!r} takes one after the other; "
+            "leave out one of them."
+        )
+    if deflation != "disjoint" or joint is False:
+        return _sequence(
+            problem, _sizes(problem, as_count("r", r), k), deflation, gap, time_limit, random_state, progress
+        )
+    problem.require_no_demands("solve_components with joint=True")
     require_served(problem.adversary, SERVES, "solve_components", "take components one by one with RobustSparsePCA")
     ks = _sizes(problem, as_count("r", r), k)
     if problem.X is not None and problem.n_features > MOST_FEATURES:
@@ -121,7 +153,7 @@ def solve_components(
         if result.value > 0:
             found.append(result)
     components = tuple(sorted(_without_ties(found), key=lambda one: -one.value))
-    joint = JointResult(
+    made = JointResult(
         problem,
         ks,
         components,
@@ -135,14 +167,41 @@ def solve_components(
         seconds=controls.seconds,
         certificate=certificate_of(whole, ks, components, search),
     )
-    if joint.status is not Status.OPTIMAL:
+    if made.status is not Status.OPTIMAL:
         warnings.warn(
-            f"The components have {gap_in_words(joint.gap)} together where {controls.gap:g} was asked for: "
-            f"{why_not_closed(joint.limit)}.",
+            f"The components have {gap_in_words(made.gap)} together where {controls.gap:g} was asked for: "
+            f"{why_not_closed(made.limit)}.",
             GapWarning,
             stacklevel=outside(),
         )
-    return joint
+    return made
+
+
+def _sequence(
+    problem: Problem,
+    ks: tuple[int, ...],
+    deflation: str,
+    gap: float,
+    time_limit: float | None,
+    random_state: int | np.random.Generator | None,
+    progress: bool,
+) -> JointResult:
+    """Return components one after the other."""
+    if deflation not in CONSTRAINED:
+        problem.require_no_demands(f"solve_components with deflation={deflation!r}")
+    controls = Controls.checked(gap, time_limit, random_state, progress)
+    problem.check_unchanged()
+    found = one_after_the_other(problem, ks, deflation, controls, time_limit)
+    if not found:
+        warnings.warn(
+            f"{nothing_left(problem)}, so there is no component; use less noise.", NoapWarning, stacklevel=outside()
+        )
+    limit = next((one.limit for one in found if one.limit is not None), None)
+    warn_of_gaps(found, "components", [f"component {number}" for number in range(1, len(found) + 1)])
+    return JointResult(
+        problem, ks, found, bound=None, limit=limit, asked_gap=controls.gap, nodes=sum(one.nodes for one in found),
+        seconds=sum(one.seconds for one in found), certificate=None, deflation=deflation,
+    )  # fmt: skip
 
 
 def _without_ties(found: list[Result]) -> list[Result]:
@@ -160,11 +219,13 @@ def _sizes(problem: Problem, r: int, k: Any) -> tuple[int, ...]:
         raise InvalidProblem(f"r must be at most the number of features, {problem.n_features}, got {r}.")
     if k is None:
         return (problem.k,) * r
+    if isinstance(k, (int, np.integer)) and not isinstance(k, bool):
+        return (as_sparsity(k, problem.n_features),) * r
     try:
         given = tuple(k)
     except TypeError:
         raise InvalidProblem(
-            f"k must have one integer for each of the r components, got {k!r}; leave it out to use that of the problem."
+            f"k must be an integer, or one for each of the r components, got {k!r}; leave it out for the problem's own."
         ) from None
     if len(given) != r:
         raise InvalidProblem(f"k must have one entry for each of the {r} components, got {len(given)}.")

@@ -15,6 +15,7 @@ from noap.proofs.joint import JointCertificate
 from noap.result import Result, Status, rounding_allowance
 from noap.runtime.digits import down, up
 from noap.runtime.limits import Limit
+from noap.runtime.names import counted
 from noap.runtime.notebook import html_table
 
 __all__ = ["JointResult"]
@@ -22,9 +23,10 @@ __all__ = ["JointResult"]
 
 @dataclass(frozen=True, eq=False)
 class JointResult:
-    """Disjoint components, what they are worth together, and a bound for all such components together.
+    """Several components: disjoint ones with a bound for all of them together, or one after the other.
 
-    value <= joint optimum <= bound. The status follows from the numbers.
+    Chosen at once, value <= joint optimum <= bound. One after the other there is no bound on the sum: each component
+    has its own, given those before. The status follows from the numbers.
 
     Attributes
     ----------
@@ -33,11 +35,12 @@ class JointResult:
         How many features each component may use.
     components : tuple of Result
         Sorted by value, the largest first; their supports are disjoint. There are fewer than asked for where no further
-        support is worth anything. Their own bounds are infinite: what is proved is about all of them together.
+        support is worth anything. Chosen at once their own bounds are infinite: what is proved is about all of them
+        together. One after the other they stand as found, and a message of each says what its bound is about.
     value : float
         The sum of their values.
-    bound : float
-        Upper bound on that sum for all disjoint supports of these sizes, in exact arithmetic.
+    bound : float or None
+        Upper bound on that sum for all disjoint supports of these sizes, in exact arithmetic; None one after the other.
     limit : Limit or None
         Why the search stopped early, None if it did not.
     asked_gap : float
@@ -46,15 +49,17 @@ class JointResult:
     branches : int
         How many nodes the tree over owners of features has: 1 where the linear relaxation was enough.
     seconds : float
-    certificate : JointCertificate
-        The proof of the bound, for :func:`noap.verify` and for a file.
+    certificate : JointCertificate or None
+        The proof of the bound, for :func:`noap.verify` and for a file; one after the other each component has its own.
+    deflation : str
+        What a component leaves to the next.
     """
 
     problem: Problem = field(repr=False)
     ks: tuple[int, ...]
     components: tuple[Result, ...] = field(repr=False)
     _: KW_ONLY
-    bound: float
+    bound: float | None
     limit: Limit | None = None
     asked_gap: float = 1e-4
     columns: int = 0
@@ -62,13 +67,14 @@ class JointResult:
     nodes: int = 0
     branches: int = 1
     seconds: float = 0.0
-    certificate: JointCertificate = field(repr=False)
+    certificate: JointCertificate | None = field(repr=False)
+    deflation: str = "disjoint"
     value: float = field(init=False)
 
     def __post_init__(self) -> None:
         value = math.fsum(one.value for one in self.components)
         object.__setattr__(self, "value", value)
-        if self.bound < value:
+        if self.bound is not None and self.bound < value:
             # Rounding may put the two an ulp apart; more than that is a wrong bound and must be heard.
             if value - self.bound > 1e-9 * max(value, 1e-3 * self.problem.scale):
                 raise NoapError(
@@ -81,12 +87,17 @@ class JointResult:
 
     @property
     def gap(self) -> float:
-        """(bound - value)/value; 0 if both are 0, inf if only the value is."""
-        return relative_gap(self.value, self.bound)
+        """(bound - value)/value; 0 if both are 0, inf if only the value is, or where there is no bound."""
+        return math.inf if self.bound is None else relative_gap(self.value, self.bound)
 
     @property
     def status(self) -> Status:
-        """OPTIMAL if the bound is within the asked gap of the value, else FEASIBLE."""
+        """OPTIMAL if the bound is within the asked gap of the value, else FEASIBLE.
+
+        One after the other: OPTIMAL if each component is, given those before; else that of the first that is not.
+        """
+        if self.bound is None:
+            return next((one.status for one in self.components if one.status is not Status.OPTIMAL), Status.OPTIMAL)
         room = len(self.ks) * rounding_allowance(self.value, self.problem.scale)
         proved = self.gap <= self.asked_gap or self.bound - self.value <= room
         return Status.OPTIMAL if proved else Status.FEASIBLE
@@ -99,6 +110,13 @@ class JointResult:
     @property
     def claim(self) -> str:
         """What is proved, in one sentence."""
+        if self.bound is None:
+            proved = sum(one.status is Status.OPTIMAL for one in self.components)
+            return (
+                f"{self.status.value}: {proved} of {counted(len(self.components), 'component')} proved, each the best "
+                f"that those before it leave (deflation: {self.deflation}); nothing is claimed of their sum, "
+                f"{down(self.value, 8)}."
+            )
         if self.value <= 0:
             return f"{self.status.value}: no component found; together they are worth at most {up(self.bound, 6)}."
         return (
@@ -129,5 +147,6 @@ class JointResult:
         rows: list[tuple[object, ...]] = [
             (", ".join(names[j] for j in one.support), f"{one.value:.6g}") for one in self.components
         ]
-        rows += [("together", f"{self.value:.6g}"), ("proved bound", f"{self.bound:.6g}")]
+        rows.append(("together", f"{self.value:.6g}"))
+        rows += [] if self.bound is None else [("proved bound", f"{self.bound:.6g}")]
         return html_table(self.claim, rows)

@@ -97,12 +97,14 @@ class Certificate:
         header |= {"exponent": self.proof.exponent, "shift": self.proof.shift, "device": False}
         given = {name: getattr(claim, name) for name in ("rho", "costs", "include", "exclude", "mean", "scale")}
         given |= {"support": self.support, "weights": self.weights}
+        m = 0 if claim.directions is None else len(claim.directions)
+        given |= {"directions": None if claim.directions is None else claim.directions.ravel()}
         arrays = {
             name: np.asarray(numbers, dtype="<" + schema.ARRAYS[name].dtype)
             for name, numbers in given.items()
             if numbers is not None
         }
-        return container.pack(header, arrays | schema.written(self.proof.levels, self.proof.supports))
+        return container.pack(header, arrays | schema.written(self.proof.levels, self.proof.supports, m))
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> Self:
@@ -143,12 +145,16 @@ class Certificate:
             raise unreadable("means and scales do not fit")
         if scale is not None and (header["source"] == "covariance" or not (scale > 0).all()):
             raise unreadable("scales must be above 0, and a covariance has none")
+        flat = taken("directions")
+        directions = None if flat is None else flat.reshape(-1, d) if len(flat) % d == 0 else np.full((1, d), np.nan)
+        if directions is not None and not np.isfinite(directions).all():
+            raise unreadable("directions are not finite, or of another length")
         support, weights = listed("support"), taken("weights")
         weights = np.empty(0) if weights is None else weights
         if len(support) != len(weights):
             raise unreadable("its vector has weights without features")
         try:
-            levels, supports = schema.levels_from(arrays, d)
+            levels, supports = schema.levels_from(arrays, d, 0 if directions is None else len(directions))
         except Refused as refusal:
             raise unreadable(str(refusal)) from None
         if header["kind"] == "single" and supports:
@@ -161,6 +167,7 @@ class Certificate:
             costs=costs,
             include=include,
             exclude=exclude,
+            directions=directions,
             mean=mean,
             scale=scale,
         )

@@ -47,6 +47,8 @@ class Claim:
     value, bound : float
     rho, costs : arrays of shape (1,) or (d,), or None
     include, exclude : arrays of int
+    directions : array of shape (m, d), or None
+        The claim is about v that are orthogonal to them, to 1e-8.
     mean, scale : arrays of shape (d,), or None
         How the samples were prepared from those in a file, where that is known.
     """
@@ -64,6 +66,7 @@ class Claim:
     costs: FloatArray | None
     include: IntArray
     exclude: IntArray
+    directions: FloatArray | None = None
     mean: FloatArray | None = None
     scale: FloatArray | None = None
 
@@ -86,6 +89,7 @@ class Claim:
             terms.costs,
             terms.include,
             terms.exclude,
+            terms.directions,
             mean,
             scale,
         )
@@ -117,13 +121,13 @@ class Claim:
 
 
 def terms_of(problem: "Problem") -> Terms:
-    """Return budgets, costs, k, demanded and forbidden features of a problem."""
+    """Return budgets, costs, k, demanded and forbidden features of a problem, and directions."""
     if not serves(problem):
         raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r} with this metric.")
     # Against the spectral norm proofs are about A alone, and what they show is compared with the budget.
     rho = None if type(problem.adversary) is SpectralNorm else _budgets(problem)
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
-    return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude)
+    return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude, problem.orthogonal_to)
 
 
 def _budgets(problem: "Problem") -> FloatArray | None:
@@ -192,6 +196,7 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
         ("costs", "other costs"),
         ("include", "other demanded features"),
         ("exclude", "other forbidden features"),
+        ("directions", "vectors orthogonal to other directions"),
     ):
         theirs = getattr(claim, name)
         if not _same(_shortest(theirs) if name == "rho" else theirs, getattr(mine, name)):

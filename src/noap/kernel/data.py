@@ -12,6 +12,7 @@ import numpy as np
 
 from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite, sum_up
 from noap.kernel.cancelled import covariance_is_cancelled, samples_are_cancelled
+from noap.kernel.directions import is_orthogonal
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Data", "Terms"]
@@ -22,7 +23,10 @@ _SMALL, _LARGE = 1e-200, 1e200
 
 
 class Terms:
-    """What a claim says beside the data: budgets, costs, k, demanded and forbidden features; in the user's units."""
+    """What a claim says beside the data, in the user's units.
+
+    Budgets, costs, k, demanded and forbidden features, and directions (rows) that v is orthogonal to.
+    """
 
     def __init__(
         self,
@@ -32,8 +36,10 @@ class Terms:
         costs: FloatArray | None = None,
         include: IntArray | None = None,
         exclude: IntArray | None = None,
+        directions: FloatArray | None = None,
     ) -> None:
         none: IntArray = np.empty(0, np.intp)
+        self.directions = directions
         self.k, self.n_samples, self.rho, self.costs = k, n_samples, rho, costs
         self.include: IntArray = none if include is None else include
         self.exclude: IntArray = none if exclude is None else exclude
@@ -51,7 +57,7 @@ class Data:
         Whether A is positive semidefinite, so that it holds the inner products of some columns a_j.
     r, w : arrays of shape (d,)
         Budgets over root n, and over the largest of them, r_max; w is 1 where all are 0. A budget beyond the length of
-        its feature counts as that length: neither leaves it a contribution.
+        its feature counts as that length: neither leaves it a contribution. With directions only an infinite one does.
     r_max : float
     costs : array of shape (d,)
     has_costs : bool
@@ -65,6 +71,10 @@ class Data:
     include, exclude : arrays of int
     allowed : bool array of shape (d,)
         Features that are not forbidden.
+    directions : array of shape (m, d)
+        v is orthogonal to them, to 1e-8.
+    needless : bool array of shape (d,)
+        Features that no vector of positive value uses: with directions, those of infinite budgets.
     """
 
     def __init__(self, A: FloatArray, terms: Terms, exponent: int, definite: bool, added: float) -> None:
@@ -82,13 +92,19 @@ class Data:
         # No more than can be added up.
         self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         self.lengths: FloatArray = np.sqrt(np.maximum(A.diagonal(), 0.0)) * (1 + 2 * U)
+        self.directions: FloatArray = np.zeros((0, d)) if terms.directions is None else terms.directions
+        need(np.isfinite(self.directions).all() and self.directions.shape[1] == d, "directions must be finite")
+        need((np.abs(self.directions) < 1e100).all(), "directions are out of range")
         self.r: FloatArray = np.zeros(d)
+        self.needless: BoolArray = np.zeros(d, dtype=np.bool_)
         if terms.rho is not None:
             need((terms.rho >= 0).all(), "budgets must be at least 0")
             need(definite or not terms.rho.any(), "an adversary with a budget needs a definite matrix")
             # Two roundings, of the root and of the quotient; the power of two is exact above 1e-100.
             r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), -exponent) * (1 - 4 * U)
-            self.r = np.where(r < 1e-100, 0.0, np.minimum(r, self.lengths))
+            most = np.where(np.isfinite(r), r, self.lengths) if len(self.directions) else np.minimum(r, self.lengths)
+            self.r = np.where(r < 1e-100, 0.0, most)
+            self.needless = np.isinf(terms.rho) & (len(self.directions) > 0)
         self.r_max = float(self.r.max(initial=0.0))
         # One step below what is rounded is below the quotient.
         self.w: FloatArray = np.nextafter(self.r / self.r_max, 0.0) if self.r_max > 0 else np.ones(d)
@@ -186,6 +202,8 @@ class Data:
         if len(features) == 0:
             return 0.0 - spent
         x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
+        if len(self.directions):
+            need(is_orthogonal(self.directions[:, features], x), "its vector is not orthogonal to the directions")
         b = len(x)
         squares = float(x @ x)
         block = self.A[np.ix_(features, features)]

@@ -57,6 +57,7 @@ def matrix(C: FloatArray, features: np.ndarray, p: int, line: Line) -> None:
     # No FREE line: its signs would be those of the entries of v, which no node of a complement knows.
     plain = line.form in (THRESHOLD, BOX) and line.dues is None
     need(plain and line.counts == IN_PLAIN_NORM and line.weighted == 0, "S: the line is of another kind")
+    need(not line.deflation.any(), "S: a line about a complement knows no directions")
     need(np.array_equal(line.features, features), "S: the line is about other features")
     N = scaled_to_unit(C)
     near = NearMatrix(-N, np.ones(len(N)), line)

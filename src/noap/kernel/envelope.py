@@ -9,6 +9,7 @@ import numpy as np
 
 from noap.kernel.arithmetic import Refused, U, gamma, need, proves_semidefinite
 from noap.kernel.data import Data
+from noap.kernel.directions import Penalty
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray, IntArray
 
@@ -27,7 +28,7 @@ class NearMatrix:
 
     .. math:: v^\top G v \le c\|v\|^2 + \mu_1 s + \mu_w t + \sum_{v_i \ne 0} (\tau_i\,[s \text{ or } t] + \alpha_i) .
 
-    The decoding is not trusted: mu_1 is what the difference of B and G takes.
+    The decoding is not trusted: mu_1 is what the difference of B and G takes, whose entries may be off by `error`.
 
     Attributes
     ----------
@@ -37,7 +38,7 @@ class NearMatrix:
         tau and alpha.
     """
 
-    def __init__(self, G: FloatArray, w: FloatArray, line: Line) -> None:
+    def __init__(self, G: FloatArray, w: FloatArray, line: Line, error: float = 0.0) -> None:
         b = len(G)
         loads, lifts = line.loads.astype(np.float64), line.lifts.astype(np.float64)
         need(loads.shape == lifts.shape == (b,), "E: a line of another length")
@@ -47,9 +48,9 @@ class NearMatrix:
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
         self.c, self.weighted = line.c, line.weighted
         self.dues: FloatArray = np.zeros(b)
-        error = 0.0
         if line.dues is not None and line.pulls is not None:
-            G, self.dues, error = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
+            G, self.dues, more = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
+            error += more
         size = float(np.abs(G).max()) + sum(abs(x) for x in numbers[1:])
         n = np.ones(b) if line.counts == IN_PLAIN_NORM else w
         shared = np.outer(loads, n)
@@ -113,12 +114,15 @@ def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, Fl
 
 
 class VarianceLine(NearMatrix):
-    """A line above v'Av, for the vectors on its features."""
+    """A line above v'Av, for the vectors on its features that are orthogonal to the directions of the data."""
 
     def __init__(self, data: Data, line: Line) -> None:
         features = line.features
         need(len(features) > 0, "E: a line without features")
-        super().__init__(data.A[np.ix_(features, features)], data.w[features], line)
+        penalty = Penalty(data.directions, line.deflation, data.top)
+        G = data.A[np.ix_(features, features)]
+        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error)
+        self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
         d = len(data.A)
         every_price, every_due = np.full(d, math.inf), np.zeros(d)
         every_price[features], every_due[features] = self.prices, self.dues

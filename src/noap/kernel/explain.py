@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from noap.kernel.certificate import Certificate
+from noap.kernel.directions import TOLERANCE
 from noap.kernel.witness import Beyond, Dominance, Envelope, Feature, Lengths, Level, Listed, Matrix, Node, Sign
 
 __all__ = ["explained"]
@@ -22,6 +23,8 @@ def explained(certificate: Certificate) -> Iterator[str]:
     for name, features in (("Demanded", claim.include), ("Forbidden", claim.exclude)):
         if len(features):
             yield f"{name} features: {', '.join(map(str, features))}"
+    if claim.directions is not None:
+        yield f"About v with |Vv| <= {TOLERANCE:.0e}, V the {len(claim.directions)} directions that the file holds"
     pairs = zip(certificate.support, certificate.weights, strict=True)
     yield "Vector: " + (", ".join(f"{j}: {w:+.6g}" for j, w in pairs) or "none")
     for level in certificate.proof.levels[: -1 if certificate.kind == "list" else None]:
@@ -78,6 +81,8 @@ def _rule(node: Node) -> str:
     else:
         gain = f" with gain {attack.gain:.3g}" if attack.gain else ""
         majorant = f"the attack in response to a vector on {', '.join(map(str, attack.features))}{gain}"
+    if attack.deflation.any():
+        majorant += ", less multiples of the directions"
     if isinstance(node, Matrix):
         return f"closed by {majorant}, and a matrix near its Schur complement"
     assert isinstance(node, Dominance)

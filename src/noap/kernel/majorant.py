@@ -11,6 +11,7 @@ import numpy as np
 
 from noap.kernel.arithmetic import Refused, U, cholesky, gamma, need
 from noap.kernel.data import Data
+from noap.kernel.directions import Penalty
 from noap.kernel.witness import Attack
 from noap.linalg.types import FloatArray, IntArray
 
@@ -18,6 +19,8 @@ __all__ = ["Majorant", "eliminate"]
 
 # All of M is formed once so many times its entries have been asked for.
 _OFTEN = 2
+# No attack spends more than this multiple of the length of the longest column.
+_FARTHEST = 4.0
 
 
 class Majorant:
@@ -30,23 +33,32 @@ class Majorant:
     unit u; all others are stretched by :math:`\sqrt{1 + \kappa}` instead. Eliminating :math:`\hat u` leaves
     :math:`M_{ij} = f_i f_j (A_{ij} - g_i g_j) + (1 + \kappa) h_i h_j`.
 
+    Where v is orthogonal to directions V (rows), there is no gain. Instead of g the budget is taken off :math:`g - c`,
+    :math:`c = V^\top \lambda` with the attack's multipliers, and the penalty of its deflation is taken off M.
+
     Attributes
     ----------
     gain, error : float
         kappa, and by how much an entry of M may be off.
+    loss : float
+        What is taken off the threshold for the tolerance of the directions.
     """
 
     def __init__(self, data: Data, attack: Attack) -> None:
         A, top = data.A, data.top
-        self.data, self.gain, self.error = data, float(attack.gain), 0.0
+        self.data, self.gain = data, float(attack.gain)
         self.plain = len(attack.features) == 0
+        self._penalty = Penalty(data.directions, attack.deflation, top)
+        self.loss, self.error = self._penalty.loss, self._penalty.error
         self._whole: FloatArray | None = None
         self._asked = 0
         if self.plain:
             need(self.gain == 0.0, "M: a gain without an attack")
+            need(not attack.multipliers.any(), "M: multipliers without an attack")
             return
         need(data.definite, "M: an attack needs a definite matrix")
         need(0.0 <= self.gain < 1e6, "M: the gain is out of range")
+        need(self.gain == 0.0 or not len(data.directions), "M: no gain where v is orthogonal to directions")
         at, x = attack.features, attack.weights
         size, n = float(np.abs(x).sum()), len(at)
         need(size < 1e100, "M: the vector is not finite")
@@ -57,32 +69,44 @@ class Majorant:
         # So far is g from a_j'u, as a share of |a_j|, twice over: docs/kernel.md. It holds all other roundings too.
         share = gamma(5 * n + 16) * size * size * (top / q)
         need(share < 1e-2, "M: the vector is too uncertain")
-        less = np.maximum(data.r - share * data.lengths, 0.0)
-        h = np.sign(g) * np.maximum(np.abs(g) - less, 0.0)
-        # (1 - f)^2 = (r^2 - g^2)/(A_jj - g^2), where that is above 0.
-        rest = np.maximum((less - np.abs(g)) * (less + np.abs(g)), 0.0)
-        across = np.where(rest > 0, A.diagonal() - g * g, 1.0)
-        f = 1.0 - np.sqrt(rest / across)
+        m = len(data.directions)
+        need(attack.multipliers.shape in ((0,), (m,)), "M: a multiplier for each direction")
+        c = attack.multipliers @ data.directions if len(attack.multipliers) else np.zeros(len(g))
+        need((np.abs(c) < 1e100).all(), "M: multipliers out of range")
+        spent = np.minimum(data.r, _FARTHEST * math.sqrt(top))
+        reach = math.sqrt(top) + (float(spent.max()) if m else 0.0)  # |h| is at most that, but for rounding
+        off = share * np.maximum(data.lengths, spent)
+        less = np.maximum(spent - off, 0.0)
+        e = g - c
+        h = np.where(np.abs(e) >= less, g - np.copysign(less, e), c)
+        # (1 - f)^2 = (r^2 - (g - c)^2)/(A_jj - g^2), where that is above 0.
+        rest = np.maximum((less - np.abs(e)) * (less + np.abs(e)), 0.0)
+        across = np.maximum(A.diagonal() - g * g, 0.0) + 2.0 * off * data.lengths
+        f = 1.0 - np.sqrt(np.divide(rest, across, out=np.ones_like(rest), where=rest < across))
+        f = np.where(rest > 0, f, 1.0)
         gains = (f == 1) & (self.gain * (data.lengths - data.r) * (1 + 4 * U) <= data.r)
         stretch = np.where(gains, 1.0, math.sqrt(1.0 + self.gain))
         self._g, self._h, self._f = g, h * stretch, f * stretch
-        self.error = 4.0 * (1.0 + self.gain) * share * top
+        self.error += 4.0 * (1.0 + self.gain) * share * reach * reach
 
     def block(self, features: IntArray) -> FloatArray:
         """Return M on some features."""
         if self._whole is not None:
             return self._whole[np.ix_(features, features)]
         self._asked += len(features) ** 2
-        if not self.plain and self._asked > _OFTEN * len(self.data.A) ** 2 and len(features) < len(self.data.A):
+        if (
+            (not self.plain or self._penalty)
+            and self._asked > _OFTEN * len(self.data.A) ** 2
+            and len(features) < len(self.data.A)
+        ):
             self._whole = self.block(np.arange(len(self.data.A)))
             return self._whole[np.ix_(features, features)]
-        A = self.data.A[np.ix_(features, features)]
-        if self.plain:
-            return A
-        g, h, f = self._g[features], self._h[features], self._f[features]
-        M: FloatArray = (A - np.outer(g, g)) * np.outer(f, f)
-        M += (1.0 + self.gain) * np.outer(h, h)
-        return M
+        M: FloatArray = self.data.A[np.ix_(features, features)]
+        if not self.plain:
+            g, h, f = self._g[features], self._h[features], self._f[features]
+            M = (M - np.outer(g, g)) * np.outer(f, f)
+            M += (1.0 + self.gain) * np.outer(h, h)
+        return M - self._penalty.block(features) if self._penalty else M
 
 
 def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) -> FloatArray:  # noqa: E741
@@ -96,13 +120,14 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     """
     data, n = majorant.data, len(I)
     grown = 1.0 + majorant.gain
-    t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4)))
-    need(1e-200 < t < 1e100, "M: nothing is left of the threshold")
+    t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4))) - majorant.loss
+    # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
+    need(t < 1e100 and (t > 1e-200 or len(data.directions)), "M: nothing is left of the threshold")
     M = majorant.block(np.concatenate([I, F]))
     costs = data.costs[F] * grown
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
-    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (t + largest))
+    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest))
     P = -M
     P.flat[:: len(P) + 1] += t - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs

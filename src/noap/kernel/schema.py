@@ -46,6 +46,7 @@ ARRAYS: dict[str, Array] = {
     "costs": Array("f8", "costs, d"),
     "include": Array("u4", "demanded features"),
     "exclude": Array("u4", "forbidden features"),
+    "directions": Array("f8", "v is orthogonal to them, m d"),
     "mean": Array("f8", "subtracted from the samples, d"),
     "scale": Array("f8", "the samples are divided by, d"),
     "support": Array("u4", "features of the vector"),
@@ -65,6 +66,8 @@ ARRAYS: dict[str, Array] = {
     "item": Array("u4", "feature, or number of a record or a support"),
     "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
     "majorant_gain": Array("f8", "kappa"),
+    "majorant_deflation": Array("f8", "sigma, m of each"),
+    "majorant_multipliers": Array("f8", "lambda, m of each"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
     "dominance_majorant": Array("u4", "number of a majorant"),
@@ -78,6 +81,7 @@ ARRAYS: dict[str, Array] = {
     "line_c": Array("f8", "c"),
     "line_plain": Array("f8", "mu_1"),
     "line_weighted": Array("f8", "mu_w"),
+    "line_deflation": Array("f8", "sigma, m of each"),
     "line_counts": Array("u1", "norm in which cardinality is counted: 0 plain, 1 weighted"),
     "line_form": Array("u1", "0 THRESHOLD, 1 BOX, 2 FREE; plus 4 with dues and pulls"),
     "line_features": Array("u4", "features of all lines"),
@@ -112,8 +116,9 @@ class _Table:
         return self._numbers[id(witness)]
 
 
-def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[str, np.ndarray]:
-    """Return the arrays of a proof."""
+def written(levels: Sequence[Level], supports: Sequence[Support] = (), directions: int = 0) -> dict[str, np.ndarray]:
+    """Return the arrays of a proof about vectors orthogonal to so many directions."""
+    without = np.zeros(directions)
     attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
     rules: list[int] = []
     items: list[int] = []
@@ -158,6 +163,8 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
     made |= {
         "majorant_size": [len(one.features) for one in attacks.rows],
         "majorant_gain": [one.gain for one in attacks.rows],
+        "majorant_deflation": _joined(one.deflation if len(one.deflation) else without for one in attacks.rows),
+        "majorant_multipliers": _joined(one.multipliers if len(one.multipliers) else without for one in attacks.rows),
         "majorant_features": _joined(one.features for one in attacks.rows),
         "majorant_weights": _joined(one.weights for one in attacks.rows),
         "scaling_size": [len(one.features) for one in scalings.rows],
@@ -167,6 +174,7 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
         "line_c": [one.c for one in lines.rows],
         "line_plain": [one.plain for one in lines.rows],
         "line_weighted": [one.weighted for one in lines.rows],
+        "line_deflation": _joined(one.deflation if len(one.deflation) else without for one in lines.rows),
         "line_counts": [one.counts for one in lines.rows],
         "line_form": [one.form + (0 if one.dues is None else _WITH_DUES) for one in lines.rows],
         "line_features": _joined(one.features for one in lines.rows),
@@ -191,8 +199,8 @@ def _joined(parts: Iterable[Any]) -> np.ndarray:
 class _Reader:
     """Takes arrays apart, each number once."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], d: int) -> None:
-        self.arrays, self.d = arrays, d
+    def __init__(self, arrays: dict[str, np.ndarray], d: int, directions: int) -> None:
+        self.arrays, self.d, self.directions = arrays, d, directions
         self._at: dict[str, int] = {}
 
     def whole(self, name: str, count: int | None = None) -> np.ndarray:
@@ -228,9 +236,11 @@ class _Reader:
             need(self._at.get(name, 0) == len(found), f"array {name} is too long")
 
 
-def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
+def levels_from(
+    arrays: dict[str, np.ndarray], d: int, directions: int = 0
+) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
     """Return the levels and the list that the arrays hold; raises Refused where they make no sense."""
-    reader = _Reader(dict(arrays), d)
+    reader = _Reader(dict(arrays), d, directions)
     supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
     scalings = _rows(reader, "scaling_size", _scaling)
@@ -302,11 +312,13 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
 
 
 def _attack(reader: _Reader, i: int, size: int) -> Attack:
-    gain = float(reader.part("majorant_gain", 1)[0])
+    gain, sigma = float(reader.part("majorant_gain", 1)[0]), reader.part("majorant_deflation", reader.directions)
     need(gain >= 0, "a negative gain")
-    if size == 0 and gain == 0:
+    multipliers = reader.part("majorant_multipliers", reader.directions)
+    if size == 0 and gain == 0 and not sigma.any() and not multipliers.any():
         return PLAIN
-    return Attack(reader.features("majorant_features", size), reader.part("majorant_weights", size), gain)
+    features, weights = reader.features("majorant_features", size), reader.part("majorant_weights", size)
+    return Attack(features, weights, gain, sigma, multipliers)
 
 
 def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
@@ -317,6 +329,7 @@ def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
 
 def _line(reader: _Reader, i: int, b: int) -> Line:
     c, plain, weighted = (float(reader.part(name, 1)[0]) for name in ("line_c", "line_plain", "line_weighted"))
+    sigma = reader.part("line_deflation", reader.directions)
     counts, code = int(reader.part("line_counts", 1)[0]), int(reader.part("line_form", 1)[0])
     form = code % _WITH_DUES
     need(code < 2 * _WITH_DUES and form in (THRESHOLD, BOX, FREE), "a line of an unknown form")
@@ -333,4 +346,4 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
         dues, pulls = reader.part("line_dues", b), reader.part("line_pulls", b * b).reshape(b, b)
     signless = (loads, lifts) if dues is None else (loads, lifts, dues)
     need(all((part >= 0).all() for part in signless), "a negative multiplier of a line")
-    return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls)
+    return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls, sigma)

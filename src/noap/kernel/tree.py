@@ -80,8 +80,8 @@ def check_levels(
     checked = Checked(data) if checked is None else checked
     need(len(levels) > 0, "no level")
     allowed = int(data.allowed.sum())
-    plain = data.definite and len(data.include) == 0
-    need(len(levels) == 1 or plain, "several levels need a definite matrix, and no demanded feature")
+    plain = data.definite and len(data.include) == 0 and len(data.directions) == 0
+    need(len(levels) == 1 or plain, "several levels need a definite matrix, no demanded feature and no directions")
     below = data.sums_of_most(data.k) if data.definite else np.full(data.k + 1, np.inf)
     before = 0
     for level in levels:
@@ -122,7 +122,9 @@ def _check_features(data: Data, features: IntArray, due: float) -> None:
     left = data.allowed & ~used
     if left.any():
         need(data.definite, "a feature is left out")
-        need((data.most[left] <= due).all(), "a feature that counts is left out")
+        # Orthogonal to directions a feature may be needed whatever its length.
+        spare = data.needless if len(data.directions) else data.most <= due
+        need(spare[left].all(), "a feature that counts is left out")
 
 
 def check_list(data: Data, level: Level, supports: Sequence[Support], checked: Checked | None = None) -> float:
@@ -132,6 +134,7 @@ def check_list(data: Data, level: Level, supports: Sequence[Support], checked: C
     S` and w(S) at most the `beyond` of L. With costs :math:`L \subseteq S` always.
     """
     need(len(data.include) == 0, "a list takes no demanded features")
+    need(len(data.directions) == 0, "a list takes no directions")
     for number, one in enumerate(supports):
         need((one.weights != 0).all(), f"support {number} of the list has a weight of 0")
         need(one.value > 0, f"support {number} of the list is worth nothing")

@@ -13,6 +13,7 @@ from noap.errors import CertificateRejected
 from noap.kernel.arithmetic import TINY, Refused, U, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
+from noap.kernel.directions import TOLERANCE
 from noap.kernel.limited import verify_within
 from noap.kernel.tree import check_levels, check_list
 from noap.linalg.types import IntArray
@@ -113,7 +114,12 @@ def verify_certificate(
             value, bound = _proved(problem, certificate)
             if certificate.kind == "list":
                 threshold, supports, slack = _proved_list(problem, certificate)
-        message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
+        message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features"
+        directions = 0 if certificate.claim.directions is None else len(certificate.claim.directions)
+        if directions:
+            given = "1 given direction" if directions == 1 else f"{directions} given directions"
+            message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {given}"
+        message += "."
         if threshold is not None:
             listed = "1 support" if supports == 1 else f"{supports} supports"
             message = (

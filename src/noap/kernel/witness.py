@@ -46,11 +46,17 @@ _NO_NUMBERS: FloatArray = np.empty(0)
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """The vector that a majorant responds to, and its gain; without features the majorant is A itself."""
+    """The vector that a majorant responds to, and its gain; without features the majorant is A itself.
+
+    `deflation` has sigma for each direction that v is orthogonal to, and `multipliers` lambda, the multiples of the
+    directions that the attack leaves along the vector; either has none at all where that is 0 for each.
+    """
 
     features: IntArray = field(default_factory=lambda: _NO_FEATURES)
     weights: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
     gain: float = 0.0
+    deflation: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
+    multipliers: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
 
 
 PLAIN = Attack()
@@ -79,6 +85,8 @@ class Line:
     entries : int16 (BOX) or float32 (FREE) array of shape (b (b - 1)/2,), None for THRESHOLD
     signs : int8 array of shape (b,), for FREE
     dues : float32 array of shape (b,), pulls : float32 array of shape (b, b); both or none
+    deflation : array of shape (m,)
+        A multiplier for each direction that v is orthogonal to, or none at all.
     """
 
     features: IntArray
@@ -93,6 +101,7 @@ class Line:
     signs: npt.NDArray[np.int8] | None = None
     dues: npt.NDArray[np.float32] | None = None
     pulls: npt.NDArray[np.float32] | None = None
+    deflation: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from noap.runtime.names import listed
 __all__ = ["Component", "as_csv", "components_of"]
 
 _MOST_TIES = 5
-_WHOSE_DATA = "Value and bound are those of the data"
+_WHOSE_DATA = ("Value and bound are those of the data", "The bound is about all directions")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,8 @@ class Component:
         Their loadings, in the same order.
     explained : float
         Share of the total variance, without an adversary and adjusted for what components share.
+    span : float
+        Share of it on the span of this component and all before it.
     proof : str
         What is proved and by whom, in a few words.
     certificate : str
@@ -45,6 +47,7 @@ class Component:
     features: tuple[str, ...]
     loadings: tuple[float, ...]
     explained: float
+    span: float
     proof: str
     certificate: str
     remark: str
@@ -58,8 +61,8 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
     # The certificate of components that were chosen together is one for all of them.
     joint = model.joint_result_
     together = None if joint is None else (_joint_proof(joint), *_checked(joint))
-    shares = model.explained_variance_ratio_.tolist()
-    for result, share, ties in zip(model.results_, shares, model.ties_, strict=True):
+    shares, spans = model.explained_variance_ratio_.tolist(), model.span_variance_ratio_.tolist()
+    for result, share, span, ties in zip(model.results_, shares, spans, model.ties_, strict=True):
         order = result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]
         proof, certificate, reason = (_proof(result), *_checked(result)) if together is None else together
         adversary, costs = result.problem.adversary, result.problem.costs
@@ -71,6 +74,7 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
                 tuple(names[j] for j in order),
                 tuple(result.v[order].tolist()),
                 share,
+                span,
                 proof,
                 certificate,
                 " ".join(filter(None, (reason, *_ties(ties, names), *_messages(result)))),
@@ -86,6 +90,7 @@ def as_csv(components: tuple[Component, ...]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     titles = ["component", "feature", "loading", "value", "bound", "gap", "status", "proof", "certificate", "explained"]
+    titles.append("span")
     own = [title for title in ("noise", "cost") if getattr(components[0], f"{title}s") is not None]
     writer.writerow([*titles, *own])
     for number, one in enumerate(components, start=1):
@@ -103,6 +108,7 @@ def as_csv(components: tuple[Component, ...]) -> str:
                     one.proof,
                     one.certificate,
                     one.explained,
+                    one.span,
                     *(getattr(one, f"{title}s")[place] for title in own),
                 ]
             )

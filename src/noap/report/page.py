@@ -153,6 +153,7 @@ def _row(number: int, one: Component) -> str:
         "proved": escape(one.proof),
         "certificate": _BADGES[one.certificate],
         "explains": f"{100 * one.explained:.1f} %",
+        "span": f"{100 * one.span:.1f} %",
     }
     body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
     return f'<tr><th scope="row">{number}</th>{body}</tr>'
@@ -171,6 +172,7 @@ def _together(report: "Report") -> str:
         "proved": report.components[0].proof,
         "certificate": _BADGES[report.components[0].certificate],
         "explains": f"{100 * sum(one.explained for one in report.components):.1f} %",
+        "span": f"{100 * report.components[-1].span:.1f} %",
     }
     body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
     return f'\n<tr class="together"><th scope="row">all</th>{body}</tr>'

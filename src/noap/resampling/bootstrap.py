@@ -83,6 +83,7 @@ def stability(
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     problem.require_no_metric("stability")
+    problem.require_no_directions("stability")
     X = problem.samples("stability")
     count, jobs = as_count("n_boot", n_boot), as_jobs(n_jobs)
     settings = {"gap": 1e-4, "time_limit": None, "random_state": 0, "progress": False} | options

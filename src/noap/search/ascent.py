@@ -3,6 +3,10 @@ r"""Alternating ascent from many starts at once: good vectors for the tree to pr
 A step is exact in both halves: :math:`\hat u = Xv/\|Xv\|`, then v along the soft-thresholded :math:`X^\top \hat u` on
 the features that contribute most, so values never fall. Everything is products with A; where A is indefinite, with
 :math:`A - \lambda_{\min} I`, whose forms are larger by the same number for all unit vectors.
+
+Where v is orthogonal to directions V (rows), v is along :math:`(X^\top \hat u - V^\top \lambda)_{\rho}` on its support,
+soft-thresholded, with the :math:`\lambda` that makes it orthogonal: the dual of the same step, by Newton's method. The
+support is chosen by what is left after :math:`\lambda`, so values may fall, and the best vector is kept.
 """
 
 import numpy as np
@@ -12,9 +16,13 @@ from noap.kernel.data import Data
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.settings import Settings
 
-__all__ = ["ascend", "best_in", "climbed", "climbed_within", "value_of"]
+__all__ = ["ascend", "best_in", "climbed", "climbed_within", "deflations", "multipliers_of", "value_of"]
 
 _NEAR = 1e-8
+# Newton steps to the multipliers of a step, and rounds in which the support follows them.
+_NEWTON, _ROUNDS = 6, 2
+# A vector of which projection leaves less than this part has nothing orthogonal in its support.
+_GONE = 1e-7
 
 
 def value_of(data: Data, v: FloatArray) -> float:
@@ -25,6 +33,13 @@ def value_of(data: Data, v: FloatArray) -> float:
     return float(max(left, 0.0) ** 2 - data.costs[chosen].sum())
 
 
+def deflations(data: Data) -> FloatArray:
+    """Return for each direction the multiplier that takes its own variance away."""
+    V = data.directions
+    own: FloatArray = np.maximum(np.einsum("id,id->i", V @ data.A, V), 1e-3 * data.top)
+    return own
+
+
 def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> FloatArray:
     """Return the best unit vector found; zeros where no choice is worth more than using no feature.
 
@@ -33,10 +48,13 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
     starts : array of shape (m, d), optional
         Further vectors to start from.
     """
-    climber = _Climber(data)
+    climber = _climber(data)
     V = climber.starts(settings.ascent_starts)
     if starts is not None:
         V = np.concatenate([V, climber.projected(np.atleast_2d(starts))])
+    nothing: FloatArray = np.zeros(len(data.A))
+    if len(V) == 0:  # no start has anything that is orthogonal to the directions
+        return nothing
     V, values = climber.climb(V, settings.ascent_first_steps)
     best = np.argsort(-values, kind="stable")[: settings.ascent_kept]
     V, values = climber.climb(V[best], settings.ascent_steps)
@@ -51,7 +69,9 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
         if not values[0] > value + 1e-12 * abs(value):
             break
         v, value = V[0], float(values[0])
-    nothing: FloatArray = np.zeros(len(data.A))
+    if len(data.directions):
+        v, value = climber.polished(v, value)
+        return v if value > value_of(data, nothing) else nothing
     if not value > value_of(data, nothing):
         return nothing
     settled = climbed_within(data, v, settings.ascent_settling)
@@ -62,11 +82,12 @@ def climbed(
     data: Data, start: FloatArray, steps: int, node: tuple[IntArray, IntArray, int] | None = None
 ) -> FloatArray:
     """Return where ascent leads from one vector, within a node (I, F, p); zeros where nothing is left of it."""
-    climber = _Climber(data, node)
+    climber = _climber(data, node)
     V = climber.projected(start[None, :])
     if len(V) == 0:
         return np.zeros(len(data.A))
-    found: FloatArray = climber.climb(V, steps)[0][0]
+    V, values = climber.climb(V, steps)
+    found: FloatArray = V[0] if data.r_max > 0 else climber.polished(V[0], float(values[0]))[0]
     return found
 
 
@@ -78,7 +99,7 @@ def best_in(data: Data, node: tuple[IntArray, IntArray, int], starts: FloatArray
     starts : array of shape (m, d)
         Further vectors to start from.
     """
-    climber, I = _Climber(data, node), node[0]  # noqa: E741
+    climber, I = _climber(data, node), node[0]  # noqa: E741
     if climber.places <= 0:
         starts = starts[:0]
     V = [climber.projected(starts)]
@@ -134,11 +155,26 @@ def _leading(A: FloatArray, count: int) -> FloatArray:
     return found
 
 
+def multipliers_of(data: Data, v: FloatArray) -> FloatArray:
+    """Return the multipliers of the directions in the best response to the attack on v, on its own support."""
+    g = data.A @ v
+    g /= np.sqrt(max(float(v @ g), 1e-300))
+    found: FloatArray = _Orthogonal(data).balanced(
+        g[None, :], (v != 0)[None, :], np.zeros((1, len(data.directions))), 30
+    )[0]
+    return found
+
+
+def _climber(data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> "_Climber":
+    return (_Orthogonal if len(data.directions) else _Climber)(data, node)
+
+
 class _Climber:
     """Steps on one problem; rows are vectors."""
 
     def __init__(self, data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> None:
         self.data, self.A = data, data.A if data.definite else _raised(data.A)
+        self.guide = self.A  # starts and exchanges are made of it
         d = len(data.A)
         included, free, places = (data.include, data.allowed, data.k - len(data.include)) if node is None else node
         self.demanded: BoolArray = np.zeros(d, dtype=np.bool_)
@@ -168,7 +204,7 @@ class _Climber:
 
     def starts(self, most: int) -> FloatArray:
         """Return the rows of A with the largest sums, leading eigenvectors, and the longest features."""
-        A, d = self.A, len(self.A)
+        A, d = self.guide, len(self.guide)
         k = max(min(self.data.k, d), 1)
         sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
         rows = np.argsort(-sums, kind="stable")[:most]
@@ -199,6 +235,10 @@ class _Climber:
         values: FloatArray = left * left - ((V != 0) | self.demanded) @ data.costs
         return V, values
 
+    def polished(self, v: FloatArray, value: float) -> tuple[FloatArray, float]:
+        """Return a vector and its value, after more steps where they pay."""
+        return v, value
+
     def swapped(self, v: FloatArray) -> FloatArray:
         """Return vectors with one feature of v replaced by one of the three that would contribute most."""
         data, found = self.data, []
@@ -208,7 +248,7 @@ class _Climber:
             w[j] = 0.0
             if not w.any():
                 continue
-            g = self.A @ w
+            g = self.guide @ w
             g /= np.sqrt(max(float(w @ g), 1e-300))
             gains = np.maximum(np.abs(g) - data.r, 0.0) ** 2 - data.costs
             gains[support], gains[~self.free] = -np.inf, -np.inf
@@ -218,3 +258,110 @@ class _Climber:
                     x[i] = 0.5 * g[i]
                     found.append(x / np.linalg.norm(x))
         return np.array(found).reshape(-1, len(v))
+
+
+class _Orthogonal(_Climber):
+    """Steps among the vectors that are orthogonal to the directions."""
+
+    def __init__(self, data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> None:
+        super().__init__(data, node)
+        self.V = data.directions
+        self.guide = self.A - (self.V.T * deflations(data)) @ self.V
+
+    def projected(self, V: FloatArray) -> FloatArray:
+        """Return k-sparse unit vectors near those given, orthogonal to the directions."""
+        V = super().projected(V)
+        return self._unit(self._on_support(V)) if len(V) else V
+
+    def climb(self, V: FloatArray, steps: int, supports: BoolArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """Return the best vectors of so many steps, and their values; on given supports alone if there are any."""
+        data = self.data
+        best, values = V, np.full(len(V), -np.inf)
+        for _ in range(steps + 1):
+            own = np.maximum(((V @ data.A) * V).sum(axis=1), 0.0)
+            left = np.maximum(np.sqrt(own) - np.abs(V) @ data.r, 0.0)
+            now = left * left - ((V != 0) | self.demanded) @ data.costs
+            better = now > values
+            best, values = np.where(better[:, None], V, best), np.maximum(now, values)
+            G = V @ self.A
+            forms = np.maximum((V * G).sum(axis=1), 1e-300)
+            W = self._stepped(G / np.sqrt(forms)[:, None], supports)
+            moved = W.any(axis=1)
+            W[~moved] = V[~moved]
+            still = bool(np.abs(W - V).max(initial=0.0) < _NEAR)
+            V = W
+            if still:
+                break
+        return best, values
+
+    def swapped(self, v: FloatArray) -> FloatArray:
+        """Return vectors with one feature of v replaced by one of the three that would contribute most."""
+        return self.projected(super().swapped(v))
+
+    def polished(self, v: FloatArray, value: float) -> tuple[FloatArray, float]:
+        """Return the best vector on the support of v and its value: an eigenvector where no feature has a budget."""
+        at = np.flatnonzero(v)
+        if len(at) == 0:
+            return v, value
+        if self.data.r_max > 0:
+            V, values = self.climb(v[None, :], 500, (v != 0)[None, :])
+            return V[0], float(values[0])
+        basis = _complement(self.V[:, at])
+        w: FloatArray = np.zeros(len(v))
+        w[at] = basis @ np.linalg.eigh(basis.T @ self.data.A[np.ix_(at, at)] @ basis)[1][:, -1]
+        own = value_of(self.data, w)
+        return (w, own) if own > value else (v, value)
+
+    def _stepped(self, G: FloatArray, supports: BoolArray | None) -> FloatArray:
+        """Return unit vectors along the soft-thresholded G less multiples of the directions; 0 if nothing is left."""
+        r = self.data.r
+        multipliers: FloatArray = np.zeros((len(G), len(self.V)))
+        W: FloatArray = np.zeros_like(G)
+        for _ in range(_ROUNDS if supports is None else 1):
+            left = G - multipliers @ self.V
+            soft = np.sign(left) * np.maximum(np.abs(left) - r, 0.0)
+            own = self.kept(soft, soft * soft - self.data.costs) != 0 if supports is None else supports
+            multipliers = self.balanced(G, own, multipliers, _NEWTON)
+            left = G - multipliers @ self.V
+            W[...] = np.where(own, np.sign(left) * np.maximum(np.abs(left) - r, 0.0), 0.0)
+        projected = self._on_support(W)
+        lengths = np.linalg.norm(projected, axis=1)
+        unit: FloatArray = projected / np.maximum(lengths, 1e-300)[:, None]
+        return unit
+
+    def balanced(self, G: FloatArray, own: BoolArray, multipliers: FloatArray, steps: int) -> FloatArray:
+        """Return the multipliers that make what the soft threshold leaves of G orthogonal: Newton's method."""
+        for _ in range(steps):
+            left = G - multipliers @ self.V
+            W = np.where(own, np.sign(left) * np.maximum(np.abs(left) - self.data.r, 0.0), 0.0)
+            excess = W @ self.V.T
+            if not np.abs(excess).max(initial=0.0) > 1e-14:
+                break
+            gram = np.einsum("id,bd,jd->bij", self.V, (W != 0).astype(np.float64), self.V, optimize=True)
+            gram += 1e-12 * np.eye(len(self.V))
+            multipliers = multipliers + np.linalg.solve(gram, excess[:, :, None])[:, :, 0]
+        return multipliers
+
+    def _on_support(self, W: FloatArray) -> FloatArray:
+        """Return the rows projected off the directions within their supports; 0 where next to nothing is left."""
+        found: FloatArray = np.zeros_like(W)
+        for row, w in enumerate(W):
+            at = np.flatnonzero(w)
+            basis = _complement(self.V[:, at])
+            x = basis @ (basis.T @ w[at])
+            if len(at) and np.linalg.norm(x) > _GONE * np.linalg.norm(w):
+                found[row, at] = x
+        return found
+
+    def _unit(self, W: FloatArray) -> FloatArray:
+        lengths = np.linalg.norm(W, axis=1)
+        unit: FloatArray = W[lengths > 0] / lengths[lengths > 0, None]
+        return unit
+
+
+def _complement(V: FloatArray) -> FloatArray:
+    """Return an orthonormal basis (columns) of the vectors orthogonal to the rows."""
+    _, singular, rows = np.linalg.svd(V, full_matrices=True)
+    rank = int((singular > 1e-13 * max(float(singular[0]) if len(singular) else 0.0, 1.0)).sum())
+    basis: FloatArray = rows[rank:].T
+    return basis

@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -11,10 +11,10 @@ from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import value_of
+from noap.search.ascent import climbed, deflations, multipliers_of, value_of
 from noap.settings import Settings
 
-__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children"]
+__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children", "deflated"]
 
 
 class Better(Exception):  # good news
@@ -67,15 +67,16 @@ class Hole:
 
 @dataclass
 class Outlook:
-    """What a test saw of a node that it could not close: how far from dominance, and the feature to branch on."""
+    """What a test saw of a node that it could not close: how far from dominance, by which attack; what to branch on."""
 
     ratio: float = np.inf
     feature: int = -1
+    attack: Attack = PLAIN
 
-    def see(self, ratio: float, feature: int) -> None:
+    def see(self, ratio: float, feature: int, attack: Attack) -> None:
         """Keep the better one."""
         if ratio < self.ratio or self.feature < 0:
-            self.ratio, self.feature = ratio, feature
+            self.ratio, self.feature, self.attack = ratio, feature, attack
 
 
 @dataclass
@@ -105,8 +106,10 @@ class CheapTree:
 
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
-        if self.data.r_max == 0:
-            self.bounders.append(self._bounder(PLAIN, keep=True))
+        if self.data.r_max == 0 or (len(self.data.directions) and not v.any()):
+            self.bounders.extend(
+                self._bounder(attack, keep=True) for attack in deflated(self.data, PLAIN, self.settings)
+            )
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 
@@ -117,8 +120,9 @@ class CheapTree:
     def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[_Bounder]:
         """Yield the majorants in response to v that the kernel takes: none of a vector with next to no variance."""
         for attack in self._attacks(v):
-            with contextlib.suppress(Refused):
-                yield self._bounder(attack, keep)
+            for one in deflated(self.data, attack, self.settings):
+                with contextlib.suppress(Refused):
+                    yield self._bounder(one, keep)
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:
         """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
@@ -128,6 +132,9 @@ class CheapTree:
         g = data.A[:, at] @ x
         length = np.sqrt(max(float(x @ g[at]), 0.0))
         if length == 0:
+            return
+        if len(data.directions):
+            yield Attack(at, x, multipliers=multipliers_of(data, v))
             return
         yield Attack(at, x)
         g /= length
@@ -199,7 +206,7 @@ class CheapTree:
         own = C.diagonal()
         worst = int(np.argmin(own))
         if own[worst] <= _NOTHING * self.T:
-            outlook.see(1e200, int(F[worst]))
+            outlook.see(1e200, int(F[worst]), bounder.attack)
             return False
         count = min(p, len(F)) - 1
         if count == 0:
@@ -215,7 +222,7 @@ class CheapTree:
             ratio = float(sums.max())
             if ratio < 1 - _MARGIN:
                 return True
-            outlook.see(ratio, int(F[int(np.argmax(sums))]))
+            outlook.see(ratio, int(F[int(np.argmax(sums))]), bounder.attack)
             return False
         z = bounder.z[F]
         ratio = np.inf
@@ -231,12 +238,19 @@ class CheapTree:
             z = np.maximum(np.sqrt(z * np.maximum(sums, 1e-12)), 1e-6)
             z = (z / z.max()).astype(np.float32).astype(np.float64)
             bounder.z[F] = z
-        outlook.see(ratio, int(F[int(np.argmax(z))]))
+        outlook.see(ratio, int(F[int(np.argmax(z))]), bounder.attack)
         return False
 
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
         data, n = self.data, len(I)
+        if len(data.directions):
+            start: FloatArray = np.zeros(len(data.A))
+            start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]
+            found = climbed(data, start, 10, (I, F, p))
+            if value_of(data, found) > self.T:
+                raise Better(found)
+            return found if found.any() else None
         features = np.concatenate([I, F])
         B, r, costs = data.A[np.ix_(features, features)], data.r[features], data.costs[features]
         v: FloatArray = np.zeros(len(features))
@@ -273,3 +287,12 @@ def children(I: IntArray, F: IntArray, p: int, feature: int) -> list[tuple[IntAr
     """Return the two nodes that a feature leads to, the one with it last: a stack takes that one first."""
     rest = F[feature != F]
     return [(I, rest, p), (np.append(I, feature), rest if p > 1 else rest[:0], p - 1)]
+
+
+def deflated(data: Data, attack: Attack, settings: Settings) -> list[Attack]:
+    """Return an attack with rising multiples of the directions that v is orthogonal to; itself where there are none."""
+    if not len(data.directions):
+        return [attack]
+    own = deflations(data)
+    factors = settings.deflation_factor ** np.arange(max(int(settings.deflations), 1))
+    return [replace(attack, deflation=factor * own) for factor in factors]

@@ -16,9 +16,9 @@ from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import eliminate
 from noap.kernel.tree import Checked, check_levels
-from noap.kernel.witness import LENGTHS, PLAIN, Feature, Level, Matrix, Node, Sign
+from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.ascent import climbed, value_of
+from noap.search.ascent import climbed, deflations, value_of
 from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
 from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
@@ -90,6 +90,8 @@ class _Knot:
 def whole(data: Data) -> tuple[IntArray, IntArray, int]:
     """Return the root of a tree: demanded features, those that can count, and how many of them."""
     used = data.allowed & (data.most > 0) if data.definite else data.allowed
+    if len(data.directions):  # a feature of any length may be needed
+        used = data.allowed & ~data.needless
     F = np.setdiff1d(np.flatnonzero(used), data.include).astype(np.intp)
     return data.include, F, data.k - len(data.include)
 
@@ -130,6 +132,7 @@ class Search:
         self.root = _Knot(None, self._by_lengths())
         self.relaxed_nodes, self.bytes = 0, 0
         self._open: list[tuple[float, int, _Knot]] = []
+        self._relaxation_where_decided: Relaxation | None = None
         self._numbers = itertools.count()
 
     @property
@@ -159,6 +162,8 @@ class Search:
             self.root.proof = _closed(subtree)
             return True
         relaxation = self._relaxation()
+        if len(self.data.directions):
+            self._relaxation_where_decided = self._relaxation(decided=True)
         self.relaxed_nodes += 1
         self.root.relaxed = relaxation.node(*self._places(I, F, p))
         self._push(self.root)
@@ -175,7 +180,7 @@ class Search:
             self.check()
             knot = self._open[0][2]
             assert knot.relaxed is not None
-            kids = self._children(relaxation, knot.relaxed)
+            kids = self._children(self._relaxation_of(knot.relaxed, relaxation), knot.relaxed)
             if kids is None:
                 return False
             for kid in kids[1]:
@@ -231,7 +236,6 @@ class Search:
 
         An open node has the lines of the root.
         """
-        majorant = self.checked.majorant(PLAIN)
         stack = [(self.root, I, F, p)]
         self._open.clear()
         while stack:
@@ -244,9 +248,9 @@ class Search:
             if leaf is None and p > 2 and outlook.ratio < 1e100:
                 self.relaxed_nodes += 1
                 ordered = np.sort(F)
-                C = eliminate(majorant, self.target, I, ordered, p)
+                C = eliminate(self.checked.majorant(outlook.attack), self.target, I, ordered, p)
                 line, carried = definite_line(C, p, ordered, self.settings.relaxation)
-                leaf = None if line is None else Matrix(PLAIN, line)
+                leaf = None if line is None else Matrix(outlook.attack, line)
                 outlook.feature = int(ordered[int(np.argmax(carried))])
             if leaf is not None:
                 knot.proof = [leaf]
@@ -269,6 +273,8 @@ class Search:
             start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
         else:
             start[int(np.argmax(np.where(self.data.allowed, self.data.A.diagonal(), -np.inf)))] = 1.0
+        if len(I) and len(self.data.directions):  # its support may be the best one, though none near it looked so
+            start = climbed(self.data, start, self.settings.ascent_steps, (I, I[:0], 0))
         v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
@@ -286,10 +292,17 @@ class Search:
     def _root(self) -> tuple[IntArray, IntArray, int]:
         return self._node
 
-    def _relaxation(self) -> Relaxation:
+    def _relaxation(self, decided: bool = False) -> Relaxation:
         data, at = self.data, self.features
+        A, deflation = data.A[np.ix_(at, at)], None
+        if len(data.directions):
+            factor = self.settings.deflation_where_decided if decided else self.settings.deflation_of_lines
+            deflation = factor * deflations(data)
+            A = A - (data.directions[:, at].T * deflation) @ data.directions[:, at]
+            A = 0.5 * (A + A.T)
+        settings = self.settings.relaxation
         return Relaxation(
-            data.A[np.ix_(at, at)], data.r[at], data.costs[at], at, self.settings.relaxation, largest=data.r_max
+            A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation, top=data.top
         )
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
@@ -313,7 +326,7 @@ class Search:
                 relaxation.child(node, np.append(choices.included, j), rest, choices.places - 1),
                 relaxation.child(node, choices.included, rest, min(choices.places, len(rest))),
             ]
-            return Feature(int(self.features[j])), [_Knot(kid) for kid in kids]
+            return Feature(int(self.features[j])), [_Knot(self._decided(kid)) for kid in kids]
         unknown = choices.included[node.signs[choices.included] == 0]
         if len(unknown) == 0:
             return None
@@ -327,9 +340,24 @@ class Search:
             kids.append(relaxation.child(node, choices.included, choices.free, choices.places, signs))
         return Sign(int(self.features[j])), [_Knot(kid) for kid in kids]
 
+    def _decided(self, node: RelaxedNode) -> RelaxedNode:
+        """Return a node that has just been decided with larger multiples of the directions; any other as it is."""
+        if self._relaxation_where_decided is None or len(node.choices.free) or not len(node.features):
+            return node
+        V = self.data.directions[:, self.features[node.features]]
+        made = self._relaxation_where_decided.decided(node.choices.included, V)
+        made.lines = [*node.lines, *made.lines]
+        made.bound, made.t = min(node.bound, made.bound), made.t if made.bound < node.bound else node.t
+        return made
+
+    def _relaxation_of(self, node: RelaxedNode, otherwise: Relaxation) -> Relaxation:
+        decided = len(node.choices.free) == 0
+        return self._relaxation_where_decided or otherwise if decided else otherwise
+
     def _close(self, relaxation: Relaxation, kid: _Knot) -> None:
         node = kid.relaxed
         assert node is not None
+        relaxation = self._relaxation_of(node, relaxation)
         self.relaxed_nodes += 1
         if node.bound <= self.target:
             kid.proof = [node.witness]

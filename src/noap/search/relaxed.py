@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from noap.search.spectrum import largest_eigenvalue
 from noap.settings import RelaxationSettings
 
 __all__ = ["Relaxation", "RelaxedNode"]
+
+# The state of a decided node has minus so many times the largest entry along directions that v is orthogonal to.
+_ALONG = 10.0
 
 
 @dataclass
@@ -33,6 +36,9 @@ class RelaxedNode:
         What follows, and where it is made.
     slope : float
         At which the state was last; 0 before.
+    beside : array or None
+        What A has beside the matrix of the state, on the node's features: where v is orthogonal to directions and all
+        is decided, the state works on A projected off them.
     """
 
     choices: Choices
@@ -42,6 +48,7 @@ class RelaxedNode:
     bound: float = math.inf
     t: float = 1.0
     slope: float = 0.0
+    beside: FloatArray | None = None
 
     @property
     def features(self) -> IntArray:
@@ -115,6 +122,10 @@ class Relaxation:
     settings : RelaxationSettings, optional
     largest : float, optional
         The largest budget of the problem, if that is not among these.
+    deflation : array of shape (m,), optional
+        Multipliers of the directions that v is orthogonal to, which A is less of.
+    top : float, optional
+        Size of A to begin slopes with, its largest entry by default.
     """
 
     def __init__(
@@ -125,13 +136,16 @@ class Relaxation:
         features: IntArray | None = None,
         settings: RelaxationSettings | None = None,
         largest: float | None = None,
+        deflation: FloatArray | None = None,
+        top: float | None = None,
     ) -> None:
+        self.deflation = deflation
         self.A, self.features = A, np.arange(len(A)) if features is None else features
         self.costs = costs if costs is not None and costs.any() else None
         self.settings = settings or RelaxationSettings()
         self.budget = float(np.max(budgets, initial=0.0)) if largest is None else largest
         self.weights: FloatArray = budgets / self.budget if self.budget > 0 else np.ones(len(A))
-        self.top = float(np.abs(A).max(initial=0.0))
+        self.top = float(np.abs(A).max(initial=0.0)) if top is None else top
         self.alike = float(self.weights.min(initial=1.0)) >= self.settings.same_norm
 
     def node(self, included: IntArray, free: IntArray, places: int) -> RelaxedNode:
@@ -142,13 +156,38 @@ class Relaxation:
         steepest = (0.0, float((np.abs(A) / np.outer(weights, weights)).max())) if self.alike else (self.top, 0.0)
         slopes = [(0.0, 0.0), steepest]
         made = [threshold_line(A, self.features[at], weights, *one, self.settings) for one in slopes]
-        lines = [KnownLine.of(one, at, len(self.A)) for one in made]
+        lines = [self._known(one, at) for one in made]
         costs = None if self.costs is None else self.costs[at]
         state = None
         if A.any():
             state = Multipliers.of(A, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
         node = RelaxedNode(choices, np.zeros(len(self.A), np.intp), lines, state)
         self._look(node)
+        return node
+
+    def decided(self, included: IntArray, V: FloatArray) -> RelaxedNode:
+        """Return a node of which all features are decided, whose state works on A projected off directions.
+
+        Parameters
+        ----------
+        V : array of shape (m, |included|)
+            On the node's features, ascending.
+        """
+        node = self.node(included, included[:0], 0)
+        at = node.features
+        rows = np.linalg.svd(V, full_matrices=False)
+        basis = rows[2][rows[1] > 1e-9]
+        off = np.eye(len(at)) - basis.T @ basis
+        A = self.A[np.ix_(at, at)]
+        projected = off @ A @ off
+        # The l1 norm feels the directions too: what lies along them is punished, but no more than the norm can gain.
+        projected -= _ALONG * self.top * (basis.T @ basis)
+        projected = 0.5 * (projected + projected.T)
+        if node.state is not None and projected.any():
+            costs = None if self.costs is None else self.costs[at]
+            other = None if self.alike else np.ones(len(at))
+            node.state = Multipliers.of(projected, self.weights[at], other, costs, self.settings)
+            node.beside = A - projected
         return node
 
     def child(
@@ -159,7 +198,9 @@ class Relaxation:
         state = node.state
         if state is not None:
             state = state.restricted(np.isin(node.features, np.concatenate([choices.included, choices.free])))
-        made = RelaxedNode(choices, node.signs if signs is None else signs, node.lines, state, slope=node.slope)
+        beside = node.beside if signs is not None else None  # signs are decided last: the features stay
+        signs = node.signs if signs is None else signs
+        made = RelaxedNode(choices, signs, node.lines, state, slope=node.slope, beside=beside)
         self._look(made)
         return made
 
@@ -235,7 +276,7 @@ class Relaxation:
             most = node.choices.span[1]
             if node.bound <= target or node.t > self.settings.counted_plainly * most:
                 return
-            known = KnownLine.of(lines.at(max(node.t, 1e-10 * most), self.settings), at, len(self.A))
+            known = self._known(lines.at(max(node.t, 1e-10 * most), self.settings), at)
             if known.least_bound(node.choices, node.t, self.settings) > target:
                 return
             node.lines = [*node.lines, known]
@@ -265,7 +306,7 @@ class Relaxation:
             height = largest_eigenvalue(found.B, settings) + counted.value * counted.at
             height += 0.0 if other is None else nu * other.at
             if height < lowest:
-                lowest, best = height, found
+                lowest, best = height, found if node.beside is None else found._replace(B=found.B + node.beside)
             if lowest <= aim.height or expired():
                 break
             excess = state.excess(free, places)
@@ -277,7 +318,12 @@ class Relaxation:
         made = threshold
         if best is not None:
             made = line_of(A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings)
-        return KnownLine.of(made, at, len(self.A))
+        return self._known(made, at)
+
+    def _known(self, line: Line, at: IntArray) -> KnownLine:
+        if self.deflation is not None:
+            line = replace(line, deflation=self.deflation)
+        return KnownLine.of(line, at, len(self.A))
 
     def _aim(self, node: RelaxedNode, target: float, free: BoolArray) -> _Aim:
         r"""Aim at the t at which the bound of a node is made.

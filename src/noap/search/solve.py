@@ -54,7 +54,7 @@ def solve_by_tree(
         with SearchLine(controls.progress, controls.label) as line:
             run = _Run(problem, data, controls, limits, branching, line, interrupts)
             v, found = run.prove(start)
-    if not v.any() and problem.costs is None and not len(problem.include):
+    if not v.any() and problem.costs is None and not len(problem.include) and problem.orthogonal_to is None:
         # No direction is better than another.
         v[int(np.argmax(np.where(data.allowed, problem.column_norms, -1.0)))] = 1.0
     bound = in_users_units(found.bound, data.exponent)

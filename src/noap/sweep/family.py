@@ -66,6 +66,7 @@ class Family:
         require_served(first, SERVES, "path", "call solve at each budget")
         if isinstance(X, Problem):
             X.require_no_metric("path")
+            X.require_no_directions("path")
         if not isinstance(X, Problem):
             base = Problem(X, k, first)
         elif X.X is None:

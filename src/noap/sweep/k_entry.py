@@ -83,6 +83,7 @@ def k_path(
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
     problem.require_no_metric("k_path")
     problem.require_no_demands("k_path")
+    problem.require_no_directions("k_path")
     sparsities = _sparsities(problem, ks)
     # One seed for all levels, each of which then begins as `solve` does.
     seed = 0 if random_state is None else random_state

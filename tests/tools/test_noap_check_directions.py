@@ -1,0 +1,107 @@
+"""The second checker on claims about vectors orthogonal to directions: it agrees with the kernel, and on mutants."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import noap
+from noap.kernel import container
+from noap.kernel.certificate import Certificate
+from noap.kernel.witness import LENGTHS, Attack, Dominance
+from second_checker import noap_check
+
+
+def certified(seed, noise=0.0, others=1, costs=False, infinite=False):
+    """A problem with directions, and the certificate of its solution."""
+    rng = np.random.default_rng(seed)
+    d, k = int(rng.integers(4, 8)), int(rng.integers(2, 4))
+    X = rng.standard_normal((25, 3)) @ rng.standard_normal((3, d)) + rng.standard_normal((25, d))
+    X -= X.mean(0)
+    rho = noise * np.sqrt(25) * rng.uniform(0.5, 1.5, d)
+    if infinite:
+        rho[0] = np.inf
+    problem = noap.Problem(
+        X, k, noap.FeatureWise(rho) if noise else noap.NoAdversary(), costs=rng.uniform(0, 0.1, d) if costs else None
+    )
+    V = rng.standard_normal((others, d))
+    V /= np.linalg.norm(V, axis=1, keepdims=True)
+    problem = problem.with_orthogonality(V)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", noap.errors.NoapWarning)  # two directions may leave two features nothing
+        return problem, noap.solve(problem, gap=0.1).certificate
+
+
+def verdict(problem, raw):
+    """None where the second checker accepts, else its reason; the two bounds must agree."""
+    try:
+        certificate = noap_check.Certificate(raw)
+        _, bound = noap_check.proved(certificate, noap_check.array("d", np.ravel(problem.X)))
+    except noap_check.Reject as reason:
+        return str(reason)
+    assert float(bound) == pytest.approx(certificate.header["bound"], rel=1e-12)
+    return None
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.25])
+@pytest.mark.parametrize("seed", range(8))
+def test_both_accept_what_the_search_proves(seed, noise):
+    problem, certificate = certified(seed, noise, 1 + seed % 2, seed % 3 == 1, seed % 3 == 2)
+    assert noap.verify(problem, certificate).ok
+    assert verdict(problem, certificate.to_bytes()) is None
+    explained = list(noap_check.explain(noap_check.Certificate(certificate.to_bytes())))
+    assert any("|V v| <= 1e-8" in line for line in explained)
+
+
+NAMES = ("directions", "majorant_deflation", "majorant_multipliers", "line_deflation")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_agree_on_mutants(seed):
+    """Whatever either accepts is no bound below the value of the vector; and they agree but where rounding decides."""
+    problem, certificate = certified(seed, 0.25 if seed % 2 else 0.0)
+    header, arrays = container.unpack(certificate.to_bytes())
+    header.pop("arrays")
+    agreed = 0
+    for name in NAMES:
+        found = arrays.get(name, np.empty(0))
+        mutants = [np.append(found, 1.0), found[:-1]] if len(found) else [np.ones(1)]
+        for at in range(min(len(found), 10)):
+            for value in (-1.0, np.nan, np.inf, 1e3, 1.5 * found[at] + 1e-2):
+                mutants.append(found.copy())
+                mutants[-1][at] = value
+        for made in mutants:
+            raw = container.pack(header, {**arrays, name: made})
+            try:
+                report = noap.verify(problem, Certificate.from_bytes(raw))
+                ok = report.ok
+            except noap.errors.InvalidProblem:
+                ok = False
+            theirs = verdict(problem, raw)
+            # The certificate's own directions are those that the second checker judges by.
+            if name != "directions":
+                assert ok == (theirs is None), (name, theirs)
+                agreed += 1
+            elif len(made) != len(found) or not np.isfinite(made).all():
+                assert not ok
+                assert theirs is not None
+    assert agreed > 5
+
+
+def test_a_gain_a_feature_left_out_and_a_vector_that_is_not_orthogonal():
+    problem, certificate = certified(3, 0.25)
+    level = certificate.proof.levels[0]
+
+    def changed(nodes=level.nodes, features=level.features):
+        made = replace(level, nodes=nodes, features=features)
+        return replace(certificate, proof=replace(certificate.proof, levels=(made,))).to_bytes()
+
+    assert verdict(problem, changed()) is None
+    x = np.ones(len(certificate.support))
+    gain = Dominance(Attack(certificate.support, x, 0.1, np.ones(1), np.zeros(1)))
+    assert "gain" in verdict(problem, changed((gain,)))
+    assert "leaves out features" in verdict(problem, changed((LENGTHS,), level.features[1:]))
+    assert "what is known before is not enough" in verdict(problem, changed(()))
+    tilted = certificate.weights + 1e-6 * problem.orthogonal_to[0][certificate.support]
+    assert "not orthogonal" in verdict(problem, replace(certificate, weights=tilted).to_bytes())
