@@ -22,7 +22,7 @@ __all__ = ["Certificate", "Proof", "is_of_the_kernel"]
 
 _TEXTS = {
     "kind": re.compile("single|list"),
-    "adversary": re.compile("none|feature-wise|spectral"),
+    "adversary": re.compile("none|feature-wise|sample-wise|spectral"),
     "source": re.compile("samples|covariance"),
     "fingerprint": re.compile("[0-9a-f]{64}"),
 }
@@ -132,13 +132,16 @@ class Certificate:
                 raise unreadable(f"array {name!r} does not ascend, or is about no feature")
             return features
 
-        rho, costs = taken("rho", 1, d), taken("costs", d)
+        on_samples = header["adversary"] == "sample-wise"
+        rho, costs = taken("rho", 1, header["n_samples"] if on_samples else d), taken("costs", d)
         if (rho is None) != (header["adversary"] == "none") or (header["adversary"] == "spectral" and len(rho) != 1):
             raise unreadable("budgets and adversary do not fit")
         include, exclude = listed("include"), listed("exclude")
         if len(np.intersect1d(include, exclude)) or len(include) > header["k"]:
             raise unreadable("demanded and forbidden features do not fit")
         mean, scale = taken("mean", d), taken("scale", d)
+        if on_samples and header["source"] != "samples":
+            raise unreadable("attacks on samples need them")
         if (mean is None) != (scale is None):
             raise unreadable("means and scales do not fit")
         if scale is not None and (header["source"] == "covariance" or not (scale > 0).all()):
@@ -148,7 +151,8 @@ class Certificate:
         if len(support) != len(weights):
             raise unreadable("its vector has weights without features")
         try:
-            levels, supports = schema.levels_from(arrays, d)
+            attacked = on_samples and rho is not None and rho.any()
+            levels, supports = schema.levels_from(arrays, d, header["n_samples"] if attacked else None)
         except Refused as refusal:
             raise unreadable(str(refusal)) from None
         if header["kind"] == "single" and supports:

@@ -3,7 +3,20 @@
 from collections.abc import Iterator
 
 from noap.kernel.certificate import Certificate
-from noap.kernel.witness import Beyond, Dominance, Envelope, Feature, Lengths, Level, Listed, Matrix, Node, Sign
+from noap.kernel.witness import (
+    Beyond,
+    Dominance,
+    Envelope,
+    Feature,
+    Lengths,
+    Level,
+    Listed,
+    Matrix,
+    Node,
+    SampleAttack,
+    SampleEnvelope,
+    Sign,
+)
 
 __all__ = ["explained"]
 
@@ -65,6 +78,8 @@ def _rule(node: Node) -> str:
         return f"branch on the sign of v_{node.feature}"
     if isinstance(node, Lengths):
         return "closed by the lengths of its features"
+    if isinstance(node, SampleEnvelope):
+        return f"closed by {len(node.lines)} bounds in the l1 norm of the samples' weights"
     if isinstance(node, Envelope):
         lines = "one line" if len(node.lines) == 1 else f"{len(node.lines)} lines"
         return f"closed by {lines} above the variance"
@@ -73,7 +88,9 @@ def _rule(node: Node) -> str:
     if isinstance(node, Beyond):
         return f"below, the threshold is what support {node.support} of the list is worth, and a little more"
     attack = node.attack
-    if len(attack.features) == 0:
+    if isinstance(attack, SampleAttack) and len(attack.features) == 0:
+        majorant = f"an attack on {len(attack.rows)} samples"
+    elif len(attack.features) == 0:
         majorant = "the matrix itself"
     else:
         gain = f" with gain {attack.gain:.3g}" if attack.gain else ""

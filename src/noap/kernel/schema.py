@@ -26,6 +26,8 @@ from noap.kernel.witness import (
     Listed,
     Matrix,
     Node,
+    SampleAttack,
+    SampleEnvelope,
     Scaling,
     Sign,
     Support,
@@ -67,6 +69,14 @@ ARRAYS: dict[str, Array] = {
     "majorant_gain": Array("f8", "kappa"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
+    "attack_included": Array("u4", "features of I in the node of an attack on samples"),
+    "attack_free": Array("u4", "features of F in it"),
+    "attack_places": Array("u4", "p of it"),
+    "attack_columns": Array("u4", "these features, those of I first"),
+    "attack_spread": Array("f8", "share of a budget at right angles to the vector"),
+    "attack_rows": Array("u4", "samples whose moves are given"),
+    "attack_samples": Array("u4", "these samples"),
+    "attack_moves": Array("f4", "their moves"),
     "dominance_majorant": Array("u4", "number of a majorant"),
     "dominance_scaling": Array("u4", "0, or 1 + number of a scaling"),
     "scaling_size": Array("u4", "features that a scaling names"),
@@ -90,6 +100,7 @@ ARRAYS: dict[str, Array] = {
     "line_pulls": Array("f4", "y"),
     "envelope_size": Array("u4", "lines of an envelope"),
     "envelope_lines": Array("u4", "their numbers"),
+    "envelope_scalings": Array("u4", "of lines about samples: 0, or 1 + number of a scaling"),
 }
 
 # Codes of the rules.
@@ -126,7 +137,7 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
                 rule, item = _DOMINANCE, dominances.number(node)
             elif isinstance(node, Matrix):
                 rule, item = _MATRIX, matrices.number(node)
-            elif isinstance(node, Envelope):
+            elif isinstance(node, Envelope | SampleEnvelope):
                 rule, item = _ENVELOPE, envelopes.number(node)
             elif isinstance(node, Listed | Beyond):
                 rule, item = (_LISTED if isinstance(node, Listed) else _BEYOND), node.support
@@ -154,6 +165,23 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
         "matrix_line": [lines.number(one.line) for one in matrices.rows],
         "envelope_size": [len(one.lines) for one in envelopes.rows],
         "envelope_lines": [lines.number(line) for one in envelopes.rows for line in one.lines],
+        "envelope_scalings": [
+            0 if z is None else 1 + scalings.number(z)
+            for one in envelopes.rows
+            if isinstance(one, SampleEnvelope)
+            for z in one.scalings
+        ],
+    }
+    on_samples = [one for one in attacks.rows if isinstance(one, SampleAttack)]
+    made |= {
+        "attack_included": [len(one.included) for one in on_samples],
+        "attack_free": [len(one.free) for one in on_samples],
+        "attack_places": [one.places for one in on_samples],
+        "attack_columns": _joined(part for one in on_samples for part in (one.included, one.free)),
+        "attack_spread": [one.spread for one in on_samples],
+        "attack_rows": [len(one.rows) for one in on_samples],
+        "attack_samples": _joined(one.rows for one in on_samples),
+        "attack_moves": _joined(one.moves.ravel() for one in on_samples if one.moves is not None),
     }
     made |= {
         "majorant_size": [len(one.features) for one in attacks.rows],
@@ -189,10 +217,10 @@ def _joined(parts: Iterable[Any]) -> np.ndarray:
 
 
 class _Reader:
-    """Takes arrays apart, each number once."""
+    """Takes arrays apart, each number once; `samples` is their number where the proof is about them."""
 
-    def __init__(self, arrays: dict[str, np.ndarray], d: int) -> None:
-        self.arrays, self.d = arrays, d
+    def __init__(self, arrays: dict[str, np.ndarray], d: int, samples: int | None) -> None:
+        self.arrays, self.d, self.samples = arrays, d, samples
         self._at: dict[str, int] = {}
 
     def whole(self, name: str, count: int | None = None) -> np.ndarray:
@@ -216,10 +244,10 @@ class _Reader:
         self._at[name] = at + count
         return found
 
-    def features(self, name: str, count: int) -> np.ndarray:
+    def features(self, name: str, count: int, most: int | None = None) -> np.ndarray:
         """Return the next features of an array, ascending."""
-        found = self.part(name, count)
-        need((np.diff(found) > 0).all() and (found < self.d).all(), f"array {name}: features must ascend, below d")
+        found, most = self.part(name, count), self.d if most is None else most
+        need((np.diff(found) > 0).all() and (found < most).all(), f"array {name}: numbers must ascend, in range")
         return found
 
     def finish(self) -> None:
@@ -228,9 +256,18 @@ class _Reader:
             need(self._at.get(name, 0) == len(found), f"array {name} is too long")
 
 
-def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
-    """Return the levels and the list that the arrays hold; raises Refused where they make no sense."""
-    reader = _Reader(dict(arrays), d)
+def levels_from(
+    arrays: dict[str, np.ndarray], d: int, samples: int | None = None
+) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
+    """Return the levels and the list that the arrays hold; raises Refused where they make no sense.
+
+    Parameters
+    ----------
+    d : int
+    samples : int, optional
+        How many there are, where attacks and envelopes are about them.
+    """
+    reader = _Reader(dict(arrays), d, samples)
     supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
     scalings = _rows(reader, "scaling_size", _scaling)
@@ -244,10 +281,7 @@ def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[tuple[Level, ...
     with_majorant, with_line = reader.whole("matrix_majorant"), reader.whole("matrix_line")
     need(len(with_majorant) == len(with_line), "matrix records of different lengths")
     matrices = [Matrix(_of(attacks, a), _of(lines, b)) for a, b in zip(with_majorant, with_line, strict=True)]
-    envelopes = [
-        Envelope(tuple(_of(lines, number) for number in reader.part("envelope_lines", size)))
-        for size in reader.whole("envelope_size")
-    ]
+    envelopes = [_envelope(reader, int(size), lines, scalings) for size in reader.whole("envelope_size")]
     sizes = reader.whole("level_size")
     count = len(sizes)
     bounds, targets = reader.whole("level_bound", count), reader.whole("level_target", count)
@@ -302,11 +336,36 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
     return Support(reader.features("list_features", size), reader.part("list_weights", size), value, beyond)
 
 
-def _attack(reader: _Reader, i: int, size: int) -> Attack:
+def _envelope(reader: _Reader, size: int, lines: list[Line], scalings: list[Scaling]) -> Envelope | SampleEnvelope:
+    about = tuple(_of(lines, number) for number in reader.part("envelope_lines", size))
+    if reader.samples is None:
+        return Envelope(about)
+    numbers = reader.part("envelope_scalings", size)
+    return SampleEnvelope(about, tuple(None if z == 0 else _of(scalings, z - 1) for z in numbers))
+
+
+def _attack(reader: _Reader, i: int, size: int) -> Attack | SampleAttack:
     gain = float(reader.part("majorant_gain", 1)[0])
+    if reader.samples is not None:
+        return _attack_on_samples(reader, size, gain, reader.samples)
     if size == 0 and gain == 0:
         return PLAIN
     return Attack(reader.features("majorant_features", size), reader.part("majorant_weights", size), gain)
+
+
+def _attack_on_samples(reader: _Reader, size: int, gain: float, n: int) -> SampleAttack:
+    inside, free, places, given = (
+        int(reader.part(f"attack_{name}", 1)[0]) for name in ("included", "free", "places", "rows")
+    )
+    I, F = (reader.features("attack_columns", count) for count in (inside, free))  # noqa: E741
+    spread = float(reader.part("attack_spread", 1)[0])
+    features, weights = reader.features("majorant_features", size), reader.part("majorant_weights", size)
+    rows, moves = reader.features("attack_samples", given, n), None
+    if size == 0:
+        moves = reader.part("attack_moves", given * (inside + free)).reshape(given, inside + free)
+    else:
+        need(given == 0, "moves of a response")
+    return SampleAttack(I, F, places, features, weights, gain, spread, rows, moves)
 
 
 def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
@@ -318,7 +377,7 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
     counts, code = int(reader.part("line_counts", 1)[0]), int(reader.part("line_form", 1)[0])
     form = code % _WITH_DUES
     need(code < 2 * _WITH_DUES and form in (THRESHOLD, BOX, FREE), "a line of an unknown form")
-    features = reader.features("line_features", b)
+    features = reader.features("line_features", b, max(reader.d, reader.samples or 0))
     loads, lifts = reader.part("line_loads", b), reader.part("line_lifts", b)
     pairs = b * (b - 1) // 2
     entries = signs = dues = pulls = None

@@ -47,6 +47,7 @@ def solve_by_tree(
     # Ctrl-C waits until the search can stop with an answer; NaN refuses, whatever it came from.
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
         data, shift = data_of(problem)
+        assert isinstance(data, Data)
         with SearchLine(controls.progress, controls.label) as line:
             run = _Run(problem, data, controls, limits, branching, line, interrupts)
             v, found = run.prove(start)
