@@ -133,6 +133,7 @@ u4 *attack_parts      feature        attack_columns
 u4 *attack_rows       sample         attack_samples
 f4 *attack_entries    any            attack_moves
 u4 dominance_majorant any            dominance_scaling
+f8 dominance_majorant amount         dominance_threshold
 u4 *scaling_size      feature        scaling_features
 f4 *scaling_size      positive       scaling_values
 u4 matrix_majorant    line_size      matrix_line
@@ -580,6 +581,9 @@ def check_dominance(node, record):
     For Q of p features or fewer it is enough to compare with the p - 1 largest terms of each row (Gershgorin).
     """
     get = node.proof.certificate.arrays
+    if get["dominance_threshold"][record] > 0:
+        node.target = fixed(get["dominance_threshold"][record])
+        need(node.target <= node.bound, "its threshold is above T")
     lower = eliminate(node, node.proof.majorant(get["dominance_majorant"][record]))
     dominant(node, lower, get["dominance_scaling"][record])
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SampleWise, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.data.metric import length
@@ -64,8 +64,6 @@ class Method:
 
 def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
     """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
-    if type(problem.adversary) is SampleWise:
-        return False
     demands = len(problem.include) or len(problem.exclude)
     return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
 

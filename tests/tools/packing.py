@@ -20,7 +20,7 @@ spec.loader.exec_module(noap_check)
 RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "ENVELOPE": 5}
 DTYPES = {
     **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
-    **dict.fromkeys(("majorant_gain", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"),
+    **dict.fromkeys(("majorant_gain", "majorant_weights", "dominance_threshold", "line_c", "line_plain", "line_weighted"), "f8"),
     **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
     **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
     "line_steps": "i2",
@@ -109,6 +109,7 @@ class Case:
             self.add(scaling_size=[len(scaling)], scaling_features=sorted(scaling))
             self.add(scaling_values=[scaling[j] for j in sorted(scaling)])
         self.add(dominance_majorant=[majorant], dominance_scaling=[self.count("scaling_size") if scaling else 0])
+        self.add(dominance_threshold=[0.0])
         return self.count("dominance_majorant") - 1
 
     def line(self, features, G, form, in_t, plain, weighted, loads, lifts, noise, signs=None, dues=None, room=1e-9):

@@ -580,7 +580,7 @@ def test_arrays_too_long_or_short_and_out_of_range(name):
     extra = {"rho": case.rho, "costs": case.costs, "exclude": case.exclude}
     numbers = list(case.arrays.get(name, extra.get(name, [])))
     assert numbers
-    assert len(ARRAYS) == 52
+    assert len(ARRAYS) == 53
 
     def with_array(values, **dtypes):
         header = json.loads(case.file()[14:].split(b'"device": false')[0].decode() + '"device": false}')

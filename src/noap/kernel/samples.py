@@ -309,6 +309,12 @@ class SampleMajorant:
         self._gram: FloatArray = 0.5 * (G + G.T) / data.n
         self.error = 1.1 * gamma(len(data.X) + 24) * float(self._gram.diagonal().max(initial=0.0)) + TINY
 
+    def moves(self, positions: IntArray) -> FloatArray:
+        """Return the response of some samples, by position."""
+        attack, data = self.attack, self.data
+        X, inside = data.X[np.ix_(positions, self.columns)], len(attack.included)
+        return response(X, data.rho[positions], self.v, inside, attack.places, attack.spread, gains=False)[0]
+
     def _unit(self) -> FloatArray:
         """Return the vector that is responded to, a little shorter than 1."""
         attack = self.attack

@@ -79,6 +79,7 @@ ARRAYS: dict[str, Array] = {
     "attack_moves": Array("f4", "their moves"),
     "dominance_majorant": Array("u4", "number of a majorant"),
     "dominance_scaling": Array("u4", "0, or 1 + number of a scaling"),
+    "dominance_threshold": Array("f8", "0: T_0; else what the leaf shows instead"),
     "scaling_size": Array("u4", "features that a scaling names"),
     "scaling_features": Array("u4", "these features"),
     "scaling_values": Array("f4", "their factors"),
@@ -161,6 +162,7 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
         "dominance_scaling": [
             0 if one.scaling is None else 1 + scalings.number(one.scaling) for one in dominances.rows
         ],
+        "dominance_threshold": [one.threshold for one in dominances.rows],
         "matrix_majorant": [attacks.number(one.attack) for one in matrices.rows],
         "matrix_line": [lines.number(one.line) for one in matrices.rows],
         "envelope_size": [len(one.lines) for one in envelopes.rows],
@@ -273,10 +275,11 @@ def levels_from(
     scalings = _rows(reader, "scaling_size", _scaling)
     lines = _rows(reader, "line_size", _line)
     by_majorant, by_scaling = reader.whole("dominance_majorant"), reader.whole("dominance_scaling")
-    need(len(by_majorant) == len(by_scaling), "dominance records of different lengths")
+    thresholds = reader.whole("dominance_threshold")
+    need(len(by_majorant) == len(by_scaling) == len(thresholds), "dominance records of different lengths")
     dominances = [
-        Dominance(_of(attacks, a), None if z == 0 else _of(scalings, z - 1))
-        for a, z in zip(by_majorant, by_scaling, strict=True)
+        Dominance(_of(attacks, a), None if z == 0 else _of(scalings, z - 1), float(t))
+        for a, z, t in zip(by_majorant, by_scaling, thresholds, strict=True)
     ]
     with_majorant, with_line = reader.whole("matrix_majorant"), reader.whole("matrix_line")
     need(len(with_majorant) == len(with_line), "matrix records of different lengths")

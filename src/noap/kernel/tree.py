@@ -215,7 +215,11 @@ def check_tree(
                     stack.append((max(one.beyond, level.bound), I, F, p, signs))
                 else:
                     own = level.target if isinstance(node, Dominance | Matrix) else level.bound
-                    check_leaf(checked, own if T is None else T, node, I, F, p, signs)
+                    own = own if T is None else T
+                    if isinstance(node, Dominance) and node.threshold > 0:
+                        need(node.threshold <= (level.bound if T is None else T), "S: a threshold above the bound")
+                        own = node.threshold
+                    check_leaf(checked, own, node, I, F, p, signs)
             except Refused as refusal:
                 raise Refused(str(refusal), number) from None
     need(not stack, "nodes are missing")

@@ -150,10 +150,14 @@ LENGTHS = Lengths()
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """Close by diagonal dominance of the Schur complement; without a scaling all factors are 1."""
+    """Close by diagonal dominance of the Schur complement; without a scaling all factors are 1.
+
+    With a threshold above 0 it shows that one, which is at most the bound, in place of the level's target.
+    """
 
     attack: Attack | SampleAttack
     scaling: Scaling | None = None
+    threshold: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,13 @@ import numpy as np
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
-from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
+from noap.kernel.samples import SampleData, SampleMajorant
+from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, SampleAttack, Scaling
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import value_of
 from noap.settings import Settings
 
-__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children"]
+__all__ = ["Better", "Bounder", "CheapTree", "Hole", "Outlook", "children"]
 
 
 class Better(Exception):  # good news
@@ -32,11 +33,11 @@ _NOTHING = 1e-13
 
 
 @dataclass
-class _Bounder:
+class Bounder:
     """A majorant with the scaling that closed the last node: nodes that follow are much alike."""
 
-    attack: Attack
-    majorant: Majorant
+    attack: Attack | SampleAttack
+    majorant: Majorant | SampleMajorant
     z: FloatArray
     written: Scaling | None = None
 
@@ -84,7 +85,8 @@ class CheapTree:
 
     Attributes
     ----------
-    data : Data
+    data : Data or SampleData
+        Against samples the bounders are given, and nodes get none of their own.
     T : float
     settings : Settings
     check : callable
@@ -93,28 +95,32 @@ class CheapTree:
         Nodes looked at so far.
     """
 
-    data: Data
+    data: Data | SampleData
     T: float
     settings: Settings
     check: Callable[[], None]
     nodes: int = 0
-    bounders: list[_Bounder] = field(default_factory=list)
+    bounders: list[Bounder] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._own_z = np.ones(len(self.data.A))
+        self._own_z = np.ones(self.data.d)
 
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
-        if self.data.r_max == 0:
+        if self._features().r_max == 0:
             self.bounders.append(self._bounder(PLAIN, keep=True))
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 
-    def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
-        majorant = Majorant(self.data, attack)
-        return _Bounder(attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z)
+    def _bounder(self, attack: Attack, keep: bool = False) -> Bounder:
+        majorant = Majorant(self._features(), attack)
+        return Bounder(attack, majorant, np.ones(self.data.d) if keep else self._own_z)
 
-    def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[_Bounder]:
+    def _features(self) -> Data:
+        assert isinstance(self.data, Data)
+        return self.data
+
+    def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[Bounder]:
         """Yield the majorants in response to v that the kernel takes: none of a vector with next to no variance."""
         for attack in self._attacks(v):
             with contextlib.suppress(Refused):
@@ -122,7 +128,7 @@ class CheapTree:
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:
         """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
-        data = self.data
+        data = self._features()
         at = np.flatnonzero(v)
         x = v[at].astype(np.float32).astype(np.float64)
         g = data.A[:, at] @ x
@@ -180,16 +186,17 @@ class CheapTree:
     def leaf(self, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> Node | None:  # noqa: E741
         """Return what closes a node, or None; the outlook learns what to branch on."""
         for bounder in self.bounders:
-            if self._holds(bounder, I, F, p, outlook):
+            if self.holds(bounder, I, F, p, outlook):
                 return bounder.leaf(F, p)
-        if self.data.r_max > 0 and len(I) and not outlook.ratio <= self.settings.own_response:
+        if isinstance(self.data, Data) and self.data.r_max > 0 and len(I) and not outlook.ratio <= self.settings.own_response:
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
-                if self._holds(bounder, I, F, p, outlook):
+                if self.holds(bounder, I, F, p, outlook):
                     return bounder.leaf(F, p)
         return None
 
-    def _holds(self, bounder: _Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
+    def holds(self, bounder: Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
+        """Return whether a majorant closes a node; the outlook learns what to branch on."""
         try:
             C = eliminate(bounder.majorant, self.T, I, F, p)
         except Refused:
@@ -236,7 +243,7 @@ class CheapTree:
 
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
-        data, n = self.data, len(I)
+        data, n = self._features(), len(I)
         features = np.concatenate([I, F])
         B, r, costs = data.A[np.ix_(features, features)], data.r[features], data.costs[features]
         v: FloatArray = np.zeros(len(features))
