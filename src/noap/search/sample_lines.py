@@ -70,5 +70,5 @@ def _about_samples(line: Line, K: FloatArray, weights: FloatArray, k: int) -> Li
     n = m + k
     room = n * (1e-15 + 16.0 * gamma(2 * n + 20))
     top = float(np.linalg.eigvalsh(B)[-1])
-    size = max(abs(top), float(np.abs(B - K).max()), float(K.diagonal().max(initial=0.0)))
+    size = max(abs(top), float(np.abs(B - K).max())) + float(K.trace())
     return replace(line, c=max(top, 1e-12 * size) + 2.0 * room * size + 4e-16 * m * size)
