@@ -1043,8 +1043,10 @@ def walk(certificate, level, proof=None):
                 empty = rule == LENGTHS or not node.inside + node.free
                 need(item == 0 if empty else item < len(certificate.arrays[RECORDS[rule]]), "there is no such record")
             if proof and rule in CHECKS and node.inside + node.free:
-                on_samples = rule == ENVELOPE and proof.problem.on_samples
-                (check_samples_envelope if on_samples else CHECKS[rule])(node, item)
+                on_samples = proof.problem.on_samples
+                if on_samples and node.most == len(node.free) and not any(proof.problem.costs[j] for j in node.free):
+                    node.inside, node.free, node.most = node.inside + node.free, [], 0  # all may be used, at no cost
+                (check_samples_envelope if on_samples and rule == ENVELOPE else CHECKS[rule])(node, item)
         except Reject as reason:
             raise Reject(f"node {number}, {RULES[rule]} {item}: {reason}") from None
         yield number, rule, item, node

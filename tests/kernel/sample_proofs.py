@@ -39,7 +39,7 @@ def worth(problem, v):
     X = [[Fraction(x) for x in row] for row in np.asarray(problem.X).tolist()]
     w = [Fraction(x) for x in v.tolist()]
     length = sum(x * x for x in w)
-    root = Fraction(np.sqrt(float(length))) * (1 + Fraction(1, 10**15))
+    root = Fraction(np.sqrt(float(length))) * (1 + Fraction(1, 10**15)) or 1
     rho = np.broadcast_to(problem.adversary.rho, (len(X),)).tolist()
     total = Fraction(0)
     for row, r in zip(X, rho, strict=True):

@@ -127,7 +127,7 @@ class SampleData:
         """Return all choices as a node (I, F, p)."""
         free = np.setdiff1d(np.flatnonzero(self.allowed), self.include).astype(np.intp)
         p = min(self.k - len(self.include), len(free))
-        return self.include, free if p > 0 else free[:0], max(p, 0)
+        return self.include, free, max(p, 0)
 
     def portions(self) -> Iterator[FloatArray]:
         """Yield the rows in portions."""

@@ -246,6 +246,8 @@ def check_leaf(
     data = checked.data
     if len(I) + len(F) == 0:
         return
+    if isinstance(data, SampleData) and p >= len(F) and not data.costs[F].any():
+        I, F, p = np.concatenate([I, F]).astype(np.intp), F[:0], 0  # noqa: E741  # all may be used, at no cost
     if isinstance(leaf, Dominance):
         C = eliminate(checked.majorant(leaf.attack), T, I, F, p)
         z = None if leaf.scaling is None else checked.scaling(leaf.scaling)[F]

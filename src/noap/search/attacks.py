@@ -47,8 +47,14 @@ def kept(W: FloatArray, inside: int, p: int, gains: FloatArray | None = None) ->
         if p <= 0:
             W[:, inside:] = 0.0
         else:
-            least = np.partition(sizes, m - p, axis=1)[:, m - p][:, None] if p < m else -np.inf
-            used = sizes >= least if gains is None else (sizes >= least) & (sizes > 0)
+            used = np.ones(sizes.shape, dtype=np.bool_)
+            if p < m:
+                used = sizes >= np.partition(sizes, m - p, axis=1)[:, m - p][:, None]
+                for i in np.flatnonzero(used.sum(axis=1) > p):  # ties
+                    used[i] = False
+                    used[i, np.argsort(-sizes[i], kind="stable")[:p]] = True
+            if gains is not None:
+                used &= sizes > 0
             W[:, inside:] = np.where(used, W[:, inside:], 0.0)
     lengths = np.sqrt(np.einsum("ij,ij->i", W, W))
     W /= np.maximum(lengths, 1e-300)[:, None]

@@ -139,8 +139,8 @@ class SampleSearch:
         self.data, self.v, self.target, self.settings, self.check = data, v, target, settings, check
         I, F, p = data.root()  # noqa: E741
         F = F[data.most[F] > 0]
-        self.node: _Node = I, F if p > 0 else F[:0], min(p, len(F))
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
+        self.node: _Node = I, F if p > 0 else F[:0], min(p, len(F))
         self.by_lengths = data.sum_of_most(*self.node)
         self.root = _Knot(self.node, self.by_lengths, [LENGTHS])
         self.cheap = CheapTree(data, target, settings, check)
@@ -221,9 +221,9 @@ class SampleSearch:
         """Return what a node is closed by or split into; None where nothing helps."""
         self.examined += 1
         settings = self.settings.samples
-        I, F, p = knot.node  # noqa: E741
+        I, F, p = (np.sort(knot.node[0]), np.sort(knot.node[1]), knot.node[2])  # noqa: E741
         if p == len(F) and not self.data.costs[F].any():
-            return self._decided(knot, np.concatenate([I, F]).astype(np.intp))
+            return self._decided(knot, np.concatenate([I, F]))
         if self.data.sum_of_most(I, F, p) <= self.target:
             return [LENGTHS]
         local = self._local(I, F, p)
@@ -462,7 +462,7 @@ class SampleSearch:
 
     def _decided(self, knot: _Knot, support: IntArray) -> "list[Node | _Knot] | None":
         """Return what closes one support; None, with the best bound noted, where nothing does."""
-        data, settings = self.data, self.settings.samples
+        data, settings, support = self.data, self.settings.samples, np.sort(support).astype(np.intp)
         self.check()
         none = support[:0]
         if data.sum_of_most(support, none, 0) <= self.target:
