@@ -330,8 +330,9 @@ class SampleMajorant:
 
     def covers(self, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
         """Refuse unless all vectors of a node are vectors of the attack's node: N is no larger there."""
-        need((self.at[I] >= 0).all() and (self.at[F] >= 0).all(), "M: a feature that the attack does not know")
-        need(np.isin(self.attack.included, I).all(), "M: the attack is about another node")
+        at, inside = self.at[I], len(self.attack.included)
+        need((at >= 0).all() and (self.at[F] >= 0).all(), "M: a feature that the attack does not know")
+        need(int((at < inside).sum()) == inside, "M: the attack is about another node")
         need(
             len(I) - len(self.attack.included) + min(p, len(F)) <= self.attack.places, "M: the attack has fewer places"
         )

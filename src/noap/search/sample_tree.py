@@ -7,7 +7,7 @@ decided supports -> responses with gains, lines about samples
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -71,7 +71,8 @@ def ascend_samples(data: SampleData, settings: Settings, starts: FloatArray | No
     whole, values = stepped(X, rho, costs, whole[best], len(I), p, 2 * settings.ascent_steps)
     v = nothing.copy()
     v[cols] = whole[int(np.argmax(values))]
-    return v if sample_value(data, v) > sample_value(data, nothing) else nothing
+    # Where features cost something a step may lose: what was known stays.
+    return max([nothing, v, *(() if starts is None else np.atleast_2d(starts))], key=lambda x: sample_value(data, x))
 
 
 @dataclass(eq=False)
@@ -82,7 +83,9 @@ class _Knot:
     ----------
     node : (I, F, p)
     bound : float
-        What is known of it while it is open, proved by `fallback`.
+        What is known of it by its own or by a node above.
+    own, fallback : float, list of nodes
+        A bound, and what proves it.
     proof : list of nodes and knots, or None while it is open
     rows, moves, V, weights : arrays or None
         Of the solver above: positions of samples, moves and opponents on the columns of `columns`.
@@ -90,6 +93,7 @@ class _Knot:
 
     node: _Node
     bound: float
+    own: float
     fallback: list[Node]
     proof: "list[Node | _Knot] | None" = None
     key: float = np.inf
@@ -142,7 +146,9 @@ class SampleSearch:
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
         self.node: _Node = I, F if p > 0 else F[:0], min(p, len(F))
         self.by_lengths = data.sum_of_most(*self.node)
-        self.root = _Knot(self.node, self.by_lengths, [LENGTHS])
+        self.root = _Knot(self.node, self.by_lengths, self.by_lengths, [LENGTHS])
+        self._knots = [self.root]  # those above come first
+        self._supports: dict[tuple[int, ...], tuple[list[Node] | None, float, list[Node]]] = {}
         self.cheap = CheapTree(data, target, settings, check)
         self.checked = Checked(data)
         self.examined, self.bytes = 0, 0
@@ -271,32 +277,13 @@ class SampleSearch:
     def _child(self, knot: _Knot, I: IntArray, F: IntArray, p: int) -> _Knot:  # noqa: E741
         """Return a knot below one, with what is known there."""
         p = min(p, len(F))
-        made = _Knot((I, F if p > 0 else F[:0], p), knot.bound, [])
-        made.fallback = self._restricted(knot, made)
+        node = I, F if p > 0 else F[:0], p
+        own = self.data.sum_of_most(*node)
+        made = _Knot(node, min(own, knot.bound), own, [LENGTHS])
         made.key, made.columns, made.rows, made.moves = knot.key, knot.columns, knot.rows, knot.moves
         made.V, made.weights = knot.V, knot.weights
+        self._knots.append(made)
         return made
-
-    def _restricted(self, knot: _Knot, kid: _Knot) -> list[Node]:
-        """Return the leaf that bounds a node below, and set its bound: that of the node above, or its own lengths."""
-        own = self.data.sum_of_most(*kid.node)
-        single = knot.fallback[0] if len(knot.fallback) == 1 else None
-        if own <= kid.bound or not isinstance(single, Dominance):
-            kid.bound = own
-            return [LENGTHS]
-        try:
-            outlook = Outlook()
-            majorant = self.checked.majorant(single.attack)
-            z = np.ones(self.data.d) if single.scaling is None else self.checked.scaling(single.scaling).copy()
-            tree = CheapTree(self.data, kid.bound, self.settings, self.check)
-            bounder = Bounder(single.attack, majorant, z)
-            if tree.holds(bounder, *kid.node, outlook):
-                leaf = bounder.leaf(kid.node[1], kid.node[2])
-                return [Dominance(leaf.attack, leaf.scaling, kid.bound)]
-        except Refused:
-            pass
-        kid.bound = own
-        return [LENGTHS]
 
     def _local(self, I: IntArray, F: IntArray, p: int) -> _Local:  # noqa: E741
         data = self.data
@@ -423,19 +410,23 @@ class SampleSearch:
         found = self.cheap.close(*knot.node, budget, left + self.settings.samples.decided_inline)
         if found is None or (len(found) == 1 and isinstance(found[0], Hole)):
             return None
-        proof, open_ = list[Node | _Knot](), 0
-        for one in found:
-            if not isinstance(one, Hole):
-                proof.append(one)
-                continue
-            kid = self._child(knot, one.included, one.free, one.places)
-            if kid.node[2] == 0:
-                kid.proof = self._decided(kid, one.included)
-            open_ += kid.proof is None
+        open_ = sum(isinstance(one, Hole) and one.places > 0 for one in found)
+        closed: dict[int, list[Node]] = {}
+        for number, one in enumerate(found):
             if open_ > left:
                 return None
-            proof.append(kid)
-        return proof
+            if isinstance(one, Hole) and one.places == 0:
+                leaf = self._support(one.included)[0]
+                if leaf is not None:
+                    closed[number] = leaf
+                open_ += leaf is None
+        proof = list[Node | _Knot]()
+        for number, one in enumerate(found):
+            if number in closed:
+                proof += closed[number]
+            else:
+                proof.append(self._child(knot, one.included, one.free, one.places) if isinstance(one, Hole) else one)
+        return proof if open_ <= left else None
 
     def _certify(self, knot: _Knot, bounder: Bounder) -> None:
         """Lower the bound of a node that stays open: the least threshold at which a small cheap tree closes it."""
@@ -451,7 +442,7 @@ class SampleSearch:
             if found is None:
                 low = t
                 continue
-            high, knot.bound = t, t
+            high, knot.bound, knot.own = t, t, t
             knot.fallback = [
                 Dominance(one.attack, one.scaling, t) if isinstance(one, Dominance) else one
                 for one in found
@@ -461,12 +452,26 @@ class SampleSearch:
     # Decided supports
 
     def _decided(self, knot: _Knot, support: IntArray) -> "list[Node | _Knot] | None":
-        """Return what closes one support; None, with the best bound noted, where nothing does."""
-        data, settings, support = self.data, self.settings.samples, np.sort(support).astype(np.intp)
+        """Return what closes a node of one support; None, with the best bound noted, where nothing does."""
+        proof, bound, fallback = self._support(support)
+        if proof is not None:
+            return [*proof]
+        knot.own, knot.fallback, knot.bound = bound, fallback, min(bound, knot.bound)
+        return None
+
+    def _support(self, support: IntArray) -> tuple[list[Node] | None, float, list[Node]]:
+        """Return what closes a support or None, its bound, and what proves that; each support is looked at once."""
+        name = tuple(np.sort(support).tolist())
+        if name not in self._supports:
+            self._supports[name] = self._bounded(np.array(name, dtype=np.intp))
+        return self._supports[name]
+
+    def _bounded(self, support: IntArray) -> tuple[list[Node] | None, float, list[Node]]:
+        data, settings, none = self.data, self.settings.samples, support[:0]
         self.check()
-        none = support[:0]
-        if data.sum_of_most(support, none, 0) <= self.target:
-            return [LENGTHS]
+        by_lengths = data.sum_of_most(support, none, 0)
+        if by_lengths <= self.target:
+            return [LENGTHS], by_lengths, [LENGTHS]
         local = self._local(support, none, 0)
         k = len(support)
         starts = np.concatenate([np.linalg.eigh(local.X.T @ local.X)[1].T, np.eye(k)])
@@ -477,32 +482,44 @@ class SampleSearch:
         outlook = Outlook()
         for bounder in self._responses(local, support, none, 0, v, settings.gains_at_supports):
             if self.cheap.holds(bounder, support, none, 0, outlook):
-                return [Dominance(bounder.attack)]
+                return [Dominance(bounder.attack)], by_lengths, [LENGTHS]
         if len(local.rows) > settings.most_samples:
-            return None
+            return None, by_lengths, [LENGTHS]
         envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
         if bound <= self.target:
-            return [envelope]
-        if bound < knot.bound:
-            knot.bound, knot.fallback = bound, [envelope]
-        return None
+            return [envelope], bound, [LENGTHS]
+        return (None, bound, [envelope]) if bound < by_lengths else (None, by_lengths, [LENGTHS])
 
     # The proof
 
-    def _assembled(self, knot: _Knot) -> Iterator[tuple[Node, _Knot]]:
-        """Yield the nodes in preorder, each with the knot that it belongs to."""
-        for node in knot.fallback if knot.proof is None else knot.proof:
-            if isinstance(node, _Knot):
-                yield from self._assembled(node)
-            else:
-                yield node, knot
+    def _assembled(self) -> tuple[float, list[tuple[Node, _Knot]]]:
+        """Return the bound, and the nodes in preorder, each with the knot that it belongs to.
+
+        Where what is below a knot proves less than the knot itself, its own proof is taken.
+        """
+        bounds: dict[int, float] = {}
+        for knot in reversed(self._knots):
+            below = knot.own
+            if knot.proof is not None:
+                below = max([self.target, *(bounds[id(kid)] for kid in knot.proof if isinstance(kid, _Knot))])
+            bounds[id(knot)] = min(below, max(knot.own, self.target))
+        nodes, stack = list[tuple[Node, _Knot]](), list[tuple[Node | _Knot, _Knot]]([(self.root, self.root)])
+        while stack:
+            one, owner = stack.pop()
+            if not isinstance(one, _Knot):
+                nodes.append((one, owner))
+                continue
+            kids = [bounds[id(kid)] for kid in one.proof or () if isinstance(kid, _Knot)]
+            closed = one.proof is not None and max([self.target, *kids]) <= bounds[id(one)]
+            inner: Sequence[Node | _Knot] = one.proof if closed and one.proof is not None else one.fallback
+            stack.extend((node, one) for node in reversed(inner))
+        return bounds[id(self.root)], nodes
 
     def found(self) -> Found:
         """Return the smallest bound at hand that the kernel accepts; what it refuses counts as open."""
         step = 1e-12
         for _ in range(self.settings.kernel_attempts):
-            nodes = list(self._assembled(self.root))
-            bound = max([self.target, *(knot.bound for _, knot in nodes if knot.proof is None)])
+            bound, nodes = self._assembled()
             if bound > self.target:
                 bound += step * max(abs(bound), 1e-190)
             level = Level(max(self.data.k, 1), bound, self.target, self.features, tuple(node for node, _ in nodes))
@@ -511,12 +528,13 @@ class SampleSearch:
             except Refused as refusal:
                 if refusal.node is None:
                     raise
-                knot = nodes[refusal.node][1]
-                if knot.proof is None:
+                node, knot = nodes[refusal.node]
+                if any(node is one for one in knot.fallback):
                     if knot.fallback == [LENGTHS]:
                         step *= 32.0
-                    knot.fallback, knot.bound = [LENGTHS], self.data.sum_of_most(*knot.node)
-                knot.proof = None
+                    knot.fallback, knot.own = [LENGTHS], self.data.sum_of_most(*knot.node)
+                else:
+                    knot.proof = None
                 continue
             return Found(bound, (level,), self.nodes)
         level = Level(max(self.data.k, 1), max(self.by_lengths, self.target), self.target, self.features, (LENGTHS,))
