@@ -20,7 +20,9 @@ spec.loader.exec_module(noap_check)
 RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "ENVELOPE": 5}
 DTYPES = {
     **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
-    **dict.fromkeys(("majorant_gain", "majorant_weights", "dominance_threshold", "line_c", "line_plain", "line_weighted"), "f8"),
+    **dict.fromkeys(
+        ("majorant_gain", "majorant_weights", "dominance_threshold", "line_c", "line_plain", "line_weighted"), "f8"
+    ),
     **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
     **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
     "line_steps": "i2",

@@ -1,7 +1,7 @@
 r"""Attacks on samples: the saddle-point solver, ascent, and steps on the ball of a node.
 
-The adversary picks a row e_i for every sample with :math:`N(e_i) \le \rho_i` (docs/kernel.md, section 7), the opponent a
-unit vector v of the node. :math:`\min_E \max_v \|(X + E)v\|^2` is convex in E. A mixture of opponents plays against E:
+The adversary picks a row e_i for every sample with :math:`N(e_i) \le \rho_i` (docs/kernel.md, section 7), the opponent
+a unit vector v of the node. :math:`\min_E \max_v \|(X + E)v\|^2` is convex in E. A mixture of opponents plays against E:
 their weights grow with what they get out of it, E goes down their weighted gradient, and new opponents come from
 truncated power steps. Nothing here is a bound: the kernel takes the attack that comes out.
 """
@@ -163,7 +163,7 @@ def _projected(E: FloatArray, inside: int, p: int, rho: FloatArray) -> None:
             if near:
                 break
         N = np.sqrt((own + parts[at, above]) / divide**2 + (p - above) * level * level)
-        if (N <= r * (1 + 2e-3)).all():
+        if (r * (1 + 2e-3) >= N).all():
             break
         divide = divide * np.maximum(N / np.maximum(r, 1e-30), 1.0)
     B[:, :inside] /= divide[:, None]

@@ -10,7 +10,7 @@ from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.samples import SampleData, SampleMajorant
-from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, SampleAttack, Scaling
+from noap.kernel.witness import LENGTHS, PLAIN, Attack, Dominance, Feature, Node, SampleAttack, Scaling
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import value_of
 from noap.settings import Settings
@@ -185,10 +185,17 @@ class CheapTree:
 
     def leaf(self, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> Node | None:  # noqa: E741
         """Return what closes a node, or None; the outlook learns what to branch on."""
+        if len(I) + len(F) == 0:
+            return LENGTHS
         for bounder in self.bounders:
             if self.holds(bounder, I, F, p, outlook):
                 return bounder.leaf(F, p)
-        if isinstance(self.data, Data) and self.data.r_max > 0 and len(I) and not outlook.ratio <= self.settings.own_response:
+        if (
+            isinstance(self.data, Data)
+            and self.data.r_max > 0
+            and len(I)
+            and not outlook.ratio <= self.settings.own_response
+        ):
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
                 if self.holds(bounder, I, F, p, outlook):

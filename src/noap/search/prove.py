@@ -434,9 +434,7 @@ class Search:
         return smaller_bound(self.data, self.checked, self.settings, found, value)
 
 
-def smaller_bound(
-    data: Data | SampleData, checked: Checked, settings: Settings, found: Found, value: float
-) -> Found:
+def smaller_bound(data: Data | SampleData, checked: Checked, settings: Settings, found: Found, value: float) -> Found:
     """Return the smallest of some bounds above a value that the same witnesses prove."""
     level = found.levels[-1]
     parts: FloatArray = np.geomspace(1e-6, 1.0, max(settings.smaller_bounds, 0) + 1)[:-1]

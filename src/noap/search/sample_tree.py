@@ -198,8 +198,27 @@ class SampleSearch:
         return not self._given_up
 
     def relax(self) -> bool:
-        """Bound the root by what one attack proves, in polynomial time; return whether that proves the target."""
-        raise NotImplementedError
+        """Bound the root by attacks and dominance alone, in polynomial time; return whether that proves the target."""
+        I, F, p = self.node  # noqa: E741
+        if len(I) + len(F) == 0 or self.by_lengths <= self.target:
+            self.root.proof = [LENGTHS]
+            return True
+        settings = self.settings.samples
+        if len(I) + len(F) > settings.most_features:
+            return False
+        local = self._local(I, F, p)
+        bounders = []
+        for bounder in self._responses(local, I, F, p, self.v, settings.gains):
+            self.check()
+            bounders.append(bounder)
+            self._certify(self.root, bounder, 1)
+        if self.root.bound > self.target and local.X.size <= settings.most_entries:
+            duel = self._duel(self.root, local, bounders[0] if bounders else None, is_root=True)
+            paid = float(self.data.costs[I].sum())
+            duel.play((self.target + paid) * self.data.n, settings.looks_at_root, self.check)
+            self._climb(duel, local)
+            self._certify(self.root, self._bounder(self._moves(duel, local, I, F, p), np.ones(self.data.d)), 1)
+        return self.root.bound <= self.target
 
     def _push(self, knot: _Knot) -> None:
         self.bytes += knot.bytes
@@ -235,13 +254,15 @@ class SampleSearch:
         local = self._local(I, F, p)
         self._inherit(knot, local)
         v = self.v if is_root else self._own_vector(knot, local)
-        outlooks = []
+        outlooks: list[tuple[float, int, Bounder]] = []
         for bounder in self._responses(local, I, F, p, v, settings.gains):
             outlook = Outlook()
             if self.cheap.holds(bounder, I, F, p, outlook):
                 return [bounder.leaf(F, p)]
             outlooks.append((outlook.ratio, len(outlooks), bounder))
-        good = [bounder for ratio, _, bounder in sorted(outlooks, key=lambda one: one[:2]) if ratio < settings.promising]
+        good = [
+            bounder for ratio, _, bounder in sorted(outlooks, key=lambda one: one[:2]) if ratio < settings.promising
+        ]
         left = settings.left_at_root if is_root else settings.left_below
         if good:
             proof = self._cheap(knot, [*good[:2], *self._kept], settings.cheap_nodes, left)
@@ -250,25 +271,26 @@ class SampleSearch:
         duel = self._duel(knot, local, outlooks[0][2] if outlooks else None, is_root)
         goal, looks = self.target * self.data.n, settings.looks_at_root if is_root else settings.looks_below
         paid = float(self.data.costs[I].sum()) * self.data.n
-        bounder = None
+        last: Bounder | None = None
         for _ in range(settings.attempts):
             strongest = duel.play(goal + paid, looks, self.check)
             self._climb(duel, local)
-            bounder = self._bounder(self._moves(duel, local, I, F, p), np.ones(self.data.d))
+            last = self._bounder(self._moves(duel, local, I, F, p), np.ones(self.data.d))
             knot.key = strongest
             knot.columns, knot.rows, knot.moves = local.columns, local.rows, duel.E
             knot.V, knot.weights = duel.V, duel.weights
             above = strongest > goal + paid and p > 2
-            proof = self._cheap(knot, [bounder, *self._kept], settings.cheap_nodes * (1 if above else settings.cheap_factor), settings.left_at_root)
+            budget = settings.cheap_nodes * (1 if above else settings.cheap_factor)
+            proof = self._cheap(knot, [last, *self._kept], budget, settings.left_at_root)
             if proof is not None:
                 return proof
             if strongest > self.target * self.data.n + paid:
                 break
             goal, looks = 0.96 * min(strongest - paid, goal), settings.looks_below
-        assert bounder is not None
+        assert last is not None
         if len(self._kept) < settings.kept_attacks and is_root:
-            self._kept.append(bounder)
-        self._certify(knot, bounder)
+            self._kept.append(last)
+        self._certify(knot, last)
         mass = duel.weights @ (duel.V * duel.V)
         feature = int(local.columns[len(I) + int(np.argmax(mass[len(I) :]))])
         without, with_it = children(I, F, p, feature)
@@ -347,7 +369,13 @@ class SampleSearch:
         return Bounder(attack, SampleMajorant(self.data, attack), z)
 
     def _responses(
-        self, local: _Local, I: IntArray, F: IntArray, p: int, v: FloatArray, gains: tuple[float, ...]  # noqa: E741
+        self,
+        local: _Local,
+        I: IntArray,  # noqa: E741
+        F: IntArray,
+        p: int,
+        v: FloatArray,
+        gains: tuple[float, ...],
     ) -> Iterator[Bounder]:
         """Yield the response to a vector, plainly and with gains in multiples of what every sample of R has."""
         at = np.flatnonzero(v)
@@ -381,7 +409,8 @@ class SampleSearch:
         E = np.zeros(local.X.shape, np.float32)
         if response is not None:
             E = response.majorant.moves(local.rows).astype(np.float32)  # type: ignore[union-attr]
-        V, weights = np.zeros((0, len(local.columns))), np.zeros(0)
+        V: FloatArray = np.zeros((0, len(local.columns)))
+        weights: FloatArray = np.zeros(0)
         if knot.V is not None and knot.weights is not None and len(knot.V) and knot.weights.sum() > 0:
             V, weights = knot.V.copy(), knot.weights / knot.weights.sum()
         settings = self.settings.samples
@@ -428,17 +457,20 @@ class SampleSearch:
                 proof.append(self._child(knot, one.included, one.free, one.places) if isinstance(one, Hole) else one)
         return proof if open_ <= left else None
 
-    def _certify(self, knot: _Knot, bounder: Bounder) -> None:
-        """Lower the bound of a node that stays open: the least threshold at which a small cheap tree closes it."""
+    def _certify(self, knot: _Knot, bounder: Bounder, nodes: int = 0) -> None:
+        """Lower the bound of a node that stays open: the least threshold at which a small cheap tree closes it.
+
+        With a budget of one node the target itself comes first.
+        """
         I, F, p = knot.node  # noqa: E741
-        low, high = self.target, knot.bound
-        for _ in range(self.settings.samples.certified):
-            if high <= 1.005 * low:
+        low, high, alone = self.target, knot.bound, nodes == 1
+        for number in range(self.settings.samples.certified * (3 if alone else 1)):
+            if high <= low * (1.0 + (1e-5 if alone else 5e-3)):
                 return
-            t = float(np.sqrt(low * high)) if low > 0 else 0.5 * high
+            t = self.target if alone and number == 0 else float(np.sqrt(low * high)) if low > 0 else 0.5 * high
             tree = CheapTree(self.data, t, self.settings, self.check)
             tree.bounders = [bounder]
-            found = tree.close(I, F, p, self.settings.samples.cheap_nodes)
+            found = tree.close(I, F, p, nodes or self.settings.samples.cheap_nodes)
             if found is None:
                 low = t
                 continue
@@ -543,4 +575,3 @@ class SampleSearch:
     def smaller(self, found: Found, value: float) -> Found:
         """Return the smallest of some bounds above a value that the same witnesses prove."""
         return smaller_bound(self.data, self.checked, self.settings, found, value)
-

@@ -147,9 +147,7 @@ class _Run:
 
     def _ascend(self, start: FloatArray | None) -> FloatArray:
         data, settings = self.data, self.limits.settings
-        return (
-            ascend_samples(data, settings, start) if isinstance(data, SampleData) else ascend(data, settings, start)
-        )
+        return ascend_samples(data, settings, start) if isinstance(data, SampleData) else ascend(data, settings, start)
 
     def _begun(self, v: FloatArray) -> Search | SampleSearch:
         """Return a search for a proof that nothing is better than v by more than the gap."""
@@ -206,7 +204,7 @@ class _Run:
             raise Stop
         self._note(search, search.bound, nodes)
 
-    def _note(self, search: Search, bound: float, nodes: int) -> None:
+    def _note(self, search: Search | SampleSearch, bound: float, nodes: int) -> None:
         """Keep a point of the trace where value or bound moved, and show the line of progress."""
         unit, taken = 4.0**self.data.exponent if abs(self.data.exponent) < 500 else math.nan, self._spectral_budget()
         value, bound = (x if taken == 0 else max(math.sqrt(x) - taken, 0.0) ** 2 for x in (self.value, bound))

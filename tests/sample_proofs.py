@@ -15,7 +15,7 @@ from noap.kernel.samples import response
 from noap.kernel.tree import Checked, check_leaf
 from noap.kernel.witness import BOX, IN_WEIGHTED_NORM, Dominance, Level, Line, SampleAttack, SampleEnvelope
 
-_PATH = Path(__file__).parents[2] / "tools" / "noap_check.py"
+_PATH = Path(__file__).parents[1] / "tools" / "noap_check.py"
 _SPEC = importlib.util.spec_from_file_location("noap_check", _PATH)
 assert _SPEC is not None
 assert _SPEC.loader is not None
@@ -55,7 +55,9 @@ def worth(problem, v):
 def ascended(problem, support, rng, starts=12):
     """The best vector found on a support."""
     X, S = np.asarray(problem.X), list(support)
-    rho = np.broadcast_to(problem.adversary.rho, (len(X),))
+    exponent = np.frexp(np.abs(X).max())[1]
+    X = np.ldexp(X, -exponent)
+    rho = np.ldexp(np.broadcast_to(problem.adversary.rho, (len(X),)), -exponent)
     best, found = -np.inf, np.zeros(X.shape[1])
     for start in [*np.eye(len(S)), *rng.standard_normal((starts, len(S)))]:
         v = start / np.linalg.norm(start)
