@@ -4,6 +4,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_kernel_tampering import tampered
+
+import noap
+from noap.kernel import container, schema
+from noap.kernel.arithmetic import Refused
+from noap.kernel.certificate import Certificate
+from noap.kernel.claim import data_of
+from noap.kernel.samples import SampleMajorant, norms_above
+from noap.kernel.tree import Checked, check_leaf
+from noap.kernel.witness import LENGTHS, Feature, SampleAttack, Scaling
 from sample_proofs import (
     Dominance,
     SampleEnvelope,
@@ -18,16 +28,6 @@ from sample_proofs import (
     responding,
     worth,
 )
-from test_kernel_tampering import tampered
-
-import noap
-from noap.kernel import container, schema
-from noap.kernel.arithmetic import Refused
-from noap.kernel.certificate import Certificate
-from noap.kernel.claim import data_of
-from noap.kernel.samples import SampleMajorant, norms_above
-from noap.kernel.tree import Checked, check_leaf
-from noap.kernel.witness import LENGTHS, Feature, SampleAttack, Scaling
 
 NONE = np.empty(0, np.intp)
 
@@ -114,7 +114,7 @@ def test_attacks_hold_on_nodes_that_are_part_of_theirs(seed):
     for node in ((np.array([2, 3]), np.array([0, 5]), 1), (inside, free[1:], 2), (np.array([2, 3, 5]), NONE, 0)):
         within = best_of(problem, rng, node)[1]
         assert within <= least(problem, leaf, node)
-    for node in ((inside, np.array([0, 1]), 2), (NONE, free, 2), (inside, free, 3), (NONE, np.array([0, 2, 3]), 3)):
+    for node in ((inside, np.array([0, 1]), 2), (NONE, free, 2), (inside, free, 3), (NONE, np.array([0, 2, 3, 5]), 3)):
         with pytest.raises(Refused, match="attack"):
             check_leaf(checked, 1e5, leaf, *node)
 

@@ -1,9 +1,9 @@
 r"""Attacks on samples: the saddle-point solver, ascent, and steps on the ball of a node.
 
-The adversary picks a row e_i for every sample with :math:`N(e_i) \le \rho_i` (docs/kernel.md, section 7), the opponent
-a unit vector v of the node. :math:`\min_E \max_v \|(X + E)v\|^2` is convex in E. A mixture of opponents plays against E:
-their weights grow with what they get out of it, E goes down their weighted gradient, and new opponents come from
-truncated power steps. Nothing here is a bound: the kernel takes the attack that comes out.
+The adversary picks a row e_i for every sample with :math:`N(e_i) \le \rho_i` (docs/kernel.md, section 7), and the
+opponent a unit vector v of the node. :math:`\min_E \max_v \|(X + E)v\|^2` is convex in E. A mixture of opponents plays
+against E: their weights grow with what they get out of it, E goes down their weighted gradient, and new opponents come
+from truncated power steps. Nothing here is a bound: the kernel takes the attack that comes out.
 """
 
 import math

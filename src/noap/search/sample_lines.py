@@ -1,7 +1,7 @@
 r"""Bounds in the l1 norm of u for one support S: the relaxation with samples in the place of features.
 
-:math:`\sqrt{n \cdot \mathrm{value}} = \max_u \|X_S^\top u\| - \sum \rho_i |u_i|` over unit u is the feature-wise problem of the
-matrix :math:`K = X_S X_S^\top` with all of its "features" demanded. Its lines, v'Kv below
+:math:`\sqrt{n \cdot \mathrm{value}} = \max_u \|X_S^\top u\| - \sum \rho_i |u_i|` over unit u is the feature-wise
+problem of the matrix :math:`K = X_S X_S^\top` with all of its "features" demanded. Its lines, v'Kv below
 :math:`c + \mu_1 s + \mu_w t`, become lines about samples: R = B - K.
 """
 
