@@ -10,7 +10,7 @@ import judge
 import noap
 from cases import SHAPES, budgets, small_data
 from noap.exact.sample_wise.search import solve_samples
-from noap.proofs.certificate import Certificate
+from noap.kernel.certificate import Certificate
 from noap.proofs.sample_wise import CLOSED
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits

@@ -502,7 +502,7 @@ class SampleSearch:
         data, settings, none = self.data, self.settings.samples, support[:0]
         self.check()
         by_lengths = data.sum_of_most(support, none, 0)
-        if by_lengths <= self.target:
+        if by_lengths <= self.target or not len(support):
             return [LENGTHS], by_lengths, [LENGTHS]
         local = self._local(support, none, 0)
         k = len(support)
