@@ -28,7 +28,7 @@ _NEAR = 1e-9
 # Where rounding alone makes room for the other features there is none: its root would be no longer a rounding.
 _FAINT = 1e-12
 # About so many numbers of a portion of the rows are in hand at a time.
-_PORTION = 2**22
+_PORTION = 2**18
 
 
 def norms_above(E: FloatArray, inside: int, p: int) -> FloatArray:

@@ -18,7 +18,7 @@ from noap.settings import SampleSettings
 __all__ = ["Duel", "climbed", "kept", "opponents", "squares", "stepped"]
 
 # So many numbers of a portion of the rows are in hand at a time.
-_PORTION = 2**21
+_PORTION = 2**18
 
 
 def portions(rows: int, width: int) -> Iterator[slice]:

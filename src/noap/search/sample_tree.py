@@ -159,8 +159,8 @@ class SampleSearch:
 
     @property
     def nodes(self) -> int:
-        """Nodes looked at so far."""
-        return self.cheap.nodes + self.examined
+        """Nodes examined so far, each with the cheap trees on its attacks."""
+        return self.examined
 
     @property
     def bound(self) -> float:
@@ -183,7 +183,12 @@ class SampleSearch:
         while self._open:
             self.check()
             knot = self._open[0][2]
+            needed = self._needed(knot)
+            self.bytes += needed
+            self.check()  # memory is heard before it is taken
             proof = self._examine(knot, knot is self.root)
+            self.bytes -= needed
+            self.examined += 1
             heapq.heappop(self._open)
             self.bytes -= knot.bytes
             if proof is None:
@@ -220,6 +225,12 @@ class SampleSearch:
             self._certify(self.root, self._bounder(self._moves(duel, local, I, F, p), np.ones(self.data.d)), 1)
         return self.root.bound <= self.target
 
+    def _needed(self, knot: _Knot) -> int:
+        """Return about how many bytes examining a node takes: its samples, moves thrice, opponents, matrices."""
+        c = len(knot.node[0]) + len(knot.node[1])
+        rows = len(self.data.X) if knot.rows is None else len(knot.rows)
+        return rows * c * (8 + 3 * 4 + 8) + 8 * c * (6 * c + 3 * self.settings.samples.most_opponents)
+
     def _push(self, knot: _Knot) -> None:
         self.bytes += knot.bytes
         heapq.heappush(self._open, (-knot.key, next(self._numbers), knot))
@@ -244,7 +255,6 @@ class SampleSearch:
 
     def _examine(self, knot: _Knot, is_root: bool) -> "list[Node | _Knot] | None":
         """Return what a node is closed by or split into; None where nothing helps."""
-        self.examined += 1
         settings = self.settings.samples
         I, F, p = (np.sort(knot.node[0]), np.sort(knot.node[1]), knot.node[2])  # noqa: E741
         if p == len(F) and not self.data.costs[F].any():
