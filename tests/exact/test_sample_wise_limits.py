@@ -143,7 +143,7 @@ def test_memory_that_does_not_suffice_leaves_a_proved_bound(units):
     root = root_bytes(len(kept_rows(problem)), 12)
     light = noap.solve(problem, memory_limit=0.99 * root / 1e6)
     # Not enough for anything.
-    none = noap.solve(problem, memory_limit=0.1 * root / 1e6)
+    none = noap.solve(problem, memory_limit=0.005)
     unproved = noap.solve(problem, memory_limit=0.25 * root / 1e6, certificate=False)
     assert [result.limit for result in (light, none, unproved)] == [Limit.MEMORY] * 3
     assert unproved.bound == pytest.approx(light.bound, rel=1e-6)

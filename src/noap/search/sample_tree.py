@@ -135,11 +135,20 @@ class SampleSearch:
     settings : Settings
     check : callable
         Raises when a limit is reached; asked at every node.
+    most_bytes : float, optional
+        Where the root would take more, only the response to v is tried.
     """
 
     def __init__(
-        self, data: SampleData, v: FloatArray, target: float, settings: Settings, check: Callable[[], None]
+        self,
+        data: SampleData,
+        v: FloatArray,
+        target: float,
+        settings: Settings,
+        check: Callable[[], None],
+        most_bytes: float | None = None,
     ) -> None:
+        self.most_bytes = most_bytes
         self.data, self.v, self.target, self.settings, self.check = data, v, target, settings, check
         I, F, p = data.root()  # noqa: E741
         F = F[data.most[F] > 0]
@@ -179,6 +188,13 @@ class SampleSearch:
         settings = self.settings.samples
         if len(I) + len(F) > settings.most_features or len(self.data.X) * (len(I) + len(F)) > settings.most_entries:
             return self._respond_only()
+        needed = self._needed(self.root)
+        if self.most_bytes is not None and needed > self.most_bytes:
+            if 48 * (len(I) + len(F)) ** 2 <= self.most_bytes and self._respond_only():
+                return True
+            self.bytes += needed
+            self.check()
+            return False
         self._push(self.root)
         while self._open:
             self.check()

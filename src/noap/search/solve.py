@@ -168,7 +168,7 @@ class _Run:
         target = max(target, largest + 0.9 * rounding_allowance(max(largest, 0.0), data.top))
         settings = self.limits.settings
         if isinstance(data, SampleData):
-            self.search = SampleSearch(data, v, target, settings, self._check)
+            self.search = SampleSearch(data, v, target, settings, self._check, self.limits.bytes)
         else:
             self.search = Search(data, v, target, settings, self._check)
         self._note(self.search, self.search.bound, self.nodes)
