@@ -3,7 +3,7 @@
     python -m benchmarks --quick                                      a part of every board, printed
     python -m benchmarks --data FOLDER --out benchmarks/results       every board, in full
     python -m benchmarks --board grid --board mixed --against 0.2.0   an older commit beside this one, in turns
-    python -m benchmarks --board grid --against HEAD --method tree --old-method exact
+    python -m benchmarks --board grid --against HEAD --method relaxation --old-method exact
     python -m benchmarks --render                                     docs/benchmarks.md from the committed tables
     python -m benchmarks --board mixed --export FOLDER                instances as files (npz and json)
 

@@ -14,7 +14,7 @@ _MACHINE = ("cpu", "cores", "system")
 
 def label(method: str) -> str:
     """Return the method as pages name it: noap's own ways bear its name."""
-    ours = ("exact", "tree", "ascent", "relaxation")
+    ours = ("exact", "ascent", "relaxation")
     return f"noap {method}" if method in ours else {"ppm": "PPM"}.get(method, method)
 
 

@@ -72,10 +72,15 @@ def table_under(heading):
 LAYERS = [[re.findall(r"`(\w+)`", part) for part in row[0].split(r"\|")] for row in table_under("The layers")]
 RANK = {package: level for level, parts in enumerate(LAYERS) for part in parts for package in part}
 APART = [{package for part in parts for package in part} for parts in LAYERS if len(parts) > 1]
-# What the checker may use beside its own files.
-CHECKER = [
-    name for row in table_under("What the checker may import") for name in re.findall(r"`noap\.([\w.]+)`", row[0])
-]
+
+
+def named_under(heading):
+    """The modules of noap that the first column of such a table names."""
+    return [name for row in table_under(heading) for name in re.findall(r"`noap\.([\w.]+)`", row[0])]
+
+
+# What the checker and the kernel may use beside their own files.
+CHECKER, KERNEL = named_under("What the checker may import"), named_under("What the kernel may import")
 
 
 def package_of(path):
@@ -126,13 +131,21 @@ def test_layers(path):
         }
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "checker").rglob("*.py")), ids=lambda p: p.name)
-def test_the_checker_uses_no_code_that_finds_answers(path):
-    for name in imports(path):
-        if name.startswith("noap."):
-            used = name.removeprefix("noap.")
-            allowed = used.startswith(("checker", *CHECKER)) or any(one.startswith(f"{used}.") for one in CHECKER)
-            assert allowed, f"{path.name} imports {name}"
+@pytest.mark.parametrize(("folder", "known"), [("checker", CHECKER), ("kernel", KERNEL)])
+def test_what_proves_uses_no_code_that_finds_answers(folder, known):
+    for path in sorted((SOURCE / folder).rglob("*.py")):
+        for name in imports(path):
+            if name.startswith("noap."):
+                used = name.removeprefix("noap.")
+                allowed = used.startswith((folder, *known)) or any(one.startswith(f"{used}.") for one in known)
+                assert allowed, f"{path.name} imports {name}"
+
+
+def test_the_kernel_needs_numpy_and_lapack_alone():
+    for path in sorted((SOURCE / "kernel").glob("*.py")):
+        for name in imports(path):
+            root = name.split(".")[0]
+            assert root in (*sys.stdlib_module_names, "numpy", "noap") or name.startswith("scipy.linalg.lapack"), name
 
 
 def test_no_search_uses_the_checker():

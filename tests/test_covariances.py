@@ -12,7 +12,6 @@ import noap
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg import outward
 from noap.linalg.outward import definite_shift, least_shift
-from noap.proofs.certificate import Certificate
 from noap.proofs.fingerprint import fingerprint
 
 FREE = [noap.NoAdversary(), noap.FeatureWise(0.0)]
@@ -78,7 +77,7 @@ def test_without_a_budget_every_symmetric_matrix_is_a_question(kind, adversary):
         assert result.value == pytest.approx(optimum, rel=2e-6, abs=2e-12 * size)
         assert result.value == pytest.approx(float(result.v @ S @ result.v), rel=1e-12, abs=1e-14 * size)
         assert bounded_by(S, k, result.bound)
-        report = noap.verify(problem, Certificate.from_bytes(result.certificate.to_bytes()))
+        report = noap.verify(problem, noap.Certificate.from_bytes(result.certificate.to_bytes()))
         assert report.ok, report.message
         assert bounded_by(S, k, report.bound)
         assert report.bound <= result.bound * (1 + 1e-9) + 4e-12 * problem.scale

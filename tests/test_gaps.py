@@ -37,6 +37,10 @@ NODES = {"node_limit": 3}
         (lambda: noap.solve(SMALL, "mip", pieces=1), r"The answer has .*: the program approximates .*; raise pieces"),
         (lambda: noap.solve(PROBLEM, "mip", reduced_dim=12, time_limit=1e-3), r"no finite gap .* the time limit"),
         (
+            lambda: noap.solve(SMALL, "mip", reduced_dim=5, as_printed=True),
+            r"gap of 0\.0[\d]+ on the 5 features of reduced_dim where 0.0001 .*: the program approximates",
+        ),
+        (
             lambda: noap.path(NOISE, 10, rhos=[0.0, 1.0, 60.0], **NODES),
             r"2 of 3 points miss .* at rho = \d.*node limit",
         ),
@@ -56,6 +60,12 @@ NODES = {"node_limit": 3}
         (
             lambda: RobustSparsePCA(k=10, n_components=2, k_share=0.9, time_limit=0.05).fit(NOISE),
             r"The time limit of 0\.05 s for the whole fit",
+        ),
+        (
+            lambda: noap.RobustSparsePCACV(RobustSparsePCA(time_limit=0.05), ks=[9, 10], noises=[0.1], by="k-path").fit(
+                NOISE
+            ),
+            r"left 1 of 1 components unproved",
         ),
         (
             lambda: build_report(NOISE, k=10, n_components=1, points=3, time_limit=0.02),
@@ -97,7 +107,7 @@ def test_the_gap_that_is_named_is_that_of_the_answer_rounded_up():
 
 def test_what_doubles_cannot_prove_has_its_own_reason():
     tie = 2.0**-27  # 1 + tie^2 rounds to 1
-    with pytest.warns(GapWarning, match=r"was asked for: rounding in double precision .*; ask for a larger gap"):
+    with pytest.warns(GapWarning, match=r"was asked for: double precision, or the rules .*; ask for a larger gap"):
         noap.solve(noap.Problem(((1.0,), (tie,)), 1, noap.FeatureWise(1.0)))
 
 

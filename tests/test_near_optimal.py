@@ -160,3 +160,30 @@ def test_with_costs_no_set_is_listed_that_is_worth_more_without_a_feature(seed):
             part, _ = feature_wise_best(X[:, rest].T @ X[:, rest], 20, len(rest), 0.3 * 20**0.5, costs=costs[rest])
             assert part <= value * (1 + 1e-7)
     assert noap.verify(near.problem, near.certificate).supports == len(near)
+
+
+@pytest.mark.parametrize("seed", [2, 4, 6, 26, 29, 32])
+def test_nodes_close_although_vectors_outside_them_are_better(seed):
+    """And where the support of a node is listed already, by a vector that is not the best one on it."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(5, 10)), 6
+    X = rng.standard_normal((n, d))
+    lengths = np.linalg.norm(X, axis=0)
+    rho = lengths * rng.random(d) * rng.choice([0.0, 0.5, 1.0], d)
+    costs = 0.05 * rng.random(d) * lengths.max() ** 2 / n if seed % 2 else None
+    problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=costs)
+    near = noap.near_optimal(problem, 0.9)
+    assert near.complete
+    assert noap.verify(problem, near.certificate).supports == len(near)
+
+
+def test_a_feature_that_the_adversary_takes_whole():
+    """Feature 0 has the length of its budget: (2 - 1)^2/2 is left of feature 1 alone."""
+    problem = noap.Problem([[1.0, 0.0], [0.0, -2.0]], k=2, adversary=noap.FeatureWise(1.0))
+    near = noap.near_optimal(problem, 0.05)
+    assert [one.tolist() for one in near.supports] == [[1]]
+    assert near.values == pytest.approx([0.5])
+    assert near.complete
+    report = noap.verify(problem, near.certificate)
+    assert report.ok
+    assert report.supports == 1

@@ -22,17 +22,40 @@ MASKED = np.ma.masked_greater(np.where(np.arange(48).reshape(12, 4) == 5, 1e6, X
     "take",
     [
         lambda: noap.Problem(MASKED, 2, noap.NoAdversary()),
-        lambda: noap.Problem.from_covariance(np.ma.array(X.T @ X), n_samples=12, k=2, adversary=noap.NoAdversary()),
+        lambda: noap.Problem(list(MASKED), 2, noap.NoAdversary()),
         lambda: noap.standardise(MASKED),
         lambda: noap.RobustSparsePCA().fit(MASKED),
         lambda: noap.RobustSparsePCA(missing="impute").fit(MASKED),
         lambda: noap.RobustSparsePCA(method="ascent", k=2).fit(X).transform(MASKED),
         lambda: noap.noise.from_variation(MASKED, 0.1),
         lambda: noap.noise.from_missing(MASKED),
+        lambda: noap.duplicates(MASKED),
+        lambda: noap.FeatureWise(1.0).value(MASKED, np.eye(4)[0]),
+        lambda: noap.FeatureWise(1.0).attack(MASKED, np.eye(4)[0]),
+        lambda: noap.SampleWise(1.0).rho_max(MASKED, 2),
     ],
 )
 def test_a_masked_array_is_refused(take):
     with pytest.raises(InvalidProblem, match=r"^\w+ is a masked array; pass \w+\.filled\(np\.nan\)[^.]*\.[^.]*\.?$"):
+        take()
+
+
+@pytest.mark.parametrize(
+    ("what", "take"),
+    [
+        (
+            "S",
+            lambda: noap.Problem.from_covariance(np.ma.array(X.T @ X), n_samples=12, k=2, adversary=noap.NoAdversary()),
+        ),
+        ("rho", lambda: noap.FeatureWise(MASKED[1])),
+        ("noise", lambda: noap.SampleWise.with_noise(MASKED[1], 12)),
+        ("costs", lambda: noap.Problem(X, 2, noap.NoAdversary(), costs=abs(MASKED[1]))),
+        ("metric", lambda: noap.Problem(X, 2, noap.NoAdversary(), metric=np.ma.array(np.eye(4)))),
+        ("v", lambda: noap.Problem(X, 2, noap.NoAdversary()).value(np.ma.array([1.0, 0.0, 0.0, 0.0]))),
+    ],
+)
+def test_a_mask_is_refused_where_nothing_can_be_imputed(what, take):
+    with pytest.raises(InvalidProblem, match=rf"^{what} is a masked array; pass {what} with the masked entries filled"):
         take()
 
 
@@ -61,8 +84,14 @@ def test_true_is_no_noise_of_a_report_and_no_time():
         build_report(X, k=2, noise=True)
     with pytest.raises(InvalidProblem, match="time_limit must be a positive number of seconds"):
         noap.solve(noap.Problem(X, 2, noap.NoAdversary()), time_limit=True)
-    with pytest.raises(InvalidProblem, match="rho must be a number, or one number per feature"):
-        noap.FeatureWise([True, False])
+    for some in ([True, False], [1.0, True], (0.5, np.True_)):
+        with pytest.raises(InvalidProblem, match="rho must be a number, or one number per feature"):
+            noap.FeatureWise(some)
+        with pytest.raises(InvalidProblem, match="rhos must be a list of numbers"):
+            noap.path(X, 2, rhos=some, method="ascent")
+    for asked in ({"gap": True}, {"time_limit": np.True_}, {"memory_limit": True}):
+        with pytest.raises(InvalidProblem, match=f"{next(iter(asked))} must be a"):
+            noap.solve(noap.Problem(X, 2, noap.NoAdversary()), **asked)
 
 
 @pytest.mark.parametrize("separator", [",", ";"])

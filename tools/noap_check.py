@@ -45,8 +45,8 @@ from types import SimpleNamespace
 
 BITS = 128
 ONE = 1 << BITS
-FEATURE, SIGN, LENGTHS, DOMINANCE, MATRIX, ENVELOPE = range(6)
-RULES = ("FEATURE", "SIGN", "LENGTHS", "DOMINANCE", "MATRIX", "ENVELOPE")
+FEATURE, SIGN, LENGTHS, DOMINANCE, MATRIX, ENVELOPE, LISTED, BEYOND = range(8)
+RULES = ("FEATURE", "SIGN", "LENGTHS", "DOMINANCE", "MATRIX", "ENVELOPE", "LISTED", "BEYOND")
 THRESHOLD, BOX, FREE = range(3)
 
 
@@ -117,11 +117,16 @@ f8 support            any            weights
 f8 -                  amount         rho costs
 f8 -                  any            mean
 f8 mean               positive       scale
+u4 -                  any            list_size
+f8 list_size          positive       list_value
+f8 list_size          any            list_beyond
+u4 *list_size         feature        list_features
+f8 *list_size         any            list_weights
 u4 -                  any            level_size majorant_size scaling_size line_size
 f8 level_size         any            level_bound level_target
 u4 level_size         any            level_features level_nodes
 u4 *level_features    feature        features
-u1 *level_nodes       6              rule
+u1 *level_nodes       8              rule
 u4 rule               any            item
 f8 majorant_size      amount         majorant_gain
 u4 *majorant_size     feature        majorant_features
@@ -154,6 +159,7 @@ f4 *pulls             any            line_pulls
 ARRAYS = {name: row.split()[:3] for row in LAYOUT.split("\n") for name in row.split()[3:]}
 TYPES = {"u1": "B", "u4": "I", "i1": "b", "i2": "h", "f4": "f", "f8": "d"}
 RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE: "envelope_size"}
+RECORDS |= {LISTED: "list_size", BEYOND: "list_size"}
 COLUMNS = ("name", "dtype", "count", "bytes")
 
 
@@ -175,7 +181,8 @@ def read_header(raw):
         need(fits or (key == "shift" and x is None), f"{key} is no double, or no integer")
     known = header["source"] in ("samples", "covariance")
     known = known and header["adversary"] in ("none", "feature-wise", "sample-wise")
-    need(known and header["kind"] == "single" and header["device"] is False, "this checker does not know its kind")
+    known = known and header["kind"] in ("single", "list") and header["device"] is False
+    need(known, "this checker does not know its kind")
     need(header["value"] <= header["bound"], "value is larger than bound")
     need((header["shift"] or 0) >= 0 and abs(header["exponent"]) <= 600, "shift or exponent is out of range")
     sizes = 1 <= header["k"] <= header["n_features"] < 2**32 and 1 <= header["n_samples"] < 2**63
@@ -201,7 +208,7 @@ def read_arrays(raw, start, records):
         size = count * arrays[name].itemsize
         total += size
         need(size <= 1032 * packed + 1024, f"{name} cannot be as long as it says")
-        need(total <= min(max(64 << 20, 32 * len(raw)), 2 << 30), "the arrays are too large for the file")
+        need(total <= min(64_000_000 + 32 * len(raw), 1 << 31), "the arrays are too large for the file")
         stream = zlib.decompressobj()
         try:
             content = stream.decompress(raw[start : min(start + packed, len(raw) - 32)], size + 1)
@@ -266,6 +273,8 @@ class Certificate:
             need(max(get[name], default=0) <= len(get["scaling_size"]), f"{name} is out of range")
         for size, given in zip(get["majorant_size"], get["attack_rows"], strict=False):
             need(not (size and given), "a response has moves")
+        need(0 not in get["list_weights"], "list_weights has a 0")
+        need(not get["list_size"] or self.header["kind"] == "list", "it lists supports, and claims nothing of them")
         need(-32768 not in get["line_steps"] and 3 not in get["line_form"], "line_steps or line_form is out of range")
         need(all(-1 <= x <= 1 for x in get["line_signs"]), "line_signs has other numbers than -1, 0, 1")
         budgets = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[self.header["adversary"]]
@@ -422,6 +431,7 @@ class Problem:
         if nothing:
             self.shift, self.definite = 0, True
         self.additive = self.definite
+        self.plain = self.definite and not self.include  # then contributions add up, and levels may build on others
         self.diagonal = [self.product(j, j) + self.shift for j in range(d)]
         self.largest_variance = max(self.diagonal) - self.shift
         self.largest = max(map(abs, self.diagonal)) + 2
@@ -483,7 +493,7 @@ class Majorant:
         self.problem, self.features, self.gain = problem, list(features), fixed(gain)
         self.known, self.error = {}, 2
         if not self.features:
-            need(self.gain == 0, "a plain majorant has no gain")
+            need(gain == 0, "a plain majorant has no gain")
             return
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
@@ -506,6 +516,10 @@ class Majorant:
         """Return (A x)_j."""
         return sum(map(mul, self.x, self.problem.entries(j, self.features))) >> BITS
 
+    def grows(self, length, r):
+        """Return whether a column of such a length must be stretched even where |g_j| is at least the budget."""
+        return self.gain * (length - r + 2 * self.off) > (r - 2 * self.off) << BITS
+
     def parts(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
         if not self.features:
@@ -514,13 +528,16 @@ class Majorant:
             problem, r, off = self.problem, self.problem.r[j], self.off
             g = (self.along(j) << BITS) // self.root
             size, f, h = abs(g), ONE, 0
+            length = isqrt(problem.diagonal[j] + 2 << BITS) + 1
+            # Any smaller budget may be taken: |g| where it is all but r, or a tie decides whether the column grows.
+            if self.gain > ONE >> 18 and size > r - (r >> 40) and not self.grows(length, size):
+                r = min(r, size)
             if size + off > r:  # a budget of min(r, |g|), so that h is at most `off` away from its true value
                 h = max(size - r, 0) * (1 if g > 0 else -1)
             else:
                 inside, outside = r * r - (size + off) ** 2, (problem.diagonal[j] + 2 << BITS) - max(size - off, 0) ** 2
                 f = ONE - min(isqrt((inside << 2 * BITS) // outside), ONE) if outside > 0 else 0
-            length = isqrt(problem.diagonal[j] + 2 << BITS) + 1
-            if size + off <= r or self.gain * (length - r + 2 * off) > (r - 2 * off) << BITS:
+            if size + off <= r or self.grows(length, r):
                 f, h = up(f * self.stretch), h * self.stretch >> BITS
             self.known[j] = f, f * g >> BITS, h, (ONE + self.gain) * h >> BITS
         return self.known[j]
@@ -781,6 +798,7 @@ class SampleProblem:
         self.diagonal = [up(square, ONE * self.n) for square in squares]
         self.largest_variance = max(self.diagonal)
         self.most = [square - cost for square, cost in zip(self.diagonal, self.costs, strict=True)]
+        self.plain = False  # contributions of features do not add up
         self.top = max(self.rho.values(), default=0)
         self.w = {i: (rho << BITS) // self.top if self.top else ONE for i, rho in self.rho.items()}
 
@@ -982,7 +1000,22 @@ def check_samples_envelope(node, record):
     strung_together(stand_in, lines)
 
 
+def check_listed(node, number):
+    """Prove LISTED: all choices of the node are part of a support; where features cost something they are all of it."""
+    support, reach = node.proof.certificate.part("list_features", number), node.inside + node.free
+    need(set(support).issuperset(reach), "the node has features that the support has not")
+    costs = any(node.proof.certificate.arrays["costs"])
+    need(not costs or (not node.free and len(node.inside) == len(support)), "with costs a part may be worth more")
+
+
+def check_beyond(node, number):
+    """Prove BEYOND: all choices of the node contain a support."""
+    support = node.proof.certificate.part("list_features", number)
+    need(set(support).issubset(node.inside), "not all choices of the node contain the support")
+
+
 CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
+CHECKS |= {LISTED: check_listed, BEYOND: check_beyond}
 
 
 class Level:
@@ -992,25 +1025,30 @@ class Level:
         get, ends = certificate.arrays, certificate.ends["rule"]
         self.size, self.exact = get["level_size"][number], get["level_bound"][number]
         self.bound, self.target = fixed(self.exact), fixed(get["level_target"][number])
+        need(get["level_target"][number] <= self.exact, f"the target of level {number} is above its bound")
         self.features = list(certificate.part("features", number))
+        self.is_list = certificate.header["kind"] == "list" and number == len(get["level_size"]) - 1
         self.nodes = range(ends[number], ends[number + 1])
 
 
 class Node:
     """The choices with I in S, S in I and F, at most p features of F, and signs of v; a chain of branches."""
 
-    def __init__(self, parent=None, rule=None, feature=None, way=0):
+    def __init__(self, parent=None, rule=None, feature=None, way=0, beyond=None):
         self.parent, self.rule, self.feature, self.way = parent, rule, feature, way
         self.depth = parent.depth + 1 if parent else 0
+        self.beyond = parent.beyond if parent and beyond is None else beyond  # its own threshold, if it has one
 
     def place(self, proof, level, demanded):
         """Find I, F, p and the signs of the node."""
         self.proof, self.problem, self.bound, self.target = proof, proof and proof.problem, level.bound, level.target
+        if self.beyond is not None:
+            self.bound = self.target = max(self.beyond, level.bound)
         added, outside, self.signs, node = [], set(demanded), {}, self
         while node.parent:
             if node.rule == SIGN:
                 self.signs[node.feature] = node.way
-            else:
+            elif node.rule == FEATURE:
                 outside.add(node.feature)
                 added += [node.feature] * (node.way > 0)
             node = node.parent
@@ -1039,11 +1077,15 @@ def walk(certificate, level, proof=None):
             node.place(proof, level, certificate.include)
             if rule in (FEATURE, SIGN):
                 todo += node.branches(rule, item)
+            elif rule in (LISTED, BEYOND):
+                need(level.is_list, "only a list has such a rule")
+                need(item < len(certificate.arrays["list_size"]), "there is no such support")
+                todo += [Node(node, rule, beyond=fixed(certificate.arrays["list_beyond"][item]))] * (rule == BEYOND)
             else:
-                empty = rule == LENGTHS or not node.inside + node.free
-                need(item == 0 if empty else item < len(certificate.arrays[RECORDS[rule]]), "there is no such record")
-            if proof and rule in CHECKS and node.inside + node.free:
-                on_samples = proof.problem.on_samples
+                there = item == 0 if rule == LENGTHS else item < len(certificate.arrays[RECORDS[rule]])
+                need(there, "there is no such record")
+            if proof and rule in CHECKS and (node.inside + node.free or rule == BEYOND):
+                on_samples = proof.problem.on_samples and rule not in (LISTED, BEYOND)
                 if on_samples and node.most == len(node.free) and not any(proof.problem.costs[j] for j in node.free):
                     node.inside, node.free, node.most = node.inside + node.free, [], 0  # all may be used, at no cost
                 (check_samples_envelope if on_samples and rule == ENVELOPE else CHECKS[rule])(node, item)
@@ -1091,21 +1133,32 @@ class Proof:
         return self.lines[number]
 
     def check(self):
-        """Prove the bound, level by level."""
-        problem, levels = self.problem, self.certificate.levels()
-        need(levels and all(a.size < b.size for a, b in pairwise(levels)), "level_size is empty or not ascending")
-        need(
-            levels[-1].size in (problem.k, min(problem.k, len(problem.allowed))), "the last level is not of k features"
-        )
-        several = problem.additive and not problem.include
-        need(len(levels) == 1 or several, "with demanded features or without definiteness there is one level only")
-        additive = problem.additive
-        most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if additive else []
+        """Prove the bound, and that a list is complete."""
+        levels, problem = self.certificate.levels(), self.problem
+        if self.certificate.header["kind"] == "list":
+            need(not problem.include, "a list takes no demanded features")
+            for i, value in enumerate(self.certificate.arrays["list_value"]):
+                vector = (self.certificate.part(name, i) for name in ("list_features", "list_weights"))
+                least = attained(problem, self.certificate, *map(list, vector)) / Fraction(4) ** problem.exponent
+                need(least >= Fraction(value), f"support {i} of the list is worth less than it says")
+            self.check_levels(levels[-1:])
+            levels = levels[:-1]
+        self.check_levels(levels)
+        proved = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
+        need(proved <= Fraction(self.certificate.header["bound"]), "the last level proves less than the bound")
+
+    def check_levels(self, levels):
+        """Prove levels of rising size, each from those before it."""
+        problem, sizes = self.problem, [0, *(level.size for level in levels)]
+        need(levels and all(a < b for a, b in pairwise(sizes)), "level_size is empty or not ascending")
+        need(min(problem.k, len(problem.allowed)) <= sizes[-1] <= problem.k, "the last level is not of k features")
+        need(len(levels) == 1 or problem.plain, "with demanded or without definiteness: one level only")
+        most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.additive else []
         sums = list(accumulate(most, initial=0))
         # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
         below = [0]
         for number, level in enumerate(levels):
-            for q in range(len(below), level.size + 1 if additive else 0):
+            for q in range(len(below), level.size + 1 if problem.additive else 0):
                 below.append(min(sums[min(q, len(most))], up(q * below[-1], q - 1) if q > 1 else sums[-1]))
             try:
                 self.check_level(level, below)
@@ -1113,38 +1166,35 @@ class Proof:
                 raise Reject(f"level {number}, of {level.size} features: {reason}") from None
             below[-1] = min(below[-1], max(level.bound, 0))
         need(problem.include or levels[-1].bound >= 0, "the last level's bound is below 0, the value of no features")
-        proved = Fraction(levels[-1].exact) * Fraction(4) ** problem.exponent
-        need(proved <= Fraction(self.certificate.header["bound"]), "the last level proves less than the bound")
 
     def check_level(self, level, below):
         """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
         problem, features = self.problem, set(level.features)
-        need(level.target <= level.bound, "its target is above its bound")
         need(features.issuperset(problem.include), "it leaves out a demanded feature")
         need(not features & problem.exclude, "it has a forbidden feature")
         others = [j for j in problem.allowed if j not in features]
         need(problem.definite or not others, "it does not list all allowed features")
         if others:
             # In a choice worth more than T, all features but one are worth at most below[q - 1].
-            due = max(0, level.bound - below[-2]) if level.size and problem.additive and not problem.include else 0
+            due = max(0, level.bound - below[-2]) if problem.plain else 0
             worst = max(others, key=problem.most.__getitem__)
             need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
-        known = below[-1] <= level.bound and (problem.additive or not problem.allowed)
+        known = problem.plain and below[-1] <= level.bound
         need(level.nodes or known, "it has no nodes, and what is known before is not enough")
         for _ in walk(self.certificate, level, self):
             pass
 
 
-def proved_value(problem, certificate):
-    """Return a lower bound for the value of the certificate's vector w, in the units of the data.
+def attained(problem, certificate, features, weights):
+    """Return a lower bound for the value of a vector w, in the units of the data.
 
     It is (sqrt(w'Aw) - sum r |w|)_+^2 / w'w less costs. An entry of A without the shift is at most an ulp too small.
     """
-    get, scale, features = certificate.arrays, Fraction(4) ** problem.exponent, list(certificate.arrays["support"])
+    get, scale = certificate.arrays, Fraction(4) ** problem.exponent
     chosen = set(features).union(problem.include)
     need(len(chosen) <= problem.k, "the vector has more than k features, with the demanded ones")
     need(not chosen & problem.exclude, "the vector has a forbidden feature")
-    value, (w, _) = Fraction(0), integers(get["weights"])
+    value, (w, _) = Fraction(0), integers(weights)
     if any(w) and problem.on_samples:
         length, total = isqrt(sum(map(mul, w, w)) << 2 * BITS) + 1, 0
         for i, row in problem.rows.items():
@@ -1158,10 +1208,15 @@ def proved_value(problem, certificate):
         taken = sum((problem.budgets[j] + 1) * size for j, size in zip(features, sizes, strict=True) if size)
         norm = isqrt(max(square, 0) << BITS)
         value = Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length) * scale
-    costs = [*map(Fraction, get["costs"])] or [Fraction(0)] * certificate.d
-    value = max(
-        value - sum(costs[j] for j in chosen), Fraction(-sum(costs[j] for j in problem.include))
-    )  # or no vector
+    return value - sum(Fraction(get["costs"][j]) for j in chosen if get["costs"])
+
+
+def proved_value(problem, certificate):
+    """Return a lower bound for the value of the certificate's vector, or of none; it must be nearly the claimed one."""
+    support, weights = (list(certificate.arrays[name]) for name in ("support", "weights"))
+    value = attained(problem, certificate, support, weights)
+    value = max(value, attained(problem, certificate, [], []))
+    scale = Fraction(4) ** problem.exponent
     claimed, largest = Fraction(certificate.header["value"]), Fraction(problem.largest_variance, ONE)
     least = claimed - abs(claimed) / 10**9 - largest * scale / 10**12
     need(value >= least, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
@@ -1177,6 +1232,18 @@ def proved(certificate, data):
     return decimal(proved_value(problem, certificate), ROUND_FLOOR), decimal(bound, ROUND_CEILING)
 
 
+def about_list(certificate):
+    """Say what a list claims beside the bound."""
+    get = certificate.arrays
+    threshold = Fraction(get["level_bound"][-1]) * Fraction(4) ** certificate.header["exponent"]
+    pairs = zip(get["list_beyond"], get["list_value"], strict=True)
+    slack = max((Fraction(b) / Fraction(w) - 1 for b, w in pairs), default=0)
+    return (
+        f"what a choice is worth beyond {decimal(threshold, ROUND_CEILING)} it owes to one of "
+        f"{len(get['list_size'])} supports, to {float(max(slack, 0)):.1e}"
+    )
+
+
 def decimal(x, rounding):
     """Return a rational number in decimals, rounded to a side."""
     return str(Context(prec=15, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)))
@@ -1189,15 +1256,21 @@ def explain(certificate):
     yield f"  adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)}"
     for number, level in enumerate(certificate.levels()):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
+        if level.is_list:
+            yield f"  what is worth more owes that to one of the {len(get['list_size'])} supports of a list;"
         how = "the tree below" if level.nodes else "what is known of fewer features"
         yield f"  {how} proves it for {len(level.features)} features; each of the others contributes too little."
         for index, rule, item, node in walk(certificate, level):
             ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
-            way = ways[node.way > 0].format(node.feature) if node.parent else ""
+            way = ways[node.way > 0].format(node.feature) if node.rule in (FEATURE, SIGN) else ""
             if rule in (FEATURE, SIGN):
                 says = f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
             elif rule == LENGTHS or not node.inside + node.free:
                 says = "closed: the lengths of its columns add up to too little"
+            elif rule in (LISTED, BEYOND):
+                support = list(certificate.part("list_features", item))
+                says = f"closed: all are part of the support {support}" if rule == LISTED else ""
+                says = says or f"all contain {support}; below, T = {get['list_beyond'][item]:.9g}, if this is more:"
             elif rule == ENVELOPE:
                 says = f"closed: the variance lies below lines {list(certificate.part('envelope_lines', item))}"
             else:
@@ -1224,6 +1297,8 @@ def main():
         if options.data:
             data = read_data(options.data, certificate, options.header)
             print("ACCEPT: {} <= optimum <= {}".format(*proved(certificate, data)))
+            if certificate.header["kind"] == "list":
+                print(f"  A list: {about_list(certificate)}.")
             print(f"  Not part of the claim: {about_preparation(data, certificate)}.")
     except Reject as reason:
         print(f"REJECT: {reason}")

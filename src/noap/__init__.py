@@ -1,18 +1,20 @@
 """Sparse principal components that hold up under attack, with a proof of how good they are."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from noap import errors
 from noap._version import __version__
-from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
-from noap.checker import verify
-from noap.data.standardising import standardise
-from noap.heuristics.truncated_power import screen_submatrix
-from noap.kernel.certificate import Certificate
-from noap.problem import Problem
-from noap.result import Limit, Result, Status
-from noap.settings import Settings
-from noap.solving import solve
+
+if TYPE_CHECKING:
+    from noap import errors
+    from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
+    from noap.checker import verify
+    from noap.data.standardising import standardise
+    from noap.heuristics.truncated_power import screen_submatrix
+    from noap.kernel.certificate import Certificate
+    from noap.problem import Problem
+    from noap.result import Limit, Result, Status
+    from noap.settings import Settings
+    from noap.solving import solve
 
 __all__ = [
     "Certificate",
@@ -56,8 +58,10 @@ __all__ = [
     "verify",
 ]
 
-# Loaded on first use, so that `import noap` stays quick: modules, and names from modules.
+# Loaded on first use, so that `import noap` stays quick, and the command line answers Ctrl-C from its first moment on:
+# modules, and names from modules.
 _LAZY = {
+    "errors": "noap.errors",
     "experiments": "noap.experiments",
     "figures": "noap.figures",
     "metrics": "noap.metrics",
@@ -66,22 +70,37 @@ _LAZY = {
     "theory": "noap.theory",
 }
 _LAZY_NAMES = {
+    "Certificate": "noap.kernel.certificate",
+    "EntryWise": "noap.adversaries",
+    "FeatureWise": "noap.adversaries",
     "JointCertificate": "noap.proofs.joint",
     "JointResult": "noap.joint",
     "KPath": "noap.sweep",
+    "Limit": "noap.result",
     "NearOptimal": "noap.alternatives",
+    "NoAdversary": "noap.adversaries",
     "Path": "noap.sweep",
+    "Problem": "noap.problem",
+    "Result": "noap.result",
     "RobustSparsePCA": "noap.estimators",
     "RobustSparsePCACV": "noap.estimators",
+    "SampleWise": "noap.adversaries",
+    "Settings": "noap.settings",
+    "SpectralNorm": "noap.adversaries",
     "Stability": "noap.resampling",
+    "Status": "noap.result",
     "centred": "noap.data.implicit",
     "duplicates": "noap.data.duplicates",
     "k_path": "noap.sweep",
     "metric_from_samples": "noap.data.metric",
     "near_optimal": "noap.alternatives",
     "path": "noap.sweep",
+    "screen_submatrix": "noap.heuristics.truncated_power",
+    "solve": "noap.solving",
     "solve_components": "noap.joint",
     "stability": "noap.resampling",
+    "standardise": "noap.data.standardising",
+    "verify": "noap.checker",
 }
 
 
@@ -91,7 +110,8 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return importlib.import_module(_LAZY[name])
     if name in _LAZY_NAMES:
-        return getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+        found = globals()[name] = getattr(importlib.import_module(_LAZY_NAMES[name]), name)
+        return found
     raise AttributeError(f"module 'noap' has no attribute {name!r}")
 
 

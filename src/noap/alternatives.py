@@ -31,6 +31,7 @@ from noap.runtime.names import counted
 from noap.runtime.threads import one_thread
 from noap.search.listing import Listing
 from noap.search.prove import Stop
+from noap.settings import Settings
 from noap.solving import nothing_left
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ _BELOW = 1e-8
 _MOST_SLACK, _LEAST_SLACK = 1e-4, 1e-6
 # What rounding keeps open at the threshold is worth it to this share.
 _ON_THRESHOLD = 1e-7
+# Features that cost something add nothing where they add less than this share.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -184,8 +187,8 @@ def near_optimal(
 
     and S is no part of another one on the list; with costs, which are taken off both sides, also if it is. A feature
     that adds less than 1e-9 of the value adds nothing. The list shows how far the answer is the only one, which
-    features all good answers share, and which can stand in for which. It is found by the exact search: everything that
-    is not listed is closed by its tests (docs/exact.md, "Every good support"), and `certificate` proves it.
+    features all good answers share, and which can stand in for which. It is found by the search of the exact method,
+    and `certificate` proves that nothing is missing (docs/kernel.md, "Lists").
 
     Parameters
     ----------
@@ -247,7 +250,8 @@ def near_optimal(
 
 def _listed(problem: Problem, within: float, most: int | None, controls: Controls) -> NearOptimal:
     """Prove the optimum first, so that the threshold is known, then list what exceeds it."""
-    limits = Limits.checked(None, None, True)
+    # The proof of a list contains that of the bound, so both stand on the tree, whatever the number of features.
+    limits = Limits.checked(None, None, True, settings=Settings(most_features=problem.n_features))
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
         best = run_exact(problem, controls, limits)
         least = (1.0 - within) * best.value
@@ -325,7 +329,11 @@ def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
 def _worth_their_cost(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
     """Return those of which no part is worth as much: where features cost something, more may be worth less."""
     listed = [(frozenset(np.flatnonzero(v).tolist()), problem.value(v), v) for v in vectors]
-    return [v for own, value, v in listed if not any(part < own and worth >= value for part, worth, _ in listed)]
+    return [
+        v
+        for own, value, v in listed
+        if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth, _ in listed)
+    ]
 
 
 def _share(within: Any) -> float:

@@ -65,7 +65,7 @@ class Method:
 def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
     """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
     if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
-        return serves(problem)
+        return serves(problem) and settings.most_features > 0
     demands = len(problem.include) or len(problem.exclude)
     return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
 

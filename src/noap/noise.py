@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.data.arguments import as_count, as_share
-from noap.data.validation import as_samples, refuse_mask
+from noap.data.validation import as_samples
 from noap.errors import InvalidProblem
 from noap.linalg.products import column_norms
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, refuse_mask
 from noap.problem import Problem
 from noap.resampling.tasks import seeds
 from noap.solving import solve

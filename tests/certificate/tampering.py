@@ -9,6 +9,7 @@ import pytest
 
 import judge
 import noap
+import older
 from noap.proofs.feature_wise import (
     AGAIN,
     CLOSED,
@@ -26,7 +27,7 @@ class Honest:
     def __init__(self, X, k, rho, gap=1e-7, costs=None):
         adversary = noap.FeatureWise(rho) if rho else noap.NoAdversary()
         self.problem = noap.Problem(X, k=k, adversary=adversary, costs=costs)
-        self.certificate = noap.solve(self.problem, gap=gap).certificate
+        self.certificate = older.solve(self.problem, gap=gap).certificate
         assert noap.verify(self.problem, self.certificate).ok
         G, n = self.problem.X.T @ self.problem.X, self.problem.n_samples
         self.optimum, v = judge.feature_wise_best(G, n, k, rho, costs=costs)

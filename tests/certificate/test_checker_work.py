@@ -8,6 +8,7 @@ import pytest
 from tampering import claiming, closed_at, edited, end_of_subtree, first, nodes, put, replaced, sentence
 
 import noap
+import older
 from noap.checker import allowance
 from noap.checker.feature_wise import prover as gram_prover
 from noap.checker.feature_wise.prover import GramProver
@@ -49,7 +50,7 @@ def by_samples():
     """A problem whose proof has several nodes, and its certificate."""
     X = np.random.default_rng(0).standard_normal((12, 8))
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.8))
-    certificate = noap.solve(problem).certificate
+    certificate = older.solve(problem).certificate
     assert certificate.nodes > 4
     return problem, certificate
 
@@ -144,7 +145,7 @@ def test_pieces_are_charged_for_their_tightening(looks, monkeypatch):
     # A leaf with every feature included and every sign known: no Schur complement is left to pay for.
     k = 40
     problem = noap.Problem(np.eye(k) + 0.01, k=k, adversary=noap.NoAdversary())
-    certificate = noap.solve(problem, method="exact").certificate
+    certificate = older.solve(problem, method="exact").certificate
     kinds, features = [ON] * k + [SIGN] * (k - 1) + [CLOSED] * 2 * k, [*range(k), *range(1, k), *[0] * 2 * k]
     lie = claiming(replaced(certificate, kinds, features), value=0.0, bound=0.9 * certificate.value)
     counts = []
@@ -176,7 +177,7 @@ def test_a_proof_by_samples_that_takes_too_long_is_refused(by_samples, ticking):
 def test_cones_have_a_limit_of_work(monkeypatch):
     X = np.random.default_rng(3).standard_normal((6, 2))
     problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.3))
-    certificate = noap.solve(problem).certificate
+    certificate = older.solve(problem).certificate
     one = edited(
         certificate, kind=np.array([CONES], dtype=np.uint8),
         attack=np.zeros(1, dtype=np.uint32), feature=np.zeros(1, dtype=np.uint32),

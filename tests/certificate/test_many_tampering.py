@@ -12,6 +12,7 @@ from test_tampering_files import read
 
 import judge
 import noap
+import older
 from many_only import force_many
 from noap.checker.allowance import Allowance, OutOfAllowance
 from noap.checker.many import pairs as pairs_module
@@ -255,7 +256,7 @@ def test_it_says_nothing_about_other_problems(many):
         X.T @ X / len(X), n_samples=len(X), k=k, adversary=many.problem.adversary
     )
     for problem in (other, from_covariance):
-        honest = noap.solve(problem, gap=0.5).certificate
+        honest = older.solve(problem, gap=0.5).certificate
         lie = dataclasses.replace(honest, proof=many.certificate.proof)
         report = noap.verify(problem, lie)
         assert not report.ok

@@ -13,6 +13,7 @@ from tampering import Honest, claiming, edited, put, sentence
 from test_tampering_files import read
 
 import noap
+import older
 from noap.checker.relaxation.costs import CostedLine, less_pulls, most_above
 from noap.errors import InvalidProblem
 from noap.exact.relaxation import relaxation as relaxation_module
@@ -96,7 +97,7 @@ def test_a_proof_that_was_changed_proves_nothing_false(tree, name):
 def test_other_costs_are_another_problem(tree):
     """The proof says nothing of lower costs, and a claim about these does not make it."""
     cheaper = tree.problem.with_costs(COSTS / 2)
-    claim = dataclasses.replace(noap.solve(cheaper).certificate.claim, bound=tree.certificate.bound, value=0.0)
+    claim = dataclasses.replace(older.solve(cheaper).certificate.claim, bound=tree.certificate.bound, value=0.0)
     report = noap.verify(cheaper, dataclasses.replace(tree.certificate, claim=claim))
     assert not report.ok
     sentence(report.message, "Rejected: ")

@@ -14,6 +14,7 @@ from rational import exact, positive_semidefinite
 from tampering import claiming
 
 import noap
+import older
 from judge import root_below
 from noap.checker.allowance import Allowance
 from noap.checker.relaxation import check, eigenvalues
@@ -227,7 +228,7 @@ def test_every_support_is_in_a_leaf_that_pays_for_it(seed, m, k):
 @pytest.fixture(scope="module")
 def small():
     problem = noap.Problem(np.random.default_rng(0).standard_normal((6, 2)), k=2, adversary=noap.FeatureWise(0.1))
-    return problem, noap.solve(problem).certificate
+    return problem, older.solve(problem).certificate
 
 
 def one_leaf(certificate, problem, heights, loads=0.0, lifts=0.0, unit=None, times=1):

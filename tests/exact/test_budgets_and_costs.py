@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noap
+import older
 from judge import exact_worth, feature_wise_best
 from noap.errors import InvalidProblem
 from noap.exact.relaxation.inequality import Inequality
@@ -57,7 +58,7 @@ def drawn(seed, budgets, costs, d=None):
 
 def check(problem, optimum, gap=1e-4):
     """What is said of a problem with this optimum is true, and its certificate is accepted."""
-    result = noap.solve(problem, gap=gap)
+    result = older.solve(problem, gap=gap)
     scale = float(np.linalg.norm(problem.X, axis=0).max()) ** 2 / problem.n_samples
     assert result.bound >= optimum - 1e-9 * optimum - 1e-11 * scale
     assert result.value <= optimum + 1e-7 * optimum + 1e-9 * scale
@@ -101,7 +102,7 @@ def test_a_covariance_says_the_same(seed, budgets, costs):
     n, S = len(X), X.T @ X / len(X)
     optimum, _ = feature_wise_best(X.T @ X, n, k, rho, costs=pi)
     problem = noap.Problem.from_covariance(S, n_samples=n, k=k, adversary=noap.FeatureWise(rho), costs=pi)
-    result = noap.solve(problem)
+    result = older.solve(problem)
     scale = float(np.diag(S).max())
     assert optimum - 1e-9 * scale <= result.bound <= optimum * (1 + 2e-4) + 1e-9 * scale
     assert noap.verify(problem, result.certificate).ok
@@ -114,7 +115,7 @@ def test_equal_budgets_are_one_budget(rho):
     X = rng.standard_normal((20, 12))
     one = noap.Problem(X, k=4, adversary=noap.FeatureWise(rho))
     same = noap.Problem(X, k=4, adversary=noap.FeatureWise(np.full(12, rho)), costs=np.zeros(12))
-    number, array = noap.solve(one), noap.solve(same)
+    number, array = older.solve(one), older.solve(same)
     assert number.nodes == array.nodes
     assert number.certificate.to_bytes() == array.certificate.to_bytes()
     assert noap.verify(same, number.certificate).ok
@@ -123,8 +124,8 @@ def test_equal_budgets_are_one_budget(rho):
 
 def test_no_budget_for_anything_is_no_adversary():
     X = np.random.default_rng(4).standard_normal((20, 12))
-    vanilla = noap.solve(noap.Problem(X, k=4, adversary=noap.NoAdversary(), costs=np.full(12, 0.2)))
-    zeros = noap.solve(noap.Problem(X, k=4, adversary=noap.FeatureWise(np.zeros(12)), costs=np.full(12, 0.2)))
+    vanilla = older.solve(noap.Problem(X, k=4, adversary=noap.NoAdversary(), costs=np.full(12, 0.2)))
+    zeros = older.solve(noap.Problem(X, k=4, adversary=noap.FeatureWise(np.zeros(12)), costs=np.full(12, 0.2)))
     assert (vanilla.nodes, vanilla.value, vanilla.bound) == (zeros.nodes, zeros.value, zeros.bound)
 
 
@@ -133,14 +134,14 @@ def test_a_feature_that_is_not_trusted_is_not_there():
     X = np.random.default_rng(5).standard_normal((30, 8))
     rho, out = np.full(8, 1.5), np.array([1, 4])
     rest = np.setdiff1d(np.arange(8), out)
-    less = noap.solve(noap.Problem(X[:, rest], k=3, adversary=noap.FeatureWise(1.5)))
+    less = older.solve(noap.Problem(X[:, rest], k=3, adversary=noap.FeatureWise(1.5)))
     untrusted, dear = rho.copy(), np.zeros(8)
     untrusted[out], dear[out] = np.inf, 100.0
     for problem in (
         noap.Problem(X, k=3, adversary=noap.FeatureWise(untrusted)),
         noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=dear),
     ):
-        result = noap.solve(problem)
+        result = older.solve(problem)
         assert result.value == pytest.approx(less.value, rel=1e-12)
         assert rest[less.support].tolist() == result.support.tolist()
         assert noap.verify(problem, result.certificate).ok
@@ -149,7 +150,7 @@ def test_a_feature_that_is_not_trusted_is_not_there():
 def test_nothing_that_is_worth_its_cost_is_an_optimum_of_zero():
     X = np.random.default_rng(6).standard_normal((30, 5))
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(np.arange(5.0)), costs=np.full(5, 50.0))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert (result.value, result.bound, result.status) == (0.0, 0.0, Status.OPTIMAL)
     assert noap.verify(problem, result.certificate).ok
 
@@ -167,7 +168,7 @@ def test_a_feature_without_data_takes_no_place():
 
 def test_what_vanishes_beside_an_untrusted_column_is_not_called_nothing():
     X = np.array([[1e-170, 1e150, -2e-170]])
-    result = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise([0.0, np.inf, 0.0])))
+    result = older.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise([0.0, np.inf, 0.0])))
     assert result.bound > 0
 
 
@@ -223,7 +224,7 @@ def proved():
     X = rng.standard_normal((25, 7))
     rho, pi = rng.uniform(0.2, 1.5, 7), rng.uniform(0.05, 0.2, 7)
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=pi)
-    return problem, noap.solve(problem).certificate
+    return problem, older.solve(problem).certificate
 
 
 def other(problem, rho=None, costs=None):
@@ -258,7 +259,7 @@ def test_a_claim_moved_to_another_problem_is_not_proved(proved):
         other(problem, rho=problem.adversary.rho[::-1].copy()),
         other(problem, costs=problem.costs * np.array([1, 1, 1, 1, 1, 1, 0.1])),
     ):
-        mine = noap.solve(changed).certificate
+        mine = older.solve(changed).certificate
         claim = replace(mine.claim, value=certificate.value, bound=certificate.bound)
         moved = replace(certificate, claim=claim)
         report = noap.verify(changed, moved)
@@ -288,7 +289,7 @@ def test_a_file_says_in_its_version_whether_it_names_budgets_or_costs(proved):
         claim = {**header["claim"], **change}
         with pytest.raises(InvalidProblem, match="cannot be read"):
             Certificate.from_bytes(container.pack({"claim": claim, **proof}, arrays, version))
-    plain = noap.solve(noap.Problem(problem.X, k=2, adversary=noap.FeatureWise(1.0))).certificate
+    plain = older.solve(noap.Problem(problem.X, k=2, adversary=noap.FeatureWise(1.0))).certificate
     assert plain.to_bytes()[8:10] == b"\x01\x00"
 
 
@@ -296,19 +297,19 @@ def test_a_relaxation_proof_without_costs_is_not_taken_where_features_cost_somet
     """Its theorem is about budgets above 0, or none; the one with costs has a proof of its own."""
     problem, _ = proved
     plain = noap.Problem(problem.X, k=3, adversary=noap.FeatureWise(problem.adversary.rho))
-    relaxed = noap.solve(plain, method="relaxation").certificate
+    relaxed = older.solve(plain, method="relaxation").certificate
     assert noap.verify(plain, relaxed).ok
-    mine = noap.solve(problem).certificate
+    mine = older.solve(problem).certificate
     report = noap.verify(problem, replace(relaxed, claim=replace(mine.claim, value=0.0)))
     assert not report.ok
     assert "costs" in report.message
     some = problem.adversary.rho.copy()
     some[2] = 0.0
     mixed = noap.Problem(problem.X, k=3, adversary=noap.FeatureWise(some))
-    claim = replace(noap.solve(mixed).certificate.claim, value=0.0, bound=100.0)
+    claim = replace(older.solve(mixed).certificate.claim, value=0.0, bound=100.0)
     assert "a budget for every feature" in noap.verify(mixed, replace(relaxed, claim=claim)).message
     with pytest.raises(InvalidProblem, match="budget above 0"):
-        noap.solve(mixed, method="relaxation")
+        older.solve(mixed, method="relaxation")
 
 
 @settings(max_examples=25)
@@ -328,7 +329,7 @@ def test_the_relaxation_bounds_the_optimum_of_brute_force(seed, by_tree):
     with pytest.MonkeyPatch.context() as patch:
         if by_tree:
             force_relaxation(patch)
-        result = noap.solve(problem, method="exact" if by_tree else "relaxation")
+        result = older.solve(problem, method="exact" if by_tree else "relaxation")
     optimum, _ = feature_wise_best(X.T @ X, n, k, rho)
     assert result.bound >= optimum * (1 - 1e-9)
     assert result.bound <= optimum * (1.01 if by_tree else 2.0)

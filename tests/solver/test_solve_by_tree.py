@@ -174,6 +174,18 @@ def test_limits_of_verify_are_kept(hard: noap.Problem) -> None:
     assert late.message == "Rejected: it could not be proved within 0.01 seconds."
 
 
+@pytest.mark.parametrize("megabytes", [1.0, 60.0])
+def test_a_limit_of_memory_is_no_endless_wait(megabytes: float) -> None:
+    """OpenBLAS allocates its work space at the first call; where it gets none it does not come back."""
+    X = np.random.default_rng(0).standard_normal((60, 40))
+    problem = noap.Problem(X, k=8, adversary=noap.FeatureWise(0.3 * math.sqrt(60)))
+    certificate = noap.solve(problem).certificate
+    assert noap.verify(problem, certificate, memory_limit=megabytes, time_limit=300.0).ok
+    large = noap.Problem(np.diag(np.arange(1.0, 351.0)), 2, noap.NoAdversary())
+    few = noap.verify(large, noap.solve(large).certificate, memory_limit=0.1 * megabytes, time_limit=300.0)
+    assert few.ok if megabytes > 50 else few.message.endswith("within 0.1 megabytes.")
+
+
 @pytest.mark.parametrize("exponent", [-150, 0, 140])
 def test_values_of_any_size_are_accepted(exponent: int) -> None:
     X = np.random.default_rng(0).standard_normal((12, 6)) * 10.0 ** (exponent / 2)

@@ -8,7 +8,9 @@ import zlib
 
 import numpy as np
 import pytest
-from packing import DTYPES, Case, noap_check, pack
+from packing import DTYPES, Case, pack
+
+from second_checker import noap_check
 
 
 def random_case(seed, k=3, d=6, n=14, kind=None, **options):
@@ -506,8 +508,20 @@ def full_case():
     return case.add(support=[0, 2], weights=[0.8, 0.6])
 
 
+def list_case():
+    """Return a case with two supports and a tree of both rules of lists, in its last level."""
+    case = full_case()
+    bound, value = case.arrays["level_bound"][-1] * case.unit, 0.9 * case.best_of([1, 2])
+    case.header |= {"kind": "list", "bound": bound}
+    case.listed([0, 1], [1.0, 0.5], 0.5 * case.best_of([0, 1]), 30.0)
+    case.listed([1, 2], np.linalg.eigh(case.A[1:3, 1:3])[1][:, -1], 1e-3 * value, 29.5)
+    node = [("FEATURE", 1), ("FEATURE", 2), ("BEYOND", 1), ("FEATURE", 0), ("LENGTHS", 0), ("LENGTHS", 0)]
+    return case.level(29.0, [*node, ("FEATURE", 0), ("BEYOND", 0), ("LENGTHS", 0), ("LENGTHS", 0), ("LENGTHS", 0)])
+
+
 def test_full_case_is_accepted():
     assert full_case().verdict() is None
+    assert list_case().verdict() is None
 
 
 HEADERS = [
@@ -576,11 +590,11 @@ OF_FEATURES = [name for name in ARRAYS if not name.startswith("attack_") and nam
 @pytest.mark.parametrize("name", [name for name in OF_FEATURES if name not in ("mean", "scale", "include")])
 def test_arrays_too_long_or_short_and_out_of_range(name):
     """Every array of the format is there, and longer, shorter or with nonsense in it the file is rejected."""
-    case = full_case()
+    case = list_case() if name.startswith("list_") else full_case()
     extra = {"rho": case.rho, "costs": case.costs, "exclude": case.exclude}
     numbers = list(case.arrays.get(name, extra.get(name, [])))
     assert numbers
-    assert len(ARRAYS) == 53
+    assert len(ARRAYS) == 58
 
     def with_array(values, **dtypes):
         header = json.loads(case.file()[14:].split(b'"device": false')[0].decode() + '"device": false}')
@@ -599,7 +613,7 @@ def test_arrays_too_long_or_short_and_out_of_range(name):
         assert with_array([*numbers[:-1], 2**32 - 1]) is not None
         assert with_array([*numbers[:-1], numbers[-1] + 7]) is not None
     elif kind == "u1":
-        for wrong in (3, 6, 7, 8, 255) if name != "rule" else (0, 1, 4, 6, 255):
+        for wrong in (3, 6, 7, 8, 255) if name != "rule" else (0, 1, 4, 6, 7, 8, 255):
             assert with_array([*numbers[:-1], wrong]) is not None
     elif name == "line_steps":
         assert with_array([*numbers[:-1], -32768]) is not None

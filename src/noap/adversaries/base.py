@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
 from noap.linalg.products import scores
-from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
+from noap.linalg.types import BoolArray, Data, FloatArray, IntArray, holds_truth, refuse_mask
 
 __all__ = ["Adversary"]
 
@@ -46,7 +46,8 @@ class Adversary(ABC):
     @classmethod
     def with_noise(cls, noise: Any, n: int) -> "Adversary":
         """Return the adversary of the given noise on n samples: a number, or one for each of what it moves."""
-        if np.asarray(noise).dtype.kind == "b":
+        refuse_mask(noise, "noise")
+        if holds_truth(noise):
             raise InvalidProblem(f"noise must be a number, or one for each of what is moved, got {noise!r}.")
         strength = noise if isinstance(noise, (float, int)) else np.asarray(noise, dtype=np.float64)
         return cls.with_budget(strength * cls.noise_unit(n))
@@ -238,7 +239,7 @@ class Adversary(ABC):
         >>> noap.SampleWise(3.5).project([[3.0, 0.0], [4.0, 1.0]], [1.0, 0.0])
         array([3. , 3.5])
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         self.check_shape(*data.shape)
         support = np.flatnonzero(direction)
@@ -256,7 +257,7 @@ class Adversary(ABC):
         v : array of shape (d,)
             Used as given: neither normalised nor truncated. v = 0 gives 0.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         away = self.distance(scores(data, direction)[None, :], direction[None, :])[0]
         return float(away) ** 2 / int(data.shape[0])
@@ -284,8 +285,15 @@ class GramAdversary(Adversary):
         return float(own.distance_from_energy(np.array([energy]), weights[None, :])[0]) ** 2 / n
 
 
+def samples_of(X: Any) -> Data:
+    """Return X as it is if it has a shape, as a float64 array otherwise; a masked array is refused."""
+    refuse_mask(X)
+    return X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+
+
 def vector_of(v: ArrayLike, d: int) -> FloatArray:
     """Return v as a float64 vector of length d, or raise InvalidProblem."""
+    refuse_mask(v, "v")
     try:
         given = np.asarray(v)
         if given.dtype.kind == "c":

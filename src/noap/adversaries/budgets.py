@@ -1,13 +1,14 @@
 """A budget: one number, or one for every feature or sample."""
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import FloatArray, IntArray, holds_truth, refuse_mask
 
 __all__ = ["Budgeted", "checked_budget", "checked_budgets", "largest_ratio", "scaled", "weighed"]
 
@@ -40,8 +41,9 @@ def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
     """
     if isinstance(rho, (float, int, str, bytes)) or np.ndim(rho) == 0:
         return checked_budget(rho)
+    refuse_mask(rho, "rho")
     try:
-        if np.asarray(rho).dtype.kind in "cb":
+        if np.asarray(rho).dtype.kind == "c" or holds_truth(rho):
             raise TypeError
         budgets = np.array(rho, dtype=np.float64) + 0.0  # a copy of its own; turns -0.0 into 0.0
     except (TypeError, ValueError):
@@ -73,14 +75,15 @@ def weighed(rho: Any, weights: FloatArray) -> FloatArray:
 
 
 def scaled(rho: Any, factor: float) -> Any:
-    """Return factor rho; what is not trusted at all stays so.
+    """Return factor rho, a number at most the largest double; what is not trusted at all stays so.
 
     >>> scaled(np.array([2.0, np.inf]), 0.0)
     array([ 0., inf])
     """
     if isinstance(rho, float):
-        return factor * rho
-    return np.multiply(rho, factor, out=np.full(np.shape(rho), np.inf), where=np.isfinite(rho))
+        return min(factor * rho, sys.float_info.max)
+    with np.errstate(over="ignore"):  # what leaves the range is not trusted at all
+        return np.multiply(rho, factor, out=np.full(np.shape(rho), np.inf), where=np.isfinite(rho))
 
 
 def largest_ratio(lengths: FloatArray, rho: FloatArray) -> float:

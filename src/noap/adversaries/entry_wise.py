@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries.base import Adversary, vector_of
+from noap.adversaries.base import Adversary, samples_of, vector_of
 from noap.adversaries.budgets import checked_budget
 from noap.errors import InvalidProblem
 from noap.linalg.products import row_blocks, scores
@@ -85,7 +85,7 @@ class EntryWise(Adversary):
         :math:`\pi_i` clips the score :math:`x_i^\top v` to the box of half-width :math:`\delta\|v\|_1`. Features
         outside the support are left alone.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         length = np.abs(direction).sum()
         E = np.zeros(data.shape)
@@ -98,7 +98,7 @@ class EntryWise(Adversary):
 
     def rho_max(self, X: Data, k: int) -> float:
         r"""Return the largest :math:`|X_{ij}|`: then :math:`|x_i^\top v| \le \delta\|v\|_1` for all of them."""
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         return float(largest_entries(data).max(initial=0.0))
 
     def respond(self, scores: FloatArray) -> FloatArray:

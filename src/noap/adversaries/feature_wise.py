@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries.base import GramAdversary, vector_of
+from noap.adversaries.base import GramAdversary, samples_of, vector_of
 from noap.adversaries.budgets import Budgeted, checked_budgets, largest_ratio, scaled, weighed
 from noap.errors import InvalidProblem
 from noap.linalg.products import scores
@@ -100,7 +100,8 @@ class FeatureWise(Budgeted, GramAdversary):
 
     def distance_from_energy(self, energy: FloatArray, v: FloatArray) -> FloatArray:
         r"""Return :math:`(\|Xv\|_2 - \rho\|v\|_1)_+`."""
-        spent = self.rho * np.abs(v).sum(axis=-1) if self.has_one_budget else weighed(self.rho, v).sum(axis=-1)
+        with np.errstate(over="ignore"):  # what is more than any number leaves nothing
+            spent = self.rho * np.abs(v).sum(axis=-1) if self.has_one_budget else weighed(self.rho, v).sum(axis=-1)
         away: FloatArray = np.maximum(energy - spent, 0.0)
         return away
 
@@ -111,7 +112,7 @@ class FeatureWise(Budgeted, GramAdversary):
         outside the support are left alone. With a budget for every feature,
         :math:`E_j = -\mathrm{sgn}(v_j)\,\rho_j\,\pi/\sum_i \rho_i |v_i|`.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         support = np.flatnonzero(direction)
         shares = np.ones(len(support)) if self.has_one_budget else _relative(self.rho[support], direction[support])
@@ -135,7 +136,7 @@ class FeatureWise(Budgeted, GramAdversary):
         for every feature, the smallest factor c such that budgets c rho do the same, :math:`\max_j \|a_j\|/\rho_j`:
         infinity if a feature that is exact (rho_j = 0) is not zero.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         if self.has_one_budget:
             return longest_column(data)
         self.check_shape(*data.shape)

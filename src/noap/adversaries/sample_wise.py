@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries.base import Adversary, vector_of
+from noap.adversaries.base import Adversary, samples_of, vector_of
 from noap.adversaries.budgets import Budgeted, checked_budgets, largest_ratio, scaled, weighed
 from noap.errors import InvalidProblem
 from noap.linalg.products import scores
@@ -96,7 +96,7 @@ class SampleWise(Budgeted, Adversary):
 
         :math:`\pi_i` clips the score :math:`x_i^\top v` to the box of half-width :math:`\rho\|v\|_2`.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         length = np.linalg.norm(direction)
         E = np.zeros(data.shape)
@@ -114,7 +114,7 @@ class SampleWise(Budgeted, Adversary):
         The smallest float that is not below it, so that at this budget the optimum is 0 exactly. With a budget for
         every sample, the smallest factor c such that budgets c rho do the same.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         if self.has_one_budget:
             return longest_sample(data, k)
         self.check_shape(*data.shape)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries.base import GramAdversary, vector_of
+from noap.adversaries.base import GramAdversary, samples_of, vector_of
 from noap.adversaries.budgets import checked_budget
 from noap.linalg.outward import up
 from noap.linalg.products import column_norms, scores
@@ -78,7 +78,7 @@ class SpectralNorm(GramAdversary):
 
     def attack(self, X: Data, v: ArrayLike) -> FloatArray:
         r"""Return :math:`-\pi v^\top/\|v\|_2^2`, with :math:`\pi` the projection of :math:`Xv` on the ball."""
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         direction = vector_of(v, data.shape[1])
         length = np.linalg.norm(direction)
         E = np.zeros(data.shape)
@@ -99,7 +99,7 @@ class SpectralNorm(GramAdversary):
         which `solve` finds for `NoAdversary`. This is the root of the sum of the k largest squared column norms,
         rounded up: the smallest itself for k = 1, and where the columns are multiples of one another.
         """
-        data = X if hasattr(X, "shape") else np.asarray(X, dtype=np.float64)
+        data = samples_of(X)
         return longest_column(data) if k == 1 else largest_of(column_norms(data), k, data.shape[0])
 
     def respond(self, scores: FloatArray) -> FloatArray:

@@ -107,6 +107,8 @@ def path(
 ) -> int:
     """Show which features survive as the noise grows, with a proof at every point.
 
+    What survives is measured redundantly enough to outlast errors of that size; that does not make it true.
+
     For example:
 
     noap path data.csv -k 5

@@ -91,6 +91,8 @@ def report(
 ) -> int:
     """Write one HTML page that shows which features survive noise; it works offline.
 
+    What survives is measured redundantly enough to outlast errors of that size; that does not make it true.
+
     For example:
 
     noap report data.csv -k 5 -o report.html

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from noap.errors import InvalidProblem
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, refuse_mask
 
 __all__ = [
     "MOST_COST", "as_costs", "as_count", "as_jobs", "as_megabytes", "as_seconds", "as_share", "as_sparsity",
@@ -51,6 +51,7 @@ def as_costs(costs: Any, d: int) -> "FloatArray | None":
     """Return one cost per feature as a read-only array; None where there are none, or all are 0."""
     if costs is None:
         return None
+    refuse_mask(costs, "costs")
     try:
         given = np.asarray(costs)
         if given.dtype.kind in "cb":
@@ -96,7 +97,8 @@ def as_strength(name: str, given: Any) -> float:
 def as_seconds(time_limit: Any) -> float | None:
     """Return a time limit as a positive float, or None for none."""
     try:
-        seconds = None if time_limit is None else math.nan if isinstance(time_limit, bool) else float(time_limit)
+        yes = isinstance(time_limit, bool | np.bool_)
+        seconds = None if time_limit is None else math.nan if yes else float(time_limit)
     except (TypeError, ValueError):
         seconds = math.nan
     except OverflowError:
@@ -111,7 +113,8 @@ def as_seconds(time_limit: Any) -> float | None:
 def as_megabytes(memory_limit: Any) -> float | None:
     """Return a memory limit as a positive float, or None for none."""
     try:
-        megabytes = None if memory_limit is None else float(memory_limit)
+        yes = isinstance(memory_limit, bool | np.bool_)
+        megabytes = None if memory_limit is None else math.nan if yes else float(memory_limit)
     except (TypeError, ValueError):
         megabytes = math.nan
     except OverflowError:

@@ -10,7 +10,7 @@ from noap.data.validation import as_covariance, as_samples
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.outward import gamma, is_definite
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, refuse_mask
 
 __all__ = ["as_metric", "block", "length", "metric_from_samples"]
 
@@ -26,6 +26,7 @@ def as_metric(metric: Any, d: int) -> "FloatArray | None":
     """
     if metric is None:
         return None
+    refuse_mask(metric, "metric")
     given = metric if hasattr(metric, "to_numpy") or hasattr(metric, "toarray") else np.asarray(metric)
     if getattr(given, "ndim", 2) == 1:
         B = _diagonal(given, d)

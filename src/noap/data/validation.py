@@ -14,7 +14,7 @@ from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.mapped import empty_like, in_file
 from noap.linalg.outward import definite_shift, least_shift
 from noap.linalg.products import row_blocks
-from noap.linalg.types import Data, FloatArray
+from noap.linalg.types import Data, FloatArray, refuse_mask
 
 __all__ = [
     "Samples",
@@ -23,7 +23,6 @@ __all__ = [
     "as_names",
     "as_samples",
     "names_of",
-    "refuse_mask",
     "require_numbers",
     "where_needed",
 ]
@@ -231,15 +230,6 @@ def _on_device(X: Any) -> DeviceColumns:
         # Numbers of fewer bits than those of float32 stay what they are in it.
         X = library.cast(X, "float32" if kind in _SHORT else "float64")
     return DeviceColumns(X)
-
-
-def refuse_mask(X: Any, what: str = "X") -> None:
-    """Raise InvalidProblem if X is a masked array: NumPy would read what lies under the mask."""
-    if isinstance(X, np.ma.MaskedArray):
-        raise InvalidProblem(
-            f"{what} is a masked array; pass {what}.filled(np.nan) to RobustSparsePCA(missing='impute'), or {what} "
-            "with the masked entries filled in as an array without a mask."
-        )
 
 
 def _dense(X: Any, names: tuple[str, ...] | None, what: str = "X") -> np.ndarray:

@@ -7,10 +7,10 @@ from sklearn.utils.validation import validate_data
 
 from noap.data.chunks import is_dask_array, read_dask
 from noap.data.identifiers import warn_of_identifiers
-from noap.data.validation import as_samples, refuse_mask, require_numbers
+from noap.data.validation import as_samples, require_numbers
 from noap.errors import InvalidProblem
 from noap.linalg.device.library import is_elsewhere
-from noap.linalg.types import BoolArray, Data, FloatArray
+from noap.linalg.types import BoolArray, Data, FloatArray, refuse_mask
 
 __all__ = ["MISSING", "Filling", "checked_samples", "fill", "filling_of", "is_sparse", "missing_counts", "names_in"]
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from noap.data.centring import outside
 from noap.errors import GapWarning, NoapWarning
 from noap.estimators.fitting import Component, Fitted
 from noap.joint import JointResult
@@ -19,10 +20,6 @@ __all__ = ["UnprovedWarning", "warn_of"]
 # scikit-learn ships no types, so its classes are Any to mypy.
 class UnprovedWarning(GapWarning, ConvergenceWarning):  # type: ignore[misc]
     """A fit that proved less than was asked for: a GapWarning of noap, and what scikit-learn calls it."""
-
-
-# The user's line: warn_of, the private method that fits, and the public one lie between.
-_USER = 5
 
 
 def warn_of(model: Any, fitted: Fitted) -> None:
@@ -57,19 +54,17 @@ def _warn_together(model: Any, fitted: Fitted, joint: JointResult) -> None:
     left = f"a joint gap of {joint.gap:.2%}" if np.isfinite(joint.gap) else "nothing proved"
     found = f"{counted(len(joint.components), 'component')} chosen together"
     if fitted.interrupted:
-        _warn(f"Interrupted: the model holds {found}, with {left}; fit again for the rest.", UnprovedWarning, 1)
+        _warn(f"Interrupted: the model holds {found}, with {left}; fit again for the rest.", UnprovedWarning)
     elif joint.limit is not None:
         _warn(
             f"The time limit of {model.time_limit:g} s for the whole fit left {found} with {left} where {model.gap:g} "
             "was asked for; raise time_limit, or ask for a larger gap, a smaller k or fewer components.",
             UnprovedWarning,
-            1,
         )
     elif joint.status is not Status.OPTIMAL:
         _warn(
             f"The fit has {found} with {left} where {model.gap:g} was asked for: {why_not_closed(None)}.",
             UnprovedWarning,
-            1,
         )
     if not joint.components:
         _warn_of_nothing(model)
@@ -79,7 +74,6 @@ def _warn_together(model: Any, fitted: Fitted, joint: JointResult) -> None:
             f"Of the {len(joint.ks)} components asked for {len(joint.components)} are worth anything: no feature is "
             f"left, or {why}; ask for fewer components, or use a smaller noise (or rho).",
             NoapWarning,
-            1,
         )
 
 
@@ -93,7 +87,6 @@ def _warn_of_nothing(model: Any) -> None:
     _warn(
         f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
         NoapWarning,
-        1,
     )
 
 
@@ -132,5 +125,5 @@ def _gap(one: Component) -> str:
     return f"a gap of {gap:.2%}" if np.isfinite(gap) else "nothing proved"
 
 
-def _warn(sentence: str, category: type[Warning], deeper: int = 0) -> None:
-    warnings.warn(sentence, category, stacklevel=_USER + deeper)
+def _warn(sentence: str, category: type[Warning]) -> None:
+    warnings.warn(sentence, category, stacklevel=outside())

@@ -187,7 +187,8 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
         ("include", "other demanded features"),
         ("exclude", "other forbidden features"),
     ):
-        if not _same(getattr(claim, name), getattr(mine, name)):
+        theirs = getattr(claim, name)
+        if not _same(_shortest(theirs) if name == "rho" else theirs, getattr(mine, name)):
             return f"the certificate is about {said}"
     if claim.fingerprint != mine.fingerprint:
         return (

@@ -57,6 +57,8 @@ class Data:
         its feature counts as that length: neither leaves it a contribution.
     r_max : float
     costs : array of shape (d,)
+    has_costs : bool
+        Whether a feature costs something, however little.
     lengths, most : arrays of shape (d,)
         At least :math:`|a_j|`, and at least what a feature contributes, :math:`(|a_j| - r_j)_+^2` less its cost; of no
         meaning where A is not definite.
@@ -78,6 +80,7 @@ class Data:
         need(self.top == 0 or 2.0**-40 < self.top < 2.0**40, "the exponent does not fit the data")
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
+        self.has_costs = terms.costs is not None and bool(terms.costs.any())
         costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * exponent)
         need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
         # No more than can be added up.

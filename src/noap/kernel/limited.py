@@ -1,11 +1,17 @@
 """A check in a process of its own, which is stopped where its time or memory ends; run as a module, the child."""
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from noap.kernel.arithmetic import cholesky
 from noap.kernel.certificate import Certificate
 
 if TYPE_CHECKING:
@@ -15,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["verify_within"]
 
 _OUT_OF_MEMORY = 3
+# Seconds between two looks whether the parent is still there.
+_LOOK = 0.5
 
 
 def verify_within(
@@ -26,7 +34,7 @@ def verify_within(
     """
     sent = pickle.dumps((megabytes, problem, certificate.to_bytes()), protocol=5)
     with subprocess.Popen(
-        [sys.executable, "-m", "noap.kernel.limited"],
+        [sys.executable, "-m", "noap.kernel.limited", str(os.getpid())],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -60,17 +68,34 @@ def _limit_memory(megabytes: float) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
+def _take_work_space() -> None:
+    """Let BLAS and LAPACK allocate what they keep: where OpenBLAS gets none it asks again and again, for good."""
+    from scipy.linalg.lapack import dtrtrs
+
+    P = np.eye(256)
+    dtrtrs(cholesky(P @ P), P, lower=1)
+
+
 def _answer(given: tuple[float | None, Any, bytes]) -> bytes:
     from noap.kernel.verify import verify_certificate
 
     megabytes, problem, data = given
     certificate = Certificate.from_bytes(data, memory_limit=None if megabytes is None else max(megabytes, 1.0))
     if megabytes is not None:
+        _take_work_space()
         _limit_memory(megabytes)
     return pickle.dumps(verify_certificate(problem, certificate))
 
 
+def _end_with(parent: int) -> None:
+    """End this process when its parent is gone: nobody reads its answer then."""
+    while os.getppid() == parent:
+        time.sleep(_LOOK)
+    os._exit(1)
+
+
 if __name__ == "__main__":
+    threading.Thread(target=_end_with, args=(int(sys.argv[1]),), daemon=True).start()
     try:
         sys.stdout.buffer.write(_answer(pickle.load(sys.stdin.buffer)))
     except MemoryError:

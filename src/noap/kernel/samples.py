@@ -72,6 +72,7 @@ class SampleData:
 
     additive = False  # contributions of features do not add up
     definite = True
+    added = 0.0  # nothing is added to a value
 
     def __init__(
         self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
@@ -85,6 +86,7 @@ class SampleData:
         self.include, self.exclude = terms.include, terms.exclude
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
+        self.has_costs = terms.costs is not None and bool(terms.costs.any())
         costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
         need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
         self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))

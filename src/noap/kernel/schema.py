@@ -284,7 +284,9 @@ def levels_from(
     with_majorant, with_line = reader.whole("matrix_majorant"), reader.whole("matrix_line")
     need(len(with_majorant) == len(with_line), "matrix records of different lengths")
     matrices = [Matrix(_of(attacks, a), _of(lines, b)) for a, b in zip(with_majorant, with_line, strict=True)]
-    envelopes = [_envelope(reader, int(size), lines, scalings) for size in reader.whole("envelope_size")]
+    counts = reader.whole("envelope_size")
+    need((counts > 0).all(), "an envelope without lines")
+    envelopes = [_envelope(reader, int(n), lines, scalings) for n in counts]
     sizes = reader.whole("level_size")
     count = len(sizes)
     bounds, targets = reader.whole("level_bound", count), reader.whole("level_target", count)
@@ -349,6 +351,7 @@ def _envelope(reader: _Reader, size: int, lines: list[Line], scalings: list[Scal
 
 def _attack(reader: _Reader, i: int, size: int) -> Attack | SampleAttack:
     gain = float(reader.part("majorant_gain", 1)[0])
+    need(gain >= 0, "a negative gain")
     if reader.samples is not None:
         return _attack_on_samples(reader, size, gain, reader.samples)
     if size == 0 and gain == 0:
@@ -372,7 +375,9 @@ def _attack_on_samples(reader: _Reader, size: int, gain: float, n: int) -> Sampl
 
 
 def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
-    return Scaling(reader.features("scaling_features", size), reader.part("scaling_values", size))
+    features, values = reader.features("scaling_features", size), reader.part("scaling_values", size)
+    need((values > 0).all(), "a factor of a scaling that is not positive")
+    return Scaling(features, values)
 
 
 def _line(reader: _Reader, i: int, b: int) -> Line:
@@ -391,4 +396,6 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
         entries, signs = reader.part("line_free", pairs), reader.part("line_signs", b)
     if code >= _WITH_DUES:
         dues, pulls = reader.part("line_dues", b), reader.part("line_pulls", b * b).reshape(b, b)
+    signless = (loads, lifts) if dues is None else (loads, lifts, dues)
+    need(all((part >= 0).all() for part in signless), "a negative multiplier of a line")
     return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls)

@@ -113,13 +113,13 @@ def check_levels(
     for level in levels:
         q = level.size
         need(before < q <= data.k, "sizes of levels must rise")
+        need(level.target <= level.bound, "a target above the bound")
         for size in range(max(before, 2), q):
             below[size] = min(below[size], below[size - 1] * (size / (size - 1)) * (1 + gamma(4)))
         if not (len(level.nodes) == 0 and plain and _at_most(below, q) <= level.bound):
             due = max(level.bound - below[q - 1] * (1 + gamma(4)), 0.0) if plain else 0.0
             _check_features(data, level.features, due)
             F = level.features[~np.isin(level.features, data.include)]
-            need(level.target <= level.bound, "a target above the bound")
             check_tree(checked, level, data.include, F, q - len(data.include), supports)
         below[q] = min(below[q], max(level.bound, 0.0))
         before = q
@@ -229,7 +229,7 @@ def _is_part(data: Data | SampleData, I: IntArray, F: IntArray, one: Support) ->
     """Refuse unless every choice of a node is part of a support; with costs it must be the only one."""
     reach = np.concatenate([I, F])
     need(np.isin(reach, one.features).all(), "list: the node has choices beyond the support")
-    if data.costs.any():
+    if data.has_costs:
         need(len(F) == 0 and len(I) == len(one.features), "list: with costs a part may be worth more")
 
 

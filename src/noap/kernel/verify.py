@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap.errors import CertificateRejected
-from noap.kernel.arithmetic import Refused, U, need
+from noap.kernel.arithmetic import TINY, Refused, U, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
 from noap.kernel.limited import verify_within
@@ -25,6 +25,9 @@ __all__ = ["Verification", "verify_certificate"]
 
 # A vector proves its claimed value to this, relative to it and to the largest variance of a feature.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
+# What further features add to a support of a list counts as nothing up to this share: where they cost something, it is
+# then not among those shown.
+_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -150,8 +153,10 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
         taken = Fraction(rho) ** 2 / claim.n_samples if math.isfinite(rho) else Fraction(sys.float_info.max) ** 2
     value = rounded_down(Fraction(least) * unit)
     short = Fraction(claim.value) - Fraction(least) * unit
+    # What is taken off the form besides roundings, and off values for what underflows.
+    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
     need(
-        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + Fraction(_ABSOLUTE) * Fraction(data.top) * unit,
+        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     levels = certificate.proof.levels
@@ -172,8 +177,12 @@ def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, i
     T = check_list(data, proof.levels[-1], proof.supports)
     threshold = -rounded_down(-Fraction(T) * Fraction(4) ** proof.exponent)
     sets = [(frozenset(one.features.tolist()), one.value) for one in proof.supports]
-    if data.costs.any():  # where features cost something a part may be worth as much
-        shown = [own for own, value in sets if not any(part < own and worth >= value for part, worth in sets)]
+    if data.has_costs:  # where features cost something a part may be worth as much
+        shown = [
+            own
+            for own, value in sets
+            if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth in sets)
+        ]
     else:
         shown = [own for own, _ in sets if not any(own < other for other, _ in sets)]
     slack = max((one.beyond / one.value - 1.0 for one in proof.supports), default=0.0)

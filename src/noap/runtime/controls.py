@@ -51,7 +51,7 @@ class Controls:
     def checked(cls, gap: Any, time_limit: Any, random_state: Any, progress: Any) -> "Controls":
         """Validate what the user passed."""
         try:
-            wanted = float(gap)
+            wanted = math.nan if isinstance(gap, bool | np.bool_) else float(gap)
         except (TypeError, ValueError):
             wanted = math.nan
         if not (wanted >= 0 and math.isfinite(wanted)):

@@ -1,7 +1,8 @@
 r"""Alternating ascent from many starts at once: good vectors for the tree to prove.
 
 A step is exact in both halves: :math:`\hat u = Xv/\|Xv\|`, then v along the soft-thresholded :math:`X^\top \hat u` on
-the features that contribute most, so values never fall. Everything is products with A.
+the features that contribute most, so values never fall. Everything is products with A; where A is indefinite, with
+:math:`A - \lambda_{\min} I`, whose forms are larger by the same number for all unit vectors.
 """
 
 import numpy as np
@@ -54,9 +55,11 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
     return v if value > value_of(data, nothing) else nothing
 
 
-def climbed(data: Data, start: FloatArray, steps: int) -> FloatArray:
-    """Return where ascent leads from one vector; zeros where nothing is left of it."""
-    climber = _Climber(data)
+def climbed(
+    data: Data, start: FloatArray, steps: int, node: tuple[IntArray, IntArray, int] | None = None
+) -> FloatArray:
+    """Return where ascent leads from one vector, within a node (I, F, p); zeros where nothing is left of it."""
+    climber = _Climber(data, node)
     V = climber.projected(start[None, :])
     if len(V) == 0:
         return np.zeros(len(data.A))
@@ -80,7 +83,7 @@ def best_in(data: Data, node: tuple[IntArray, IntArray, int], starts: FloatArray
         start: FloatArray = np.zeros((1, len(data.A)))
         start[0, I] = _leading(data.A[np.ix_(I, I)], 1)[0]
         V.append(start)
-        V.append(climber.projected(start @ data.A))
+        V.append(climber.projected(start @ climber.A))
     else:
         V.append(climber.starts(settings.ascent_kept))
     whole = np.concatenate(V)
@@ -95,6 +98,8 @@ def climbed_within(data: Data, v: FloatArray, steps: int = 2000) -> FloatArray:
     """Return the vector that ascent reaches on the features of v alone; those that lose all weight are dropped."""
     at = np.flatnonzero(v)
     x, B, r = v[at] / np.linalg.norm(v[at]), data.A[np.ix_(at, at)], data.r[at]
+    if not data.definite:
+        B = _raised(B)
     for _ in range(steps):
         g = B @ x
         g /= np.sqrt(max(float(x @ g), 1e-300))
@@ -112,6 +117,13 @@ def climbed_within(data: Data, v: FloatArray, steps: int = 2000) -> FloatArray:
     return found
 
 
+def _raised(A: FloatArray) -> FloatArray:
+    """Return a matrix without its negative eigenvalues' weight: A less its smallest eigenvalue, if that is negative."""
+    least = float(eigh(A, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
+    raised: FloatArray = A + max(-least, 0.0) * np.eye(len(A))
+    return raised
+
+
 def _leading(A: FloatArray, count: int) -> FloatArray:
     """Return the leading eigenvectors as rows."""
     d = len(A)
@@ -123,7 +135,7 @@ class _Climber:
     """Steps on one problem; rows are vectors."""
 
     def __init__(self, data: Data, node: tuple[IntArray, IntArray, int] | None = None) -> None:
-        self.data = data
+        self.data, self.A = data, data.A if data.definite else _raised(data.A)
         d = len(data.A)
         included, free, places = (data.include, data.allowed, data.k - len(data.include)) if node is None else node
         self.demanded: BoolArray = np.zeros(d, dtype=np.bool_)
@@ -153,7 +165,7 @@ class _Climber:
 
     def starts(self, most: int) -> FloatArray:
         """Return the rows of A with the largest sums, leading eigenvectors, and the longest features."""
-        A, d = self.data.A, len(self.data.A)
+        A, d = self.A, len(self.A)
         k = max(min(self.data.k, d), 1)
         sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
         rows = np.argsort(-sums, kind="stable")[:most]
@@ -166,7 +178,7 @@ class _Climber:
         """Return the vectors after so many steps, or when none moves any more, and their values."""
         data = self.data
         for _ in range(steps):
-            G = V @ data.A
+            G = V @ self.A
             lengths = np.sqrt(np.maximum((V * G).sum(axis=1), 1e-300))
             W = G / lengths[:, None]
             W = np.sign(W) * np.maximum(np.abs(W) - data.r, 0.0)
@@ -193,7 +205,7 @@ class _Climber:
             w[j] = 0.0
             if not w.any():
                 continue
-            g = data.A @ w
+            g = self.A @ w
             g /= np.sqrt(max(float(w @ g), 1e-300))
             gains = np.maximum(np.abs(g) - data.r, 0.0) ** 2 - data.costs
             gains[support], gains[~self.free] = -np.inf, -np.inf

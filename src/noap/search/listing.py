@@ -100,7 +100,10 @@ class Listing:
         self._tree.append(node)
 
     def add(self, v: FloatArray, least: float | None = None) -> bool:
-        """List the support of a vector, if it is worth more than T, or at least so much, and new; say whether it is."""
+        """List a vector's support if it is worth more than T, or at least so much, and say whether that was news.
+
+        A support may be listed again, with a vector that is worth more than the one it was met with.
+        """
         v = climbed_within(self.data, v)
         features: IntArray = np.flatnonzero(v)
         mask = _mask(features)
@@ -108,7 +111,9 @@ class Listing:
             value = self.data.value_at_least(features, v[features])
         except Refused:
             return False
-        if mask in self._masks or not value > (self.T if least is None else least):
+        known = [one.value for one, other in zip(self.supports, self._masks, strict=True) if other == mask]
+        most = max([self.T if least is None else least, *((1.0 + 0.5 * self.slack) * own for own in known)])
+        if not value > most:
             return False
         self._masks.append(mask)
         self.supports.append(Support(features, v[features], value, (1.0 + self.slack) * value))
@@ -131,7 +136,7 @@ class Listing:
     def _covering(self, part: _Part) -> int | None:
         """Return a support on the list of which all choices of a node are part."""
         reach = _mask(part.included) | _mask(part.free)
-        if self.data.costs.any():
+        if self.data.has_costs:
             return self._masks.index(reach) if len(part.free) == 0 and reach in self._masks else None
         return next((number for number, mask in enumerate(self._masks) if reach & ~mask == 0), None)
 
@@ -177,7 +182,7 @@ class Listing:
         v = climbed_within(self.data, v)
         features: IntArray = np.flatnonzero(v)
         mask = _mask(features)
-        new = self.data.costs.any() or not any(mask & ~other == 0 for other in self._masks)
+        new = self.data.has_costs or not any(mask & ~other == 0 for other in self._masks)
         undecided = np.intersect1d(features, part.free)
         if (new or len(undecided) == 0) and self.add(v):
             return

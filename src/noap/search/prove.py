@@ -269,10 +269,13 @@ class Search:
         return True
 
     def _climb_from(self, I: IntArray) -> None:  # noqa: E741
-        """Raise Better if ascent from the included features alone ends above the target."""
+        """Raise Better if ascent from the included features alone, or the longest one, ends above the target."""
         start: FloatArray = np.zeros(len(self.data.A))
-        start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
-        v = climbed(self.data, start, self.settings.ascent_steps)
+        if len(I):
+            start[I] = np.linalg.eigh(self.data.A[np.ix_(I, I)])[1][:, -1]
+        else:
+            start[int(np.argmax(np.where(self.data.allowed, self.data.A.diagonal(), -np.inf)))] = 1.0
+        v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 
@@ -367,7 +370,7 @@ class Search:
         W = node.state.W
         start: FloatArray = np.zeros(len(self.data.A))
         start[self.features[node.features]] = W[int(np.argmax(W.diagonal()))]
-        v = climbed(self.data, start, self.settings.ascent_steps)
+        v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
 

@@ -98,7 +98,8 @@ def less_spectral_budget(bound: float, n: int, rho: float) -> float:
     True
     """
     left = math.sqrt(bound) * (1.0 + 4 * U) - rho / math.sqrt(n) * (1.0 - 4 * U)
-    return left * left * (1.0 + 8 * U) if left > 0 else 0.0
+    # What underflows in the square and in the product is half a step each.
+    return left * left * (1.0 + 8 * U) + 1e-323 if left > 0 else 0.0
 
 
 @dataclass
@@ -183,10 +184,13 @@ class _Run:
 
     def _spectral_budget(self) -> float:
         """Return the budget of the spectral norm in the units of the data: the optimum falls as that of A does."""
-        problem = self.problem
+        problem, data = self.problem, self.data
         if type(problem.adversary) is not SpectralNorm:
             return 0.0
-        return math.ldexp(float(problem.adversary.rho) / math.sqrt(problem.n_samples), -self.data.exponent)
+        # No vector is worth more than k times the largest entry: nothing is left at twice the root of that.
+        enough = 2.0 * math.sqrt(data.k * data.top) * 2.0**data.exponent
+        taken = min(float(problem.adversary.rho) / math.sqrt(problem.n_samples), enough)
+        return math.ldexp(taken, -data.exponent)
 
     def _check(self) -> None:
         search, limits = self.search, self.limits

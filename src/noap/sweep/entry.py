@@ -12,7 +12,7 @@ from noap.adversaries.base import Adversary
 from noap.data.arguments import as_jobs, as_strength
 from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, holds_truth
 from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.limits import Limit
 from noap.runtime.names import counted
@@ -69,6 +69,9 @@ def path(
     r"""Solve over a range of budgets rho: which features survive as the noise grows, with proof.
 
     .. math:: \mathrm{opt}(\rho) = \max_{\|v\|_2 = 1,\ \|v\|_0 \le k}\ \min_{\|E\| \le \rho}\ \tfrac1n \|(X + E) v\|_2^2
+
+    What survives is measured redundantly enough to outlast errors of that size. That makes it neither true nor causal:
+    near-copies of one random vector survive, too, and :func:`noap.duplicates` lists them.
 
     Neighbouring budgets help each other. The vectors found at the neighbours are where a point starts; and since
     :math:`\sqrt{n\,\mathrm{opt}(\rho)}` is convex in rho, the chord between two proved bounds is a bound in between,
@@ -182,7 +185,7 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
 def _budgets(rhos: ArrayLike) -> FloatArray:
     try:
         given = np.asarray(rhos)
-        if given.ndim > 1 or given.dtype.kind in "cb":
+        if given.ndim > 1 or given.dtype.kind == "c" or holds_truth(rhos):
             raise TypeError
         budgets = np.unique(given.astype(np.float64))
     except (TypeError, ValueError):

@@ -183,7 +183,10 @@ class Path(ResultSeries):
 
     @cached_property
     def survives(self) -> FloatArray:
-        """Per feature the last rho that needs it (see `needed`); nan if none does."""
+        """Per feature the last rho that needs it (see `needed`); nan if none does.
+
+        To survive is to be measured redundantly enough to outlast errors of that size, as near-copies of noise are.
+        """
         return frozen([self.rhos[column].max() if column.any() else np.nan for column in self.needed.T])
 
     @cached_property

@@ -52,7 +52,7 @@ def require_array(name: str, value: ArrayLike, *, ndim: int = 1) -> Floats:
     """Return a copy of `value` as a finite real float array with `ndim` axes and at least one entry."""
     try:
         array = np.asarray(value)
-        if np.iscomplexobj(array):
+        if array.dtype.kind in "cb":
             raise TypeError
         array = array.astype(np.float64)
     except (TypeError, ValueError):

@@ -1,0 +1,114 @@
+"""Certificates that the search finds, given to the second checker: what is honest is accepted; lists and their rule."""
+
+import numpy as np
+import pytest
+from packing import Case
+
+import noap
+from second_checker import noap_check, second_verdict
+
+
+def refusal(problem, certificate):
+    """Return why the second checker refuses a certificate; None if it accepts."""
+    return second_verdict(certificate.to_bytes(), problem.covariance if problem.X is None else problem.X)
+
+
+def with_ties(seed):
+    """Signs and zeros, and a budget that inner products meet to the last digit."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 7)), int(rng.integers(4, 7))
+    X = rng.integers(-1, 2, (n, d)).astype(float)
+    X[0] = 1
+    rho = float(rng.choice([0.5, 0.8])) * np.linalg.norm(X, axis=0).max()
+    return noap.Problem(X, int(rng.integers(2, 4)), noap.FeatureWise(rho))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", [33, 75, 81, 105, 115, 120, 251, 283, 495, 688])
+def test_columns_whose_product_with_u_is_the_budget(seed):
+    """Whether |g_j| is at least r_j decides whether a column grows by the gain: there any smaller budget will do."""
+    problem = with_ties(seed)
+    assert refusal(problem, noap.solve(problem, gap=1e-6).certificate) is None
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(12))
+def test_lists_of_the_search(seed):
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(3, 12)), int(rng.integers(3, 8))
+    X = rng.standard_normal((n, d)) if seed % 3 else rng.integers(-1, 2, (n, d)).astype(float)
+    X[0] += 1.0
+    lengths = np.linalg.norm(X, axis=0)
+    costs = 0.1 * rng.random(d) * lengths.max() ** 2 / n if seed % 4 == 1 else None
+    rho = lengths * rng.uniform(0, 0.7, d) if seed % 2 else np.zeros(d)
+    terms = {"k": min(3, d), "adversary": noap.FeatureWise(rho), "costs": costs}
+    problem = noap.Problem(X, **terms)
+    if seed % 5 == 2:
+        problem = noap.Problem.from_covariance(problem.covariance, n_samples=n, **terms)
+    near = noap.near_optimal(problem, float(rng.choice([1e-6, 0.05, 0.5])))
+    assert near.complete
+    assert refusal(problem, near.certificate) is None
+    said = noap_check.about_list(noap_check.Certificate(near.certificate.to_bytes()))
+    assert f" {len(near.certificate.proof.supports)} supports" in said
+    assert any("T = " in line for line in noap_check.explain(noap_check.Certificate(near.certificate.to_bytes())))
+
+
+def test_a_node_without_features_may_name_a_record():
+    case = Case(np.eye(2), 2)
+    first, second = case.dominance(case.majorant()), case.dominance(case.majorant())
+    tree = [("FEATURE", 0), ("DOMINANCE", first), ("FEATURE", 1), ("DOMINANCE", first), ("DOMINANCE", second)]
+    assert case.level(0.6, tree).verdict() is None
+    case.arrays["item"][-1] = 2
+    assert "no such record" in case.verdict()
+
+
+DIAGONAL = np.diag([2.0, 1.0, 0.5])
+
+
+def listing(nodes, *supports, T=1.001, costs=None, **changes):
+    """Return why a list of diag(1, 1/2, 1/4), k = 2, in units of 2, is refused."""
+    case = Case(DIAGONAL, 2, costs=costs, source="covariance", n=1)
+    unit = case.unit
+    case.level(9.0 / unit, [("LENGTHS", 0)])
+    plain = case.dominance(case.majorant())
+    for features, value, beyond in supports:
+        case.listed(features, [1.0] * len(features), value / unit, beyond / unit)
+    case.level(2 * T / unit, [(rule, plain if rule == "DOMINANCE" else item) for rule, item in nodes])
+    return case.verdict(case.file(**({"kind": "list", "bound": 9.0} | changes)))
+
+
+NODES = [("FEATURE", 2), ("DOMINANCE", 0), ("LISTED", 0)]
+BOTH = ([0, 1], 1.49, 1.5)
+
+
+def test_listed():
+    assert listing(NODES, BOTH) is None
+    assert "worth less than it says" in listing(NODES, ([0, 1], 1.5 * (1 + 1e-12), 1.6))
+    assert listing(NODES, ([0, 1], 1.5 * (1 - 1e-12), 1.6)) is None
+    assert "features that the support has not" in listing(NODES, ([0, 2], 1.0, 1.5))
+    assert "no such support" in listing([*NODES[:2], ("LISTED", 1)], BOTH)
+    assert "claims nothing of them" in listing(NODES, BOTH, kind="single")
+    assert "not positive" in listing(NODES, BOTH, T=0.999)
+    assert "does not know" in listing(NODES, BOTH, kind="joint")
+
+
+def test_listed_with_costs():
+    decided = [("FEATURE", 0), ("FEATURE", 1), ("LISTED", 0), ("DOMINANCE", 0), ("DOMINANCE", 0)]
+    for costs in ([0.0, 0.1, 0.0], [0.0, 0.0, 1e-300]):
+        assert listing(decided, (*BOTH[:1], 1.3, 1.5), T=1.1, costs=costs) is None
+        assert "a part may be worth more" in listing(NODES, (*BOTH[:1], 1.3, 1.5), T=1.1, costs=costs)
+
+
+def test_beyond():
+    raised = [("FEATURE", 0), ("BEYOND", 0), ("LENGTHS", 0), ("LENGTHS", 0)]
+    assert listing(raised, ([0], 1.9, 3.0 + 1e-6), T=0.76) is None
+    assert "more than T" in listing(raised, ([0], 1.9, 3.0 - 1e-6), T=0.76)
+    assert "more than T" in listing(raised, ([0], 1.9, 9.0), T=0.74)
+    assert "contain the support" in listing(raised, ([1], 0.9, 9.0), T=0.76)
+    assert "open" in listing(raised[:-1], ([0], 1.9, 9.0), T=0.76)
+    inner = [("FEATURE", 0), ("BEYOND", 0), ("BEYOND", 1), ("LENGTHS", 0), ("LENGTHS", 0)]
+    assert "more than T" in listing(inner, ([0], 1.9, 9.0), ([0], 1.9, 1.0), T=0.76)
+    assert listing(inner, ([0], 1.9, 1.0), ([0], 1.9, 9.0), T=0.76) is None
+    below = [("FEATURE", 0), ("BEYOND", 0), ("FEATURE", 1), ("LENGTHS", 0), ("LENGTHS", 0), ("LENGTHS", 0)]
+    assert listing(below, ([0], 1.9, 3.0 + 1e-6), T=0.76) is None
+    assert "more than T" in listing(below, ([0], 1.9, 3.0 - 1e-6), T=0.76)
