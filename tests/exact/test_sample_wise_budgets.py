@@ -104,7 +104,8 @@ def test_equal_budgets_are_the_number(n, d, rho):
     number, each = solved(X, 4, rho), solved(X, 4, np.full(n, rho))
     assert (number.v == each.v).all()
     assert (number.value, number.bound, number.nodes) == (each.value, each.bound, each.nodes)
-    assert number.certificate.to_bytes() == each.certificate.to_bytes()
+    for name, array in vars(number.proof).items():
+        assert name == "_offsets" or (array == getattr(each.proof, name)).all()
 
 
 def test_exact_samples_only_are_vanilla_and_use_the_same_search():

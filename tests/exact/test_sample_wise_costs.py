@@ -11,7 +11,8 @@ import noap
 import older
 from cases import SHAPES, budgets, small_data
 from noap.exact.sample_wise.search import solve_samples
-from noap.kernel.certificate import Certificate
+from noap.proofs.certificate import Certificate
+from noap.proofs.sample_wise import CLOSED
 from noap.runtime.controls import Controls
 from noap.runtime.limits import Limits
 
@@ -90,7 +91,7 @@ def test_costs_of_nothing_change_nothing():
     plain = older.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.5)))
     free = older.solve(noap.Problem(X, k=3, adversary=noap.SampleWise(0.5), costs=np.zeros(12)))
     assert (free.bound, free.nodes) == (plain.bound, plain.nodes)
-    assert free.certificate.proof.levels[0].nodes[0].__class__ is plain.certificate.proof.levels[0].nodes[0].__class__
+    np.testing.assert_array_equal(free.certificate.proof.values, plain.certificate.proof.values)
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +115,29 @@ def test_a_proof_holds_for_its_own_costs_only(proved):
     for share in (1 - 1e-3, 0.9, 0.5, 0.0):
         claim = dataclasses.replace(certificate.claim, bound=share * optimum, value=0.0)
         assert not noap.verify(problem, dataclasses.replace(certificate, claim=claim)).ok
+
+
+def test_no_mutant_proves_a_bound_below_the_optimum(proved):
+    problem, certificate, optimum = proved
+    rng, accepted = np.random.default_rng(0), 0
+    for _ in range(150):
+        changes = {}
+        for name in rng.choice(["kind", "attack", "feature", "values"], size=int(rng.integers(1, 3))):
+            array = getattr(certificate.proof, name).copy()
+            at = int(rng.integers(len(array)))
+            if array.dtype.kind == "f":
+                array[at] *= rng.choice([0.0, 0.5, 1 + 1e-6, 2.0, -1.0])
+            else:
+                array[at] = rng.integers(int(array.max()) + 1)
+            changes[str(name)] = array
+        proof = dataclasses.replace(certificate.proof, **changes)
+        share = rng.choice([1.0, 1.2, 1 - 1e-5, 0.9])
+        claim = dataclasses.replace(certificate.claim, bound=share * certificate.bound, value=0.0)
+        report = noap.verify(problem, dataclasses.replace(certificate, claim=claim, proof=proof))
+        assert not report.ok or report.bound >= optimum * (1 - 1e-9)
+        accepted += report.ok
+    assert 5 < accepted < 145
+    assert (certificate.proof.kind == CLOSED).any()
 
 
 def test_where_nothing_is_worth_its_cost():
