@@ -9,6 +9,8 @@ What is claimed. A *choice* is a set S of at most k features (all demanded, no f
 is zero outside S. It is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 - sum_{j in S} pi_j, where A = X'X/n. The claim:
 the best choice is worth at least `value` and at most `bound`. A certificate may have *directions*: rows V, and choices
 are then those with |V v| <= 10^-8. For these v'Gv <= v'(G - V'diag(sigma)V) v + 10^-16 max sigma, if all sigma >= 0.
+Against attacks on samples (the second half of this file; without directions) a choice is worth
+sum_i (|x_i'v| - rho_i)_+^2 / n - sum_{j in S} pi_j instead.
 
 How numbers are held. An integer a stands for a / 2^128 (its last place is an *ulp*). Three ideas make rounding safe:
 
@@ -41,6 +43,7 @@ from fractions import Fraction
 from itertools import accumulate, chain, combinations, pairwise
 from math import frexp, fsum, gcd, inf, isfinite, isinf, isqrt, sqrt
 from operator import mul
+from types import SimpleNamespace
 
 BITS = 128
 ONE = 1 << BITS
@@ -133,17 +136,24 @@ f8 *many_majorants    any            majorant_multipliers
 u4 *majorant_size     feature        majorant_features
 f8 *majorant_size     any            majorant_weights
 u4 -                  majorant_size  dominance_majorant matrix_majorant
+u4 -                  any            attack_included attack_free attack_places attack_rows
+f8 attack_places      amount         attack_spread
+u4 *attack_parts      feature        attack_columns
+u4 *attack_rows       sample         attack_samples
+f4 *attack_entries    any            attack_moves
 u4 dominance_majorant any            dominance_scaling
+f8 dominance_majorant amount         dominance_threshold
 u4 *scaling_size      feature        scaling_features
 f4 *scaling_size      positive       scaling_values
 u4 matrix_majorant    line_size      matrix_line
 u4 -                  positive       envelope_size
 u4 *envelope_size     line_size      envelope_lines
+u4 *envelope_scaled   any            envelope_scalings
 f8 line_size          any            line_c line_plain line_weighted
 f8 *many_lines        amount         line_deflation
 u1 line_size          2              line_counts
 u1 line_size          7              line_form
-u4 *line_size         feature        line_features
+u4 *line_size         either         line_features
 f4 *line_size         amount         line_loads line_lifts
 i2 *steps             any            line_steps
 f4 *free              any            line_free
@@ -174,7 +184,8 @@ def read_header(raw):
         x, kinds = header[key], (int, float) if key in ("value", "bound", "shift") else (int,)
         fits = type(x) in kinds and abs(x) <= sys.float_info.max and float(x) == x
         need(fits or (key == "shift" and x is None), f"{key} is no double, or no integer")
-    known = header["source"] in ("samples", "covariance") and header["adversary"] in ("none", "feature-wise")
+    known = header["source"] in ("samples", "covariance")
+    known = known and header["adversary"] in ("none", "feature-wise", "sample-wise")
     known = known and header["kind"] in ("single", "list") and header["device"] is False
     need(known, "this checker does not know its kind")
     need(header["value"] <= header["bound"], "value is larger than bound")
@@ -238,6 +249,18 @@ class Certificate:
             "many_lines": [self.many] * len(sizes),
             **get,
         }
+        n, attacked = self.header["n_samples"], self.header["adversary"] == "sample-wise"
+        self.on_samples = attacked and any(get["rho"])
+        parts = ("attack_included", "attack_free", "attack_places", "attack_rows")
+        for name in parts:
+            fits = len(get[name]) == (len(get["majorant_size"]) if self.on_samples else 0)
+            need(fits, f"{name} is too long or too short")
+        both = list(zip(get[parts[0]], get[parts[1]], strict=True))
+        lengths["attack_parts"] = chain.from_iterable(both)
+        rows = zip(get["attack_rows"], both, strict=True)
+        lengths["attack_entries"] = (r * sum(pair) for r, pair in rows)
+        lengths["envelope_scaled"] = get["envelope_size"] if self.on_samples else ()
+        ranges = {"feature": d, "sample": n, "either": max(d, n) if self.on_samples else d}
         self.ends = {}
         for name, (_, length, numbers) in ARRAYS.items():
             values = get[name]
@@ -246,28 +269,35 @@ class Certificate:
                 need(self.ends[name][-1] == len(values), f"{name} is too long or too short")
             elif length != "-":
                 need(len(values) == len(get[length]), f"{name} is too long or too short")
-            if numbers == "feature":
+            if numbers in ranges:
                 ends = self.ends.get(name, (0, len(values)))
                 ascending = all(a < b for i, j in pairwise(ends) for a, b in pairwise(values[i:j]))
-                need(ascending and max(values, default=0) < d, f"{name} is not ascending or out of range")
+                need(ascending and max(values, default=0) < ranges[numbers], f"{name} is not ascending or out of range")
             elif numbers in ("amount", "positive"):
                 need(all(x > 0 if numbers == "positive" else x >= 0 for x in values), f"{name} has a negative number")
             elif numbers != "any":
                 limit = len(get[numbers]) if numbers in get else int(numbers)
                 need(max(values, default=-1) < limit, f"{name} has a number out of range")
-        need(max(get["dominance_scaling"], default=0) <= len(get["scaling_size"]), "dominance_scaling is out of range")
+        for name in ("dominance_scaling", "envelope_scalings"):
+            need(max(get[name], default=0) <= len(get["scaling_size"]), f"{name} is out of range")
+        for size, given in zip(get["majorant_size"], get["attack_rows"], strict=False):
+            need(not (size and given), "a response has moves")
         need(0 not in get["list_weights"], "list_weights has a 0")
         need(not get["list_size"] or self.header["kind"] == "list", "it lists supports, and claims nothing of them")
         need(-32768 not in get["line_steps"] and 3 not in get["line_form"], "line_steps or line_form is out of range")
         need(all(-1 <= x <= 1 for x in get["line_signs"]), "line_signs has other numbers than -1, 0, 1")
-        budgets = (1, d) if self.header["adversary"] == "feature-wise" else (0,)
+        budgets = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[self.header["adversary"]]
+        need(not attacked or self.header["source"] == "samples", "attacks on samples need them")
+        need(not (attacked and self.many), "no rule is about attacks on samples where v is orthogonal to directions")
         means = (0, d) if self.header["source"] == "samples" else (0,)
         for name, counts in ("rho", budgets), ("costs", (0, d)), ("mean", means):
             need(len(get[name]) in counts, f"{name} is too long or too short")
         self.include, self.exclude = list(get["include"]), set(get["exclude"])
         need(not self.exclude.intersection(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.header["k"], "more than k features are demanded")
-        self.rho = list(get["rho"]) * (d if len(get["rho"]) == 1 else 1) or [0.0] * d
+        many = n if self.on_samples else d
+        rho = get["rho"] if self.on_samples or not attacked else []
+        self.rho = list(rho) * (many if len(rho) == 1 else 1) or [0.0] * many
 
     def part(self, name, i):
         """Return list i of an array that holds several, one after the other."""
@@ -394,6 +424,8 @@ class Problem:
     |a_j| = sqrt(A_jj) is lowered to that: either leaves the feature no contribution.
     """
 
+    on_samples = False
+
     def __init__(self, values, certificate):
         header, get, d, rho = certificate.header, certificate.arrays, certificate.d, certificate.rho
         nothing = nothing_left(values, certificate)
@@ -412,10 +444,10 @@ class Problem:
         self.shift, self.definite = fixed(header["shift"] or 0.0), header["shift"] is not None
         if nothing:
             self.shift, self.definite = 0, True
-        self.plain = (
-            self.definite and not self.include and not self.directions
-        )  # then contributions add up, and levels may build on others
+        self.additive = self.definite  # contributions of features add up
+        self.plain = self.definite and not self.include and not self.directions  # then levels may build on others
         self.diagonal = [self.product(j, j) + self.shift for j in range(d)]
+        self.largest_variance = max(self.diagonal) - self.shift
         self.largest = max(map(abs, self.diagonal)) + 2
         if not self.is_samples:
             need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
@@ -455,6 +487,11 @@ class Problem:
         shift = BITS - 2 * self.exponent - s - t
         total = sum(map(mul, x, y))
         return (total << max(shift, 0) >> max(-shift, 0)) // self.n
+
+    def lengths(self, node):
+        """Return at least what the features of any choice contribute together."""
+        most = self.most
+        return sum(most[j] for j in node.inside) + largest_sum([max(most[j], 0) for j in node.free], node.most)
 
     def entries(self, i, columns):
         """Return some entries of row i of A; each is too small by at most an ulp, two on the diagonal."""
@@ -545,6 +582,8 @@ def eliminate(node, majorant):
     A choice S of the node worth more than T has lambda_max((M - (1 + kappa) diag_F(pi))_SS) > t. There is none if P_SS
     is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
     """
+    if node.problem.on_samples:
+        return eliminate_attacked(node, majorant)
     problem, gain = node.problem, ONE + majorant.gain
     need(node.target + node.paid > 0 or problem.directions, "T and the costs of I are not positive")
     t = (gain * (node.target + node.paid) >> BITS) - majorant.loss
@@ -583,9 +622,8 @@ def largest_sum(numbers, count):
 
 def check_lengths(node, _):
     """LENGTHS. A feature contributes at most most_j; those of F that contribute less than nothing can be left out."""
-    most = node.problem.most
     need(node.problem.definite, "lengths need definiteness")
-    total = sum(most[j] for j in node.inside) + largest_sum([max(most[j], 0) for j in node.free], node.most)
+    total = node.problem.lengths(node)
     need(total <= node.bound, "its lengths add up to more than T")
 
 
@@ -595,11 +633,19 @@ def check_dominance(node, record):
     For Q of p features or fewer it is enough to compare with the p - 1 largest terms of each row (Gershgorin).
     """
     get = node.proof.certificate.arrays
+    if get["dominance_threshold"][record] > 0:
+        node.target = fixed(get["dominance_threshold"][record])
+        need(node.target <= node.bound, "its threshold is above T")
     lower = eliminate(node, node.proof.majorant(get["dominance_majorant"][record]))
+    dominant(node, lower, get["dominance_scaling"][record])
+
+
+def dominant(node, lower, scaling):
+    """Show that C_QQ is positive semidefinite by a scaling of this number less 1, or by ones."""
     need(all(row[-1] >= (node.most > 1) for row in lower), "C has a diagonal that is not positive")
     if node.most < 2:
         return
-    part, number, scaling = node.proof.certificate.part, get["dominance_scaling"][record] - 1, {}
+    part, number, scaling = node.proof.certificate.part, scaling - 1, {}
     if number >= 0:
         values = map(fixed, part("scaling_values", number))
         scaling = dict(zip(part("scaling_features", number), values, strict=True))
@@ -623,7 +669,7 @@ class Line:
       with tau_i = lambda_i^2 / (4 q_i).
     """
 
-    def __init__(self, proof, number, gram, error):
+    def __init__(self, proof, number, gram, error, weights):
         """Prove line `number` about the matrix whose lower triangle is `gram`, up to `error` ulps in each entry."""
         get, part = proof.certificate.arrays, proof.certificate.part
         features = part("line_features", number)
@@ -644,8 +690,8 @@ class Line:
         if form > 3:
             gram, error = self.less_dues(gram, alpha, part("line_pulls", number)), error + 1
         self.form, steps = form & 3, part("line_free" if form & 3 == FREE else "line_steps", number)
-        lower, excess = self.difference(gram, loads, lifts, [proof.problem.w[j] for j in features], signs, steps)
-        need(is_definite(lower, error), f"c I - B of line {number} is not positive semidefinite")
+        self.lower, excess = self.difference(gram, loads, lifts, weights, signs, steps)
+        need(is_definite(self.lower, error), f"c I - B of line {number} is not positive semidefinite")
         self.c += up(max(sigma, default=0) * problem.tolerance)
         self.plain += excess
 
@@ -703,7 +749,7 @@ def check_matrix(node, record):
     scale = [isqrt((1 << 3 * BITS) // row[-1]) for row in lower]
     for i, row in enumerate(lower):
         lower[i] = [-(c * scale[i] * other >> 2 * BITS) for c, other in zip(row, scale[: i + 1], strict=True)]
-    line = Line(proof, number, lower, 1)
+    line = Line(proof, number, lower, 1, [ONE] * len(lower))
     sigma = line.plain + largest_sum(line.tau.values(), node.most)
     need(line.c + node.most * max(sigma, 0) <= 0, f"c + {node.most} sigma of its line is positive")
 
@@ -720,6 +766,11 @@ def check_envelope(node, record):
     for line in lines:
         need(all(j in line.tau for j in node.inside + node.free), "a line does not speak of all features of the node")
         need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")
+    strung_together(node, lines)
+
+
+def strung_together(node, lines):
+    """Show that at every t one of the lines closes the node."""
     inside, free = ([node.problem.w[j] ** 2 for j in features] for features in (node.inside, node.free))
     t = start = min(inside + free) >> BITS
     end = up(sum(inside) + largest_sum(free, node.most))
@@ -757,6 +808,238 @@ def closes(node, line, t):
             if y + gains > high - slope * (x - node.paid):
                 return False
     return True
+
+
+# Attacks on samples. A row x of X is in units of 2^exponent, in fixed point: cut off below 2^-128, so off by an ulp at
+# most. For a node (I, F, p) let N(e)^2 be |e_I|^2 and the p largest squares of e_F: N(e) is the largest e'v over unit
+# vectors v of the node. A row with N(x) <= rho contributes nothing; for the rows of the root this is decided exactly.
+
+
+class SampleProblem:
+    """Rows of X that can contribute, budgets, costs and what follows from them."""
+
+    on_samples, additive, definite, directions, tolerance = True, False, True, (), 0
+
+    def __init__(self, values, certificate):
+        header, get, d = certificate.header, certificate.arrays, certificate.d
+        need(header["shift"] == 0, "the shift of samples is not 0")
+        self.n, self.k, self.d, self.exponent = header["n_samples"], header["k"], d, header["exponent"]
+        self.include, self.exclude = certificate.include, certificate.exclude
+        self.allowed = [j for j in range(d) if j not in self.exclude]
+        self.costs = [fixed(c, 2 * self.exponent) for c in get["costs"]] or [0] * d
+        free = [j for j in self.allowed if j not in set(self.include)]
+        places = max(min(self.k - len(self.include), len(free)), 0)
+        self.rows, self.rho = {}, {}
+        for i, rho in enumerate(certificate.rho):
+            x = values[i * d : i * d + d]
+            if isfinite(rho) and counts([x[j] for j in self.include], [x[j] for j in free], places, rho):
+                self.rows[i] = [fixed(a, self.exponent) for a in x]
+                self.rho[i] = fixed(rho, self.exponent)
+        self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
+        squares = [sum((abs(row[j]) + (row[j] != 0)) ** 2 for row in self.rows.values()) for j in range(d)]
+        self.diagonal = [up(square, ONE * self.n) for square in squares]
+        self.largest_variance = max(self.diagonal)
+        self.most = [square - cost for square, cost in zip(self.diagonal, self.costs, strict=True)]
+        self.plain = False  # contributions of features do not add up
+        self.top = max(self.rho.values(), default=0)
+        self.w = {i: (rho << BITS) // self.top if self.top else ONE for i, rho in self.rho.items()}
+
+    @staticmethod
+    def norm(row, inside, free, places):
+        """Return at least N of a row of X."""
+        squares = [(abs(row[j]) + 1) ** 2 for j in inside]
+        return isqrt(sum(squares) + largest_sum([(abs(row[j]) + 1) ** 2 for j in free], places)) + 1
+
+    def counting(self, node):
+        """Return the rows that can contribute in a node, and their norms."""
+        found = {}
+        for i, row in self.rows.items():
+            norm = self.norm(row, node.inside, node.free, node.most)
+            if norm > self.rho[i]:
+                found[i] = norm
+        return found
+
+    def lengths(self, node):
+        """Return at least the value of any choice: sum (N(x_i) - rho_i)_+^2 / n less the costs of I."""
+        total = sum((norm - self.rho[i]) ** 2 for i, norm in self.counting(node).items())
+        return up(total, ONE * self.n) - node.paid
+
+
+def counts(inside, free, places, rho):
+    """Return, exactly, whether N(x) > rho."""
+    x, s = integers([*inside, *free])
+    squares = [a * a for a in x]
+    total = sum(squares[: len(inside)]) + largest_sum(squares[len(inside) :], places)
+    return Fraction(total) / Fraction(4) ** s > Fraction(rho) ** 2
+
+
+class SampleMajorant:
+    """M = sum_i om_i y_i y_i' / n + kappa (T + pi_I) v0 v0' for rows y_i = x_i + e_i, N(e_i) <= rho_i, and t as ever.
+
+    For unit v of the node, f_i = (|x_i'v| - rho_i)_+^2 <= (y_i'v)^2. A row of R has e_i = -+rho_i v0: with c = v0'v
+    then (y_i'v)^2 >= f_i + (1 - c^2) (rho_i / z_i) f_i, z_i = N(x_i) - rho_i. With om_i = 1 + (kappa - rho_i / z_i)_+
+    on R and 1 + kappa elsewhere, sum om_i (y_i'v)^2 + kappa c^2 n L >= (1 + kappa) n L where sum f_i >= n L.
+    """
+
+    def __init__(self, proof, number, features, weights):
+        certificate, self.problem = proof.certificate, proof.problem
+        get, problem = certificate.arrays, self.problem
+        self.gain, self.spread = fixed(get["majorant_gain"][number]), fixed(get["attack_spread"][number])
+        self.inside = list(certificate.part("attack_columns", 2 * number))
+        self.outside = list(certificate.part("attack_columns", 2 * number + 1))
+        self.columns, self.places = self.inside + self.outside, get["attack_places"][number]
+        at = {j: a for a, j in enumerate(self.columns)}
+        need(len(at) == len(self.columns) > 0 and self.places <= problem.k, "its node has a feature twice, or none")
+        need(self.spread <= ONE, "its spread is above 1")
+        self.at, first = at, len(self.inside)
+        need(len(features) or not self.gain, "a gain without a vector")
+        self.v, moves = [0] * len(self.columns), {}
+        if len(features):
+            scale = frexp(max(map(abs, weights)))[1]
+            x = [fixed(w, scale) for w in weights]
+            length = isqrt(sum(map(mul, x, x))) + 1
+            need(length > 1 << 64 and all(j in at for j in features), "its vector is not one of its node")
+            for j, weight in zip(features, x, strict=True):
+                self.v[at[j]] = (abs(weight) << BITS) // length * (1 if weight > 0 else -1)
+            need(sum(a != 0 for a in self.v[first:]) <= self.places, "its vector is not one of its node")
+        else:
+            rows, c = certificate.part("attack_samples", number), len(self.columns)
+            entries = certificate.part("attack_moves", number)
+            moves = {i: entries[a * c : a * c + c] for a, i in enumerate(rows)}
+        left, right, largest = [], [], ONE
+        for i, whole in problem.rows.items():
+            rho, x = problem.rho[i], [whole[j] for j in self.columns]
+            norm = problem.norm(x, range(first), range(first, len(x)), self.places)
+            if norm <= rho:
+                continue
+            strong = False
+            if len(features):
+                move, strong = self.response(x, rho)
+            else:
+                need(i in moves, f"sample {i} has no move")
+                move = [fixed(e, 0) for e in moves[i]]
+            square = sum(e * e for e in move[:first]) + largest_sum([e * e for e in move[first:]], self.places)
+            need(strong or square <= rho * rho, f"sample {i} is moved by more than its budget")
+            y = [a + e for a, e in zip(x, move, strict=True)]
+            weight = ONE + self.gain
+            if strong:
+                weight = ONE + max(self.gain - (rho << BITS) // (norm - rho), 0) + 1
+            largest = max(largest, weight)
+            left.append([weight * a >> BITS for a in y])
+            right.append(y)
+        columns = list(zip(*left, strict=True)), list(zip(*right, strict=True))
+        self.gram = {}
+        for a, j in enumerate(self.columns):
+            for b, i in enumerate(self.columns[: a + 1]):
+                total = sum(map(mul, columns[0][a], columns[1][b])) if left else 0
+                self.gram[j, i] = self.gram[i, j] = (total >> BITS) // problem.n
+        # y is off by an ulp, its product with the weight by another and `largest`, the sum of n of them by both.
+        self.error = 8 + 8 * up(up((2 * problem.reach + problem.top + ONE) * (largest + ONE)))
+
+    def response(self, x, rho):
+        """Return a move within the budget, as docs/certificate-format.md has it, and whether it is one of R."""
+        v, first, p = self.v, len(self.inside), self.places
+        low = max(rho - 64 * (len(x) + 4), 0)
+        score = sum(map(mul, x, v)) >> BITS
+        if self.gain and abs(score) >= rho:
+            return [-(low if score > 0 else -low) * a >> BITS for a in v], True
+        along = max(min(score, low), -low)
+        move = [-along * a >> BITS for a in v]
+        chosen = [a for a in range(len(x)) if a < first or v[a]]
+        spare = isqrt(max(low * low - along * along, 0))
+        if self.spread:
+            across = {a: x[a] - (score * v[a] >> BITS) for a in chosen}
+            length = isqrt(sum(b * b for b in across.values())) + 1
+            share = min(ONE, self.spread * spare // length)
+            for a, b in across.items():
+                move[a] -= share * b >> BITS
+        others = [a for a in range(len(x)) if a >= first and not v[a]]
+        if p and others:
+            taken = sorted(move[a] ** 2 for a in chosen if a >= first)
+            taken = [0] * (p - len(taken)) + taken
+            room = low * low - sum(move[a] ** 2 for a in range(first)) - sum(taken)
+            most = min((room + done) // q for q, done in enumerate(accumulate(taken), 1))
+            t = isqrt(max(most - rho * rho // 10**12, 0))
+            for a in others:
+                move[a] = -max(min(x[a], t), -t)
+        return move, False
+
+    def block(self, node, order):
+        """Return the lower triangle of M on some features."""
+        need(all(j in self.at for j in order), "a feature that its attack does not know")
+        need(set(self.inside) <= set(node.inside), "its attack is about another node")
+        need(len(node.inside) - len(self.inside) + node.most <= self.places, "its attack has fewer places")
+        level, at = self.gain * (node.target + node.paid) >> BITS, self.at
+        v = [self.v[at[j]] for j in order]
+        rows = ((j, level * a >> BITS, order[: b + 1]) for b, (j, a) in enumerate(zip(order, v, strict=True)))
+        return [[self.gram[j, i] + (a * b >> BITS) for i, b in zip(up_to, v)] for j, a, up_to in rows]  # noqa: B905
+
+
+def complement(lower, first, slack):
+    """Return the Schur complement of the first rows of a symmetric matrix less slack I, rounded down."""
+    factor, pivots, result = [], [], []
+    for a, row in enumerate(lower):
+        new = []
+        for x, other, pivot in zip(row, factor, pivots):  # noqa: B905 - there are pivots of the first rows only
+            new.append(((x << BITS) - sum(map(mul, new, other))) // pivot)
+        if a < first:
+            square = (row[a] - slack << BITS) - sum(map(mul, new, new))
+            need(square > 0, "P_II is not positive definite")
+            pivots.append(isqrt(square))
+            factor.append(new)
+        else:
+            factor.append(new)
+            left = [
+                (x << BITS) - sum(map(mul, new, other)) >> BITS
+                for x, other in zip(row[first:], factor[first:], strict=True)
+            ]
+            left[-1] -= slack + len(lower) - first
+            result.append(left)
+    return result
+
+
+def eliminate_attacked(node, majorant):
+    """Return C of P = tI - M + diag_F(pi) for an attack on samples; see `eliminate`."""
+    problem, gain, order, first = node.problem, ONE + majorant.gain, node.inside + node.free, len(node.inside)
+    need(node.target + node.paid > 0, "T and the costs of I are not positive")
+    t = gain * (node.target + node.paid) >> BITS
+    lower = [[-x for x in row] for row in majorant.block(node, order)]
+    for a, j in enumerate(order):
+        lower[a][a] += t + problem.costs[j] * (a >= first)
+    top = max(row[-1] for row in lower)
+    rounded = (len(order) * (isqrt(max(top, 0) << BITS) + 1) >> BITS) + 1
+    return complement(lower, first, len(order) * (majorant.error + 4) + rounded)
+
+
+def check_samples_envelope(node, record):
+    """ENVELOPE, of samples. The root of n times the value is the largest |X_S'u| - sum rho_i |u_i| over unit u.
+
+    A line about the zero matrix has R in the place of B. Where [[cI - R, X_S], [X_S', I]] is positive semidefinite,
+    u'X_S X_S'u + u'Ru <= c, so |X_S'u|^2 is below the line, and the adversary takes rho sqrt(t).
+    """
+    problem, proof, certificate = node.problem, node.proof, node.proof.certificate
+    need(not any(problem.costs[j] for j in node.free), "features that cost something are undecided")
+    rows = problem.counting(node)
+    if not rows:
+        need(node.bound + node.paid >= 0, "T is too small")
+        return
+    numbers = certificate.part("envelope_lines", record)
+    lines = [proof.sample_line(number) for number in numbers]
+    for number, line, scaling in zip(numbers, lines, certificate.part("envelope_scalings", record), strict=True):
+        samples = list(certificate.part("line_features", number))
+        need(set(rows) <= set(samples), "a line does not speak of all samples")
+        order, m = node.inside + node.free, len(samples)
+        lower = [list(row) for row in line.lower]
+        for a, j in enumerate(order):
+            lower.append([problem.rows[i][j] for i in samples] + [0] * a + [ONE])
+        top = max(row[-1] for row in lower)
+        rounded = (len(lower) * (isqrt(max(top, 0) << BITS) + 1) >> BITS) + 1
+        inner = complement(lower, m + len(node.inside), 4 * len(lower) + rounded)
+        dominant(node, inner, scaling)
+    about = SimpleNamespace(costs=[], top=problem.top, w=problem.w)
+    bound = (node.bound + node.paid) * problem.n
+    stand_in = SimpleNamespace(problem=about, inside=list(rows), free=[], most=0, paid=0, bound=bound, signs={})
+    strung_together(stand_in, lines)
 
 
 def check_listed(node, number):
@@ -844,7 +1127,10 @@ def walk(certificate, level, proof=None):
                 there = item == 0 if rule == LENGTHS else item < len(certificate.arrays[RECORDS[rule]])
                 need(there, "there is no such record")
             if proof and rule in CHECKS and (node.inside + node.free or rule == BEYOND):
-                CHECKS[rule](node, item)
+                on_samples = proof.problem.on_samples and rule not in (LISTED, BEYOND)
+                if on_samples and node.most == len(node.free) and not any(proof.problem.costs[j] for j in node.free):
+                    node.inside, node.free, node.most = node.inside + node.free, [], 0  # all may be used, at no cost
+                (check_samples_envelope if on_samples and rule == ENVELOPE else CHECKS[rule])(node, item)
         except Reject as reason:
             raise Reject(f"node {number}, {RULES[rule]} {item}: {reason}") from None
         yield number, rule, item, node
@@ -863,9 +1149,14 @@ class Proof:
         """Return a majorant of the certificate; some are kept, since neighbours in the tree share them."""
         if number not in self.majorants:
             self.majorants = {} if len(self.majorants) > 200 else self.majorants
-            names = ("majorant_deflation", "majorant_multipliers", "majorant_features", "majorant_weights")
-            x = (self.certificate.part(name, number) for name in names)
-            self.majorants[number] = Majorant(self.problem, self.certificate.arrays["majorant_gain"][number], *x)
+            vector = [self.certificate.part(name, number) for name in ("majorant_features", "majorant_weights")]
+            if self.problem.on_samples:
+                self.majorants[number] = SampleMajorant(self, number, *vector)
+            else:
+                gain = self.certificate.arrays["majorant_gain"][number]
+                names = ("majorant_deflation", "majorant_multipliers")
+                own = (self.certificate.part(name, number) for name in names)
+                self.majorants[number] = Majorant(self.problem, gain, *own, *vector)
         return self.majorants[number]
 
     def line(self, number):
@@ -873,7 +1164,17 @@ class Proof:
         if number not in self.lines:
             features = self.certificate.part("line_features", number)
             gram = [self.problem.entries(j, features[: i + 1]) for i, j in enumerate(features)]
-            self.lines[number] = Line(self, number, gram, 2)
+            self.lines[number] = Line(self, number, gram, 2, [self.problem.w[j] for j in features])
+        return self.lines[number]
+
+    def sample_line(self, number):
+        """Return a line about samples, proved once: near the zero matrix."""
+        if number not in self.lines:
+            samples = self.certificate.part("line_features", number)
+            need(all(i in self.problem.rows for i in samples), "a line speaks of a sample that contributes nothing")
+            zero = [[0] * (a + 1) for a in range(len(samples))]
+            self.lines[number] = Line(self, number, zero, 2, [self.problem.w[i] for i in samples])
+            need(not self.lines[number].signs, "a line has signs of samples")
         return self.lines[number]
 
     def check(self):
@@ -900,12 +1201,12 @@ class Proof:
             len(levels) == 1 or problem.plain,
             "with demanded features or directions, or without definiteness: one level only",
         )
-        most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
+        most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.additive else []
         sums = list(accumulate(most, initial=0))
         # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
         below = [0]
         for number, level in enumerate(levels):
-            for q in range(len(below), level.size + 1 if problem.definite else 0):
+            for q in range(len(below), level.size + 1 if problem.additive else 0):
                 below.append(min(sums[min(q, len(most))], up(q * below[-1], q - 1) if q > 1 else sums[-1]))
             try:
                 self.check_level(level, below)
@@ -954,6 +1255,13 @@ def attained(problem, certificate, features, weights):
         need(
             sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w)), "the vector is not orthogonal to the directions"
         )
+    if any(w) and problem.on_samples:
+        length, total = isqrt(sum(map(mul, w, w)) << 2 * BITS) + 1, 0
+        for i, row in problem.rows.items():
+            score = abs(sum(row[j] * x for j, x in zip(features, w, strict=True))) - sum(map(abs, w))
+            total += max((score << BITS) // length - problem.rho[i] - 2, 0) ** 2
+        value = Fraction(total) / (ONE * ONE * problem.n) * scale
+    elif any(w):
         square = sum(x * sum(map(mul, w, problem.entries(j, features))) for j, x in zip(features, w, strict=True))
         length, sizes = sum(map(mul, w, w)), [abs(x) for x in w]
         square -= length * problem.shift + sum(sizes) ** 2
@@ -969,7 +1277,7 @@ def proved_value(problem, certificate):
     value = attained(problem, certificate, support, weights)
     value = max(value, attained(problem, certificate, [], []))
     scale = Fraction(4) ** problem.exponent
-    claimed, largest = Fraction(certificate.header["value"]), Fraction(max(problem.diagonal) - problem.shift, ONE)
+    claimed, largest = Fraction(certificate.header["value"]), Fraction(problem.largest_variance, ONE)
     least = claimed - abs(claimed) / 10**9 - largest * scale / 10**12
     need(value >= least, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
     return value
@@ -977,7 +1285,8 @@ def proved_value(problem, certificate):
 
 def proved(certificate, data):
     """Return what the certificate proves of the data, in decimals."""
-    problem = Problem(prepared(data, certificate), certificate)
+    kind = SampleProblem if certificate.on_samples else Problem
+    problem = kind(prepared(data, certificate), certificate)
     Proof(certificate, problem).check()
     bound = Fraction(certificate.header["bound"])
     return decimal(proved_value(problem, certificate), ROUND_FLOOR), decimal(bound, ROUND_CEILING)

@@ -16,6 +16,7 @@ from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.kernel.certificate import Certificate, Proof
 from noap.kernel.claim import Claim, data_of
+from noap.kernel.data import Data
 from noap.kernel.witness import Support
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import unit
@@ -256,6 +257,7 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
         best = run_exact(problem, controls, limits)
         least = (1.0 - within) * best.value
         data, shift = data_of(problem)
+        assert isinstance(data, Data)
 
         def check() -> None:
             if interrupts.seen:

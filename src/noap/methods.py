@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.data.metric import length
@@ -64,6 +64,8 @@ class Method:
 
 def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
     """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
+    if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
+        return serves(problem) and settings.most_features > 0
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
     return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
 
@@ -102,9 +104,12 @@ def _ascended(
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
     if problem.orthogonal_to is not None:
         from noap.kernel.claim import data_of
+        from noap.kernel.data import Data
         from noap.search.ascent import ascend
 
-        return ascend(data_of(problem)[0], Settings())
+        data, _ = data_of(problem)
+        assert isinstance(data, Data)  # samples are not attacked where v is orthogonal to directions
+        return ascend(data, Settings())
     if problem.metric is not None:
         return _ascended_in_metric(problem, controls, funnel, check)
     if problem.adversary.simplest is not problem.adversary:
@@ -168,7 +173,8 @@ def _check_exact(
 ) -> Limits:
     limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings)
     if is_for_the_tree(problem, limits.settings):
-        problem.require_covariance("Method 'exact'")
+        if problem.adversary.gram_suffices:
+            problem.require_covariance("Method 'exact'")
         return limits
     from noap.exact.prove import require_provable
 
@@ -204,8 +210,12 @@ def run_exact(problem: Problem, controls: Controls, limits: Limits, start: Float
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
-    require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
+    require_served(problem.adversary, (*ENERGY_LESS_L1, SampleWise), "Method 'relaxation'", "use method='exact'")
     limits = Limits.checked(None, None, certificate, settings=settings)
+    if type(problem.adversary) is SampleWise:
+        if not is_for_the_tree(problem, limits.settings):
+            raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
+        return limits
     budgets = problem.adversary.budgets(problem.n_features)
     if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():
         raise InvalidProblem(

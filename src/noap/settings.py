@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from noap.errors import InvalidProblem
 
-__all__ = ["RelaxationSettings", "Settings"]
+__all__ = ["RelaxationSettings", "SampleSettings", "Settings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +132,79 @@ class RelaxationSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SampleSettings:
+    """Settings of the search against attacks on samples.
+
+    Attributes
+    ----------
+    most_features, most_entries : int
+        With more features, or more entries of samples in question, no attack is tried: the lengths of the samples
+        bound the root.
+    gains : tuple of float
+        Gains of a response, in multiples of the one that all samples have that gain; at decided supports more of them.
+    gains_at_supports : tuple of float
+    spread : float
+        Share of the budget at right angles to a response, where most of a vector is decided.
+    promising : float
+        A cheap tree is tried on responses where the ratio of the best test is below this.
+    cheap_nodes, cheap_factor : int
+        Nodes of a cheap tree; so many times as many where no known opponent is above the target.
+    left_at_root, left_below : int
+        So many nodes may a cheap tree leave open.
+    decided_inline : int
+        So many decided supports are closed on the way of a cheap tree.
+    looks_at_root, looks_below : int
+        Looks of the saddle-point solver at the opponents.
+    attempts : int
+        Times that it goes on towards a lower target where its attack closes no tree.
+    patience : int
+        Looks without progress that end it.
+    inner_steps, rate, decay, step, warm : int, float, float, float, int
+        Steps between two looks; the rate of the weights, how it falls, the step of the attack, three times as long at
+        first.
+    most_opponents, new_opponents, anchors, far : int
+        Opponents known, new ones at a look, vectors to climb from, steps of the climb.
+    kept_attacks : int
+        Attacks of nodes near the root that others are tried with.
+    certified : int
+        Thresholds tried for the bound of a node that stays open.
+    most_samples : int
+        With more samples in question at a decided support no line about them is made.
+    """
+
+    most_features: int = 2000
+    most_entries: int = 20_000_000
+    gains: tuple[float, ...] = (1.0, 1.5)
+    gains_at_supports: tuple[float, ...] = (1.0, 1.5, 0.5, 2.0, 2.5, 3.0, 4.0)
+    spread: float = 0.7
+    promising: float = 3.0
+    cheap_nodes: int = 60
+    cheap_factor: int = 4
+    left_at_root: int = 12
+    left_below: int = 4
+    decided_inline: int = 60
+    looks_at_root: int = 24
+    looks_below: int = 6
+    attempts: int = 4
+    patience: int = 4
+    inner_steps: int = 10
+    rate: float = 40.0
+    decay: float = 0.02
+    step: float = 0.1
+    warm: int = 30
+    most_opponents: int = 200
+    new_opponents: int = 24
+    anchors: int = 40
+    far: int = 12
+    kept_attacks: int = 4
+    certified: int = 5
+    most_samples: int = 1500
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Numbers that steer the search; no proof depends on them.
 
@@ -179,6 +252,8 @@ class Settings:
         How many smaller bounds are tried with the witnesses of a finished proof.
     relaxation : RelaxationSettings
         Of the lines above the variance.
+    samples : SampleSettings
+        Of the search against attacks on samples.
     """
 
     most_features: int = 400
@@ -205,6 +280,7 @@ class Settings:
     kernel_attempts: int = 60
     smaller_bounds: int = 6
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
+    samples: SampleSettings = field(default_factory=SampleSettings)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -214,7 +290,13 @@ def _check(settings: object) -> None:
     """Refuse numbers below 0, and what is no number."""
     for one in fields(settings):  # type: ignore[arg-type]  # both are dataclasses
         given = getattr(settings, one.name)
-        if isinstance(given, RelaxationSettings):
+        if isinstance(given, RelaxationSettings | SampleSettings):
             continue
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
-            raise InvalidProblem(f"{type(settings).__name__}.{one.name} must be a number of at least 0, got {given!r}.")
+        for number in given if isinstance(given, tuple) else (given,):
+            _check_number(settings, one.name, number)
+
+
+def _check_number(settings: object, name: str, given: object) -> None:
+    """Refuse a number below 0, and what is none."""
+    if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given < math.inf:
+        raise InvalidProblem(f"{type(settings).__name__}.{name} must be a number of at least 0, got {given!r}.")

@@ -16,6 +16,7 @@ DTYPES = {
     **dict.fromkeys(("list_value", "list_beyond", "list_weights"), "f8"),
     **dict.fromkeys(("majorant_gain", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"),
     **dict.fromkeys(("directions", "majorant_deflation", "majorant_multipliers", "line_deflation"), "f8"),
+    "dominance_threshold": "f8",
     **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
     **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
     "line_steps": "i2",
@@ -104,6 +105,7 @@ class Case:
             self.add(scaling_size=[len(scaling)], scaling_features=sorted(scaling))
             self.add(scaling_values=[scaling[j] for j in sorted(scaling)])
         self.add(dominance_majorant=[majorant], dominance_scaling=[self.count("scaling_size") if scaling else 0])
+        self.add(dominance_threshold=[0.0])
         return self.count("dominance_majorant") - 1
 
     def line(self, features, G, form, in_t, plain, weighted, loads, lifts, noise, signs=None, dues=None, room=1e-9):

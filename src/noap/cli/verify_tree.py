@@ -161,13 +161,13 @@ def _candidates(
             yield of(table.standardised(center, scale), center, scale)
 
 
-def _adversary(claim: Claim) -> noap.NoAdversary | noap.FeatureWise | noap.SpectralNorm:
+def _adversary(claim: Claim) -> noap.NoAdversary | noap.FeatureWise | noap.SampleWise | noap.SpectralNorm:
     budget = claim.budget
     if budget is None:
         return noap.NoAdversary()
     if claim.adversary == "spectral":
         return noap.SpectralNorm(float(budget))
-    return noap.FeatureWise(budget)
+    return noap.SampleWise(budget) if claim.adversary == "sample-wise" else noap.FeatureWise(budget)
 
 
 def _features(report: Verification, proof: Certificate, names: Sequence[str]) -> list[str]:

@@ -14,6 +14,7 @@ from noap.kernel import container, schema
 from noap.kernel.arithmetic import Refused
 from noap.kernel.claim import Claim
 from noap.kernel.container import unreadable
+from noap.kernel.samples import NO_DIRECTIONS
 from noap.kernel.witness import Level, Support
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.notebook import html_table
@@ -22,7 +23,7 @@ __all__ = ["Certificate", "Proof", "is_of_the_kernel"]
 
 _TEXTS = {
     "kind": re.compile("single|list"),
-    "adversary": re.compile("none|feature-wise|spectral"),
+    "adversary": re.compile("none|feature-wise|sample-wise|spectral"),
     "source": re.compile("samples|covariance"),
     "fingerprint": re.compile("[0-9a-f]{64}"),
 }
@@ -134,13 +135,16 @@ class Certificate:
                 raise unreadable(f"array {name!r} does not ascend, or is about no feature")
             return features
 
-        rho, costs = taken("rho", 1, d), taken("costs", d)
+        on_samples = header["adversary"] == "sample-wise"
+        rho, costs = taken("rho", 1, header["n_samples"] if on_samples else d), taken("costs", d)
         if (rho is None) != (header["adversary"] == "none") or (header["adversary"] == "spectral" and len(rho) != 1):
             raise unreadable("budgets and adversary do not fit")
         include, exclude = listed("include"), listed("exclude")
         if len(np.intersect1d(include, exclude)) or len(include) > header["k"]:
             raise unreadable("demanded and forbidden features do not fit")
         mean, scale = taken("mean", d), taken("scale", d)
+        if on_samples and header["source"] != "samples":
+            raise unreadable("attacks on samples need them")
         if (mean is None) != (scale is None):
             raise unreadable("means and scales do not fit")
         if scale is not None and (header["source"] == "covariance" or not (scale > 0).all()):
@@ -149,12 +153,16 @@ class Certificate:
         directions = None if flat is None else flat.reshape(-1, d) if len(flat) % d == 0 else np.full((1, d), np.nan)
         if directions is not None and not np.isfinite(directions).all():
             raise unreadable("directions are not finite, or of another length")
+        if on_samples and directions is not None:
+            raise unreadable(NO_DIRECTIONS)
         support, weights = listed("support"), taken("weights")
         weights = np.empty(0) if weights is None else weights
         if len(support) != len(weights):
             raise unreadable("its vector has weights without features")
         try:
-            levels, supports = schema.levels_from(arrays, d, 0 if directions is None else len(directions))
+            attacked = on_samples and rho is not None and rho.any()
+            samples, m = header["n_samples"] if attacked else None, 0 if directions is None else len(directions)
+            levels, supports = schema.levels_from(arrays, d, samples, m)
         except Refused as refusal:
             raise unreadable(str(refusal)) from None
         if header["kind"] == "single" and supports:

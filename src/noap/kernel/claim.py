@@ -1,6 +1,7 @@
 """What a certificate is about: the terms of a problem, its data as plain arrays, and their fingerprint."""
 
 import hashlib
+import math
 import struct
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -8,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SpectralNorm
+from noap.adversaries import FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data, Terms
+from noap.kernel.samples import SampleData
 from noap.linalg.products import row_blocks
 from noap.linalg.types import FloatArray, IntArray
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Claim", "data_of", "difference", "fingerprint_of", "serves", "terms_of"]
 
 # The theorems are about these adversaries, by exact type.
-_NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SpectralNorm: "spectral"}
+_NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SampleWise: "sample-wise", SpectralNorm: "spectral"}
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
 _SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
 
@@ -45,7 +47,8 @@ class Claim:
     fingerprint : str
         Of the data, docs/certificate-format.md.
     value, bound : float
-    rho, costs : arrays of shape (1,) or (d,), or None
+    rho : array of shape (1,), (d,) or, against samples, (n,), or None
+    costs : array of shape (d,) or None
     include, exclude : arrays of int
     directions : array of shape (m, d), or None
         The claim is about v that are orthogonal to them, to 1e-8.
@@ -96,25 +99,30 @@ class Claim:
 
     @property
     def budget(self) -> float | FloatArray | None:
-        """The budget as the adversary takes it: a number, or one per feature; None without an adversary."""
+        """The budget as the adversary takes it: a number, or one per feature or sample; None without an adversary."""
         if self.rho is None:
             return None
         return float(self.rho[0]) if len(self.rho) == 1 else self.rho
 
     @property
+    def _unit(self) -> float:
+        """The budget of noise 1: along a sample, or per entry of a column."""
+        return 1.0 if self.adversary == "sample-wise" else math.sqrt(self.n_samples)
+
+    @property
     def noise(self) -> float | list[float]:
-        """The budget as root-mean-square error per entry: a number, or one per feature."""
+        """The budget as root-mean-square error per entry or, of samples, as it is: a number, or one for each."""
         if self.rho is None:
             return 0.0
-        noise: list[float] = (self.rho / np.sqrt(self.n_samples)).tolist()
+        noise: list[float] = (self.rho / self._unit).tolist()
         return noise[0] if len(noise) == 1 else noise
 
     @property
     def noise_in_words(self) -> str:
-        """The budget, or the range of budgets, as root-mean-square error per entry."""
+        """The budget, or the range of budgets, as root-mean-square error per entry or, of samples, as they are."""
         if self.rho is None:
             return "no noise"
-        low, high = (float(x) / np.sqrt(self.n_samples) for x in (self.rho.min(), self.rho.max()))
+        low, high = (float(x) / self._unit for x in (self.rho.min(), self.rho.max()))
         if low == high:
             return f"noise {low:.6g} (rho = {float(self.rho[0]):.6g})"
         return f"noises of their own from {low:.6g} to {high:.6g}"
@@ -126,6 +134,8 @@ def terms_of(problem: "Problem") -> Terms:
         raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r} with this metric.")
     # Against the spectral norm proofs are about A alone, and what they show is compared with the budget.
     rho = None if type(problem.adversary) is SpectralNorm else _budgets(problem)
+    if type(problem.adversary) is SampleWise and rho is not None and not rho.any():
+        rho = None  # it does nothing
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
     return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude, problem.orthogonal_to)
 
@@ -137,6 +147,8 @@ def _budgets(problem: "Problem") -> FloatArray | None:
         return None
     if type(adversary) is SpectralNorm:
         return np.array([adversary.rho], dtype=np.float64)
+    if type(adversary) is SampleWise:
+        return np.array(adversary.rho, dtype=np.float64).reshape(-1)
     return np.array(adversary.budgets(problem.n_features), dtype=np.float64)
 
 
@@ -147,13 +159,15 @@ def _shortest(rho: FloatArray | None) -> FloatArray | None:
 
 def data_of(
     problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find"
-) -> tuple[Data, float | None]:
+) -> tuple[Data | SampleData, float | None]:
     """Return the data of a problem in the units of a certificate, and the shift that makes them definite.
 
     Without an exponent and a shift, those that a certificate will name are chosen.
     """
     terms = terms_of(problem)
     d = problem.n_features
+    if type(problem.adversary) is SampleWise and terms.rho is not None:
+        return SampleData(lambda: _blocks(problem), d, terms, exponent), 0.0
     if problem.X is not None:
         return Data.from_samples(lambda: _blocks(problem), d, terms, exponent), 0.0
     S = problem.covariance

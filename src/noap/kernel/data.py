@@ -51,6 +51,9 @@ class Data:
     Attributes
     ----------
     A : array of shape (d, d)
+    d : int
+    additive : bool
+        Whether features contribute one by one for a fixed u.
     added : float
         At least :math:`v^\top A v` less that of the claim, for every unit v.
     definite : bool
@@ -81,7 +84,8 @@ class Data:
         need(isinstance(exponent, int) and abs(exponent) <= 600, "the exponent is out of range")
         d = len(A)
         self.A, self.exponent, self.definite, self.added, self.terms = A, exponent, definite, added, terms
-        self.k, self.include, self.exclude = terms.k, terms.include, terms.exclude
+        self.k, self.include, self.exclude, self.d = terms.k, terms.include, terms.exclude, d
+        self.additive = definite
         self.top = float(np.abs(A).max(initial=0.0))
         need(self.top == 0 or 2.0**-40 < self.top < 2.0**40, "the exponent does not fit the data")
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)

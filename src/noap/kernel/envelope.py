@@ -4,6 +4,8 @@ docs/kernel.md, section 5.
 """
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,12 +15,28 @@ from noap.kernel.directions import Penalty
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["NearMatrix", "VarianceLine", "closes"]
+__all__ = ["Bounded", "NearMatrix", "VarianceLine", "closes"]
 
 # Into so many pieces the range of costs is cut: the square of the distance is concave in the cost, a chord lies below.
 _PIECES = 16
 # And the interval of t so often at most; any cuts would be right.
 _CUTS = 100
+
+
+class Bounded(NamedTuple):
+    """What an envelope is held against: weights of a norm, costs, and the largest budget."""
+
+    w: FloatArray
+    costs: FloatArray
+    r_max: float
+
+
+class _Line(Protocol):
+    c: float
+    plain: float
+    weighted: float
+
+    def at(self, s: float, t: float, features: IntArray) -> FloatArray: ...
 
 
 class NearMatrix:
@@ -36,6 +54,7 @@ class NearMatrix:
         c, mu_1 and mu_w.
     prices, dues : arrays of shape (b,)
         tau and alpha.
+    B : array of shape (b, b)
     """
 
     def __init__(self, G: FloatArray, w: FloatArray, line: Line, error: float = 0.0) -> None:
@@ -58,6 +77,7 @@ class NearMatrix:
         B, far = _decoded(G, box, line)
         own = line.plain + line.weighted * (w * w) + loads * n - lifts
         B.flat[:: b + 1] = G.diagonal() - own
+        self.B = B
         far -= box
         far.flat[:: b + 1] = (G.diagonal() - B.diagonal()) - own  # v_i^2 has a sign: one side is enough
         excess = float(far.max())
@@ -144,7 +164,14 @@ def _top(numbers: FloatArray, count: int) -> float:
     return float(np.maximum(np.sort(numbers)[len(numbers) - count :], 0.0).sum())
 
 
-def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
+def closes(
+    data: Data | Bounded,
+    lines: Sequence[_Line],
+    T: float,
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+) -> None:
     r"""Refuse unless no choice of a node has a value above T, by lines that all speak of its features.
 
     With h(x) the square of :math:`\sqrt{T + x} + r\sqrt t`, x what S costs, the variance must stay below h. At both
@@ -163,7 +190,7 @@ def closes(data: Data, lines: list[VarianceLine], T: float, I: IntArray, F: IntA
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
 
-    def excess(line: VarianceLine, t: float) -> float:
+    def excess(line: _Line, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
         h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)

@@ -4,7 +4,21 @@ from collections.abc import Iterator
 
 from noap.kernel.certificate import Certificate
 from noap.kernel.directions import TOLERANCE
-from noap.kernel.witness import Beyond, Dominance, Envelope, Feature, Lengths, Level, Listed, Matrix, Node, Sign
+from noap.kernel.witness import (
+    Attack,
+    Beyond,
+    Dominance,
+    Envelope,
+    Feature,
+    Lengths,
+    Level,
+    Listed,
+    Matrix,
+    Node,
+    SampleAttack,
+    SampleEnvelope,
+    Sign,
+)
 
 __all__ = ["explained"]
 
@@ -68,6 +82,8 @@ def _rule(node: Node) -> str:
         return f"branch on the sign of v_{node.feature}"
     if isinstance(node, Lengths):
         return "closed by the lengths of its features"
+    if isinstance(node, SampleEnvelope):
+        return f"closed by {len(node.lines)} bounds in the l1 norm of the samples' weights"
     if isinstance(node, Envelope):
         lines = "one line" if len(node.lines) == 1 else f"{len(node.lines)} lines"
         return f"closed by {lines} above the variance"
@@ -76,12 +92,14 @@ def _rule(node: Node) -> str:
     if isinstance(node, Beyond):
         return f"below, the threshold is what support {node.support} of the list is worth, and a little more"
     attack = node.attack
-    if len(attack.features) == 0:
+    if isinstance(attack, SampleAttack) and len(attack.features) == 0:
+        majorant = f"an attack on {len(attack.rows)} samples"
+    elif len(attack.features) == 0:
         majorant = "the matrix itself"
     else:
         gain = f" with gain {attack.gain:.3g}" if attack.gain else ""
         majorant = f"the attack in response to a vector on {', '.join(map(str, attack.features))}{gain}"
-    if attack.deflation.any():
+    if isinstance(attack, Attack) and attack.deflation.any():
         majorant += ", less multiples of the directions"
     if isinstance(node, Matrix):
         return f"closed by {majorant}, and a matrix near its Schur complement"

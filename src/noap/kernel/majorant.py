@@ -6,6 +6,7 @@ section 3.
 """
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +16,10 @@ from noap.kernel.directions import Penalty
 from noap.kernel.witness import Attack
 from noap.linalg.types import FloatArray, IntArray
 
-__all__ = ["Majorant", "eliminate"]
+if TYPE_CHECKING:
+    from noap.kernel.samples import SampleMajorant
+
+__all__ = ["Majorant", "eliminate", "schur"]
 
 # All of M is formed once so many times its entries have been asked for.
 _OFTEN = 2
@@ -47,6 +51,7 @@ class Majorant:
     def __init__(self, data: Data, attack: Attack) -> None:
         A, top = data.A, data.top
         self.data, self.gain = data, float(attack.gain)
+        self.priced = 1.0 + self.gain  # costs of free features count so often
         self.plain = len(attack.features) == 0
         self._penalty = Penalty(data.directions, attack.deflation, top)
         self.loss, self.error = self._penalty.loss, self._penalty.error
@@ -89,8 +94,11 @@ class Majorant:
         self._g, self._h, self._f = g, h * stretch, f * stretch
         self.error += 4.0 * (1.0 + self.gain) * share * reach * reach
 
-    def block(self, features: IntArray) -> FloatArray:
-        """Return M on some features."""
+    def covers(self, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
+        """Refuse nothing: this attack is one on every node."""
+
+    def block(self, features: IntArray, level: float = 0.0) -> FloatArray:
+        """Return M on some features, whatever the threshold is."""
         if self._whole is not None:
             return self._whole[np.ix_(features, features)]
         self._asked += len(features) ** 2
@@ -109,7 +117,13 @@ class Majorant:
         return M - self._penalty.block(features) if self._penalty else M
 
 
-def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) -> FloatArray:  # noqa: E741
+def eliminate(
+    majorant: "Majorant | SampleMajorant",
+    T: float,
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+) -> FloatArray:
     r"""Return C such that a node is closed if :math:`C_{QQ} \succeq 0` for every p features Q of F.
 
     With :math:`t = (1+\kappa)(T + \pi_I)` lowered by r let P be :math:`tI - M + (1 + \kappa)\mathrm{diag}_F \pi`. The
@@ -119,28 +133,34 @@ def eliminate(majorant: Majorant, T: float, I: IntArray, F: IntArray, p: int) ->
     :math:`E + rI \succeq 0`: the computed C is exact data, and no condition number appears.
     """
     data, n = majorant.data, len(I)
-    grown = 1.0 + majorant.gain
-    t = grown * (T + float(data.costs[I].sum()) * (1 - gamma(n + 4))) - majorant.loss
+    majorant.covers(I, F, p)
+    level = T + float(data.costs[I].sum()) * (1 - gamma(n + 4))
+    t = (1.0 + majorant.gain) * level - majorant.loss
     # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
     need(t < 1e100 and (t > 1e-200 or len(data.directions)), "M: nothing is left of the threshold")
-    M = majorant.block(np.concatenate([I, F]))
-    costs = data.costs[F] * grown
+    M = majorant.block(np.concatenate([I, F]), level)
+    costs = data.costs[F] * majorant.priced
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
     r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest))
     P = -M
     P.flat[:: len(P) + 1] += t - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
+    return schur(P, n) if p > 0 or n == 0 else schur(P[:n, :n], n)
+
+
+def schur(P: FloatArray, n: int) -> FloatArray:
+    """Return the Schur complement of the first n rows, refused unless their block is positive definite."""
     if n == 0:  # of nothing to eliminate LAPACK would complain aloud
         return P
     L = cholesky(P[:n, :n])
     if L is None:
         raise Refused("M: the included features alone")
-    if len(F) == 0 or p == 0:
+    if len(P) == n:
         return np.zeros((0, 0))
     from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
 
     W, _ = dtrtrs(L, P[:n, n:], lower=1)
     C = P[n:, n:] - W.T @ W
-    schur: FloatArray = 0.5 * (C + C.T)
-    return schur
+    whole: FloatArray = 0.5 * (C + C.T)
+    return whole

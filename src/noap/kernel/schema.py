@@ -26,10 +26,13 @@ from noap.kernel.witness import (
     Listed,
     Matrix,
     Node,
+    SampleAttack,
+    SampleEnvelope,
     Scaling,
     Sign,
     Support,
 )
+from noap.linalg.types import FloatArray
 
 __all__ = ["ARRAYS", "Array", "levels_from", "written"]
 
@@ -70,8 +73,17 @@ ARRAYS: dict[str, Array] = {
     "majorant_multipliers": Array("f8", "lambda, m of each"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
+    "attack_included": Array("u4", "features of I in the node of an attack on samples"),
+    "attack_free": Array("u4", "features of F in it"),
+    "attack_places": Array("u4", "p of it"),
+    "attack_columns": Array("u4", "these features, those of I first"),
+    "attack_spread": Array("f8", "share of a budget at right angles to the vector"),
+    "attack_rows": Array("u4", "samples whose moves are given"),
+    "attack_samples": Array("u4", "these samples"),
+    "attack_moves": Array("f4", "their moves"),
     "dominance_majorant": Array("u4", "number of a majorant"),
     "dominance_scaling": Array("u4", "0, or 1 + number of a scaling"),
+    "dominance_threshold": Array("f8", "0: T_0; else what the leaf shows instead"),
     "scaling_size": Array("u4", "features that a scaling names"),
     "scaling_features": Array("u4", "these features"),
     "scaling_values": Array("f4", "their factors"),
@@ -94,6 +106,7 @@ ARRAYS: dict[str, Array] = {
     "line_pulls": Array("f4", "y"),
     "envelope_size": Array("u4", "lines of an envelope"),
     "envelope_lines": Array("u4", "their numbers"),
+    "envelope_scalings": Array("u4", "of lines about samples: 0, or 1 + number of a scaling"),
 }
 
 # Codes of the rules.
@@ -118,7 +131,12 @@ class _Table:
 
 def written(levels: Sequence[Level], supports: Sequence[Support] = (), directions: int = 0) -> dict[str, np.ndarray]:
     """Return the arrays of a proof about vectors orthogonal to so many directions."""
-    without = np.zeros(directions)
+
+    def directed(witness: Any, name: str) -> FloatArray:
+        """Return a number for each direction, 0 where the witness has none."""
+        found: FloatArray = getattr(witness, name, np.empty(0))
+        return found if len(found) else np.zeros(directions)
+
     attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
     rules: list[int] = []
     items: list[int] = []
@@ -131,7 +149,7 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
                 rule, item = _DOMINANCE, dominances.number(node)
             elif isinstance(node, Matrix):
                 rule, item = _MATRIX, matrices.number(node)
-            elif isinstance(node, Envelope):
+            elif isinstance(node, Envelope | SampleEnvelope):
                 rule, item = _ENVELOPE, envelopes.number(node)
             elif isinstance(node, Listed | Beyond):
                 rule, item = (_LISTED if isinstance(node, Listed) else _BEYOND), node.support
@@ -155,16 +173,34 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
         "dominance_scaling": [
             0 if one.scaling is None else 1 + scalings.number(one.scaling) for one in dominances.rows
         ],
+        "dominance_threshold": [one.threshold for one in dominances.rows],
         "matrix_majorant": [attacks.number(one.attack) for one in matrices.rows],
         "matrix_line": [lines.number(one.line) for one in matrices.rows],
         "envelope_size": [len(one.lines) for one in envelopes.rows],
         "envelope_lines": [lines.number(line) for one in envelopes.rows for line in one.lines],
+        "envelope_scalings": [
+            0 if z is None else 1 + scalings.number(z)
+            for one in envelopes.rows
+            if isinstance(one, SampleEnvelope)
+            for z in one.scalings
+        ],
+    }
+    on_samples = [one for one in attacks.rows if isinstance(one, SampleAttack)]
+    made |= {
+        "attack_included": [len(one.included) for one in on_samples],
+        "attack_free": [len(one.free) for one in on_samples],
+        "attack_places": [one.places for one in on_samples],
+        "attack_columns": _joined(part for one in on_samples for part in (one.included, one.free)),
+        "attack_spread": [one.spread for one in on_samples],
+        "attack_rows": [len(one.rows) for one in on_samples],
+        "attack_samples": _joined(one.rows for one in on_samples),
+        "attack_moves": _joined(one.moves.ravel() for one in on_samples if one.moves is not None),
     }
     made |= {
         "majorant_size": [len(one.features) for one in attacks.rows],
         "majorant_gain": [one.gain for one in attacks.rows],
-        "majorant_deflation": _joined(one.deflation if len(one.deflation) else without for one in attacks.rows),
-        "majorant_multipliers": _joined(one.multipliers if len(one.multipliers) else without for one in attacks.rows),
+        "majorant_deflation": _joined(directed(one, "deflation") for one in attacks.rows),
+        "majorant_multipliers": _joined(directed(one, "multipliers") for one in attacks.rows),
         "majorant_features": _joined(one.features for one in attacks.rows),
         "majorant_weights": _joined(one.weights for one in attacks.rows),
         "scaling_size": [len(one.features) for one in scalings.rows],
@@ -174,7 +210,7 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
         "line_c": [one.c for one in lines.rows],
         "line_plain": [one.plain for one in lines.rows],
         "line_weighted": [one.weighted for one in lines.rows],
-        "line_deflation": _joined(one.deflation if len(one.deflation) else without for one in lines.rows),
+        "line_deflation": _joined(directed(one, "deflation") for one in lines.rows),
         "line_counts": [one.counts for one in lines.rows],
         "line_form": [one.form + (0 if one.dues is None else _WITH_DUES) for one in lines.rows],
         "line_features": _joined(one.features for one in lines.rows),
@@ -197,10 +233,13 @@ def _joined(parts: Iterable[Any]) -> np.ndarray:
 
 
 class _Reader:
-    """Takes arrays apart, each number once."""
+    """Takes arrays apart, each number once.
 
-    def __init__(self, arrays: dict[str, np.ndarray], d: int, directions: int) -> None:
-        self.arrays, self.d, self.directions = arrays, d, directions
+    `samples` is their number where the proof is about them, `directions` that of those that v is orthogonal to.
+    """
+
+    def __init__(self, arrays: dict[str, np.ndarray], d: int, samples: int | None, directions: int) -> None:
+        self.arrays, self.d, self.samples, self.directions = arrays, d, samples, directions
         self._at: dict[str, int] = {}
 
     def whole(self, name: str, count: int | None = None) -> np.ndarray:
@@ -224,10 +263,10 @@ class _Reader:
         self._at[name] = at + count
         return found
 
-    def features(self, name: str, count: int) -> np.ndarray:
+    def features(self, name: str, count: int, most: int | None = None) -> np.ndarray:
         """Return the next features of an array, ascending."""
-        found = self.part(name, count)
-        need((np.diff(found) > 0).all() and (found < self.d).all(), f"array {name}: features must ascend, below d")
+        found, most = self.part(name, count), self.d if most is None else most
+        need((np.diff(found) > 0).all() and (found < most).all(), f"array {name}: numbers must ascend, in range")
         return found
 
     def finish(self) -> None:
@@ -237,26 +276,36 @@ class _Reader:
 
 
 def levels_from(
-    arrays: dict[str, np.ndarray], d: int, directions: int = 0
+    arrays: dict[str, np.ndarray], d: int, samples: int | None = None, directions: int = 0
 ) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
-    """Return the levels and the list that the arrays hold; raises Refused where they make no sense."""
-    reader = _Reader(dict(arrays), d, directions)
+    """Return the levels and the list that the arrays hold; raises Refused where they make no sense.
+
+    Parameters
+    ----------
+    d : int
+    samples : int, optional
+        How many there are, where attacks and envelopes are about them.
+    directions : int
+        How many there are that v is orthogonal to.
+    """
+    reader = _Reader(dict(arrays), d, samples, directions)
     supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
     scalings = _rows(reader, "scaling_size", _scaling)
     lines = _rows(reader, "line_size", _line)
     by_majorant, by_scaling = reader.whole("dominance_majorant"), reader.whole("dominance_scaling")
-    need(len(by_majorant) == len(by_scaling), "dominance records of different lengths")
+    thresholds = reader.whole("dominance_threshold")
+    need(len(by_majorant) == len(by_scaling) == len(thresholds), "dominance records of different lengths")
     dominances = [
-        Dominance(_of(attacks, a), None if z == 0 else _of(scalings, z - 1))
-        for a, z in zip(by_majorant, by_scaling, strict=True)
+        Dominance(_of(attacks, a), None if z == 0 else _of(scalings, z - 1), float(t))
+        for a, z, t in zip(by_majorant, by_scaling, thresholds, strict=True)
     ]
     with_majorant, with_line = reader.whole("matrix_majorant"), reader.whole("matrix_line")
     need(len(with_majorant) == len(with_line), "matrix records of different lengths")
     matrices = [Matrix(_of(attacks, a), _of(lines, b)) for a, b in zip(with_majorant, with_line, strict=True)]
     counts = reader.whole("envelope_size")
     need((counts > 0).all(), "an envelope without lines")
-    envelopes = [Envelope(tuple(_of(lines, number) for number in reader.part("envelope_lines", n))) for n in counts]
+    envelopes = [_envelope(reader, int(n), lines, scalings) for n in counts]
     sizes = reader.whole("level_size")
     count = len(sizes)
     bounds, targets = reader.whole("level_bound", count), reader.whole("level_target", count)
@@ -311,14 +360,39 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
     return Support(reader.features("list_features", size), reader.part("list_weights", size), value, beyond)
 
 
-def _attack(reader: _Reader, i: int, size: int) -> Attack:
+def _envelope(reader: _Reader, size: int, lines: list[Line], scalings: list[Scaling]) -> Envelope | SampleEnvelope:
+    about = tuple(_of(lines, number) for number in reader.part("envelope_lines", size))
+    if reader.samples is None:
+        return Envelope(about)
+    numbers = reader.part("envelope_scalings", size)
+    return SampleEnvelope(about, tuple(None if z == 0 else _of(scalings, z - 1) for z in numbers))
+
+
+def _attack(reader: _Reader, i: int, size: int) -> Attack | SampleAttack:
     gain, sigma = float(reader.part("majorant_gain", 1)[0]), reader.part("majorant_deflation", reader.directions)
-    need(gain >= 0, "a negative gain")
     multipliers = reader.part("majorant_multipliers", reader.directions)
+    need(gain >= 0, "a negative gain")
+    if reader.samples is not None:
+        return _attack_on_samples(reader, size, gain, reader.samples)
     if size == 0 and gain == 0 and not sigma.any() and not multipliers.any():
         return PLAIN
     features, weights = reader.features("majorant_features", size), reader.part("majorant_weights", size)
     return Attack(features, weights, gain, sigma, multipliers)
+
+
+def _attack_on_samples(reader: _Reader, size: int, gain: float, n: int) -> SampleAttack:
+    inside, free, places, given = (
+        int(reader.part(f"attack_{name}", 1)[0]) for name in ("included", "free", "places", "rows")
+    )
+    I, F = (reader.features("attack_columns", count) for count in (inside, free))  # noqa: E741
+    spread = float(reader.part("attack_spread", 1)[0])
+    features, weights = reader.features("majorant_features", size), reader.part("majorant_weights", size)
+    rows, moves = reader.features("attack_samples", given, n), None
+    if size == 0:
+        moves = reader.part("attack_moves", given * (inside + free)).reshape(given, inside + free)
+    else:
+        need(given == 0, "moves of a response")
+    return SampleAttack(I, F, places, features, weights, gain, spread, rows, moves)
 
 
 def _scaling(reader: _Reader, i: int, size: int) -> Scaling:
@@ -333,7 +407,7 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
     counts, code = int(reader.part("line_counts", 1)[0]), int(reader.part("line_form", 1)[0])
     form = code % _WITH_DUES
     need(code < 2 * _WITH_DUES and form in (THRESHOLD, BOX, FREE), "a line of an unknown form")
-    features = reader.features("line_features", b)
+    features = reader.features("line_features", b, max(reader.d, reader.samples or 0))
     loads, lifts = reader.part("line_loads", b), reader.part("line_lifts", b)
     pairs = b * (b - 1) // 2
     entries = signs = dues = pulls = None

@@ -12,6 +12,7 @@ from noap.kernel import definite, envelope
 from noap.kernel.arithmetic import Refused, gamma, need, sum_up
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
+from noap.kernel.samples import SampleData, SampleLine, SampleMajorant, check_samples_envelope
 from noap.kernel.witness import (
     Attack,
     Beyond,
@@ -24,6 +25,8 @@ from noap.kernel.witness import (
     Listed,
     Matrix,
     Node,
+    SampleAttack,
+    SampleEnvelope,
     Scaling,
     Sign,
     Support,
@@ -39,7 +42,7 @@ _Open: TypeAlias = tuple[float | None, IntArray, IntArray, int, np.ndarray]
 class Checked:
     """The witnesses of one claim, each made once however many leaves use it."""
 
-    def __init__(self, data: Data) -> None:
+    def __init__(self, data: Data | SampleData) -> None:
         self.data = data
         self._made: dict[int, tuple[object, object]] = {}
 
@@ -49,19 +52,40 @@ class Checked:
             self._made[id(witness)] = (witness, make())
         return self._made[id(witness)][1]  # type: ignore[return-value]  # what `make` gave
 
-    def majorant(self, attack: Attack) -> Majorant:
+    def majorant(self, attack: Attack | SampleAttack) -> Majorant | SampleMajorant:
         """Return the majorant of an attack."""
-        return self._once(attack, lambda: Majorant(self.data, attack))
+
+        def make() -> Majorant | SampleMajorant:
+            data = self.data
+            if isinstance(data, SampleData):
+                if not isinstance(attack, SampleAttack):
+                    raise Refused("M: not an attack on samples")
+                return SampleMajorant(data, attack)
+            if isinstance(attack, SampleAttack):
+                raise Refused("M: an attack on samples")
+            return Majorant(data, attack)
+
+        return self._once(attack, make)
 
     def line(self, line: Line) -> envelope.VarianceLine:
         """Return the line above the variance, or refuse it."""
-        return self._once(line, lambda: envelope.VarianceLine(self.data, line))
+        data = self.data
+        if isinstance(data, SampleData):
+            raise Refused("E: not a line about samples")
+        return self._once(line, lambda: envelope.VarianceLine(data, line))
+
+    def sample_line(self, line: Line) -> SampleLine:
+        """Return the line about samples, or refuse it."""
+        data = self.data
+        if not isinstance(data, SampleData):
+            raise Refused("E: a line about samples")
+        return self._once(line, lambda: SampleLine(data, line))
 
     def scaling(self, scaling: Scaling) -> FloatArray:
         """Return the factors of all features."""
 
         def make() -> FloatArray:
-            z: FloatArray = np.ones(len(self.data.A))
+            z: FloatArray = np.ones(self.data.d)
             z[scaling.features] = scaling.values
             return z
 
@@ -69,7 +93,7 @@ class Checked:
 
 
 def check_levels(
-    data: Data, levels: Sequence[Level], checked: Checked | None = None, supports: Sequence[Support] = ()
+    data: Data | SampleData, levels: Sequence[Level], checked: Checked | None = None, supports: Sequence[Support] = ()
 ) -> float:
     r"""Return the bound of the last level, T, or refuse: no choice of the claim has a value above it.
 
@@ -80,9 +104,11 @@ def check_levels(
     checked = Checked(data) if checked is None else checked
     need(len(levels) > 0, "no level")
     allowed = int(data.allowed.sum())
-    plain = data.definite and len(data.include) == 0 and len(data.directions) == 0
+    plain = data.additive and len(data.include) == 0 and len(data.directions) == 0
     need(len(levels) == 1 or plain, "several levels need a definite matrix, no demanded feature and no directions")
-    below = data.sums_of_most(data.k) if data.definite else np.full(data.k + 1, np.inf)
+    below = np.full(data.k + 1, np.inf)
+    if isinstance(data, Data) and data.additive:
+        below = data.sums_of_most(data.k)
     before = 0
     for level in levels:
         q = level.size
@@ -112,9 +138,9 @@ def _at_most(below: FloatArray, q: int) -> float:
     return float(min(below[q], one_less))
 
 
-def _check_features(data: Data, features: IntArray, due: float) -> None:
+def _check_features(data: Data | SampleData, features: IntArray, due: float) -> None:
     """Refuse unless every feature that a level leaves out may be left out, and every demanded one is there."""
-    used = np.zeros(len(data.A), dtype=np.bool_)
+    used = np.zeros(data.d, dtype=np.bool_)
     used[features] = True
     need(int(used.sum()) == len(features), "a feature is listed twice")
     need((data.allowed | ~used).all(), "a forbidden feature is listed")
@@ -123,11 +149,13 @@ def _check_features(data: Data, features: IntArray, due: float) -> None:
     if left.any():
         need(data.definite, "a feature is left out")
         # Orthogonal to directions a feature may be needed whatever its length.
-        spare = data.needless if len(data.directions) else data.most <= due
+        spare = data.needless if isinstance(data, Data) and len(data.directions) else data.most <= due
         need(spare[left].all(), "a feature that counts is left out")
 
 
-def check_list(data: Data, level: Level, supports: Sequence[Support], checked: Checked | None = None) -> float:
+def check_list(
+    data: Data | SampleData, level: Level, supports: Sequence[Support], checked: Checked | None = None
+) -> float:
     r"""Return a threshold T, or refuse: what any choice is worth beyond T it owes to one support on a list.
 
     For every choice S worth w(S) > T there is a listed L with :math:`w(S) \le w(S \cap L)`, or with :math:`L \subseteq
@@ -155,7 +183,7 @@ def check_tree(
     Of a list: none but those that rule L leaves to its supports.
     """
     need(p >= 0, "more features are demanded than k")
-    d = len(checked.data.A)
+    d = checked.data.d
     # The threshold of the node, where it is not the level's; I, F, p; signs.
     stack: list[_Open] = [(None, I, F if p > 0 else F[:0], p, np.zeros(d, np.int8))]
     for number, node in enumerate(level.nodes):
@@ -190,13 +218,17 @@ def check_tree(
                     stack.append((max(one.beyond, level.bound), I, F, p, signs))
                 else:
                     own = level.target if isinstance(node, Dominance | Matrix) else level.bound
-                    check_leaf(checked, own if T is None else T, node, I, F, p, signs)
+                    own = own if T is None else T
+                    if isinstance(node, Dominance) and node.threshold > 0:
+                        need(node.threshold <= (level.bound if T is None else T), "S: a threshold above the bound")
+                        own = node.threshold
+                    check_leaf(checked, own, node, I, F, p, signs)
             except Refused as refusal:
                 raise Refused(str(refusal), number) from None
     need(not stack, "nodes are missing")
 
 
-def _is_part(data: Data, I: IntArray, F: IntArray, one: Support) -> None:  # noqa: E741
+def _is_part(data: Data | SampleData, I: IntArray, F: IntArray, one: Support) -> None:  # noqa: E741
     """Refuse unless every choice of a node is part of a support; with costs it must be the only one."""
     reach = np.concatenate([I, F])
     need(np.isin(reach, one.features).all(), "list: the node has choices beyond the support")
@@ -217,6 +249,8 @@ def check_leaf(
     data = checked.data
     if len(I) + len(F) == 0:
         return
+    if isinstance(data, SampleData) and p >= len(F) and not data.costs[F].any():
+        I, F, p = np.concatenate([I, F]).astype(np.intp), F[:0], 0  # noqa: E741  # all may be used, at no cost
     if isinstance(leaf, Dominance):
         C = eliminate(checked.majorant(leaf.attack), T, I, F, p)
         z = None if leaf.scaling is None else checked.scaling(leaf.scaling)[F]
@@ -230,7 +264,12 @@ def check_leaf(
         for line in lines:
             known = line.signs != 0
             need(not known.any() or (signs is not None and (line.signs == signs)[known].all()), "E: other signs")
-        envelope.closes(data, lines, T, I, F, p)
+        envelope.closes(data, lines, T, I, F, p)  # type: ignore[arg-type]  # `line` has refused samples
+    elif isinstance(leaf, SampleEnvelope):
+        need(len(leaf.lines) > 0 and len(leaf.lines) == len(leaf.scalings), "E: no line")
+        about = [checked.sample_line(line) for line in leaf.lines]
+        scalings = [None if z is None else checked.scaling(z) for z in leaf.scalings]
+        check_samples_envelope(about[0].data, about, scalings, T, I, F, p)
     elif isinstance(leaf, Lengths):
         need(data.definite, "L: the matrix is not known to be definite")
         need(data.sum_of_most(I, F, p) <= T, "L: the lengths")

@@ -31,6 +31,8 @@ __all__ = [
     "Listed",
     "Matrix",
     "Node",
+    "SampleAttack",
+    "SampleEnvelope",
     "Scaling",
     "Sign",
     "Support",
@@ -60,6 +62,35 @@ class Attack:
 
 
 PLAIN = Attack()
+
+
+@dataclass(frozen=True, eq=False)
+class SampleAttack:
+    """An attack on the rows of X that stays within their budgets on one node.
+
+    Attributes
+    ----------
+    included, free : arrays of int
+    places : int
+        The node (I, F, p).
+    features, weights : arrays of shape (m,)
+        The vector that it responds to; none where moves are given.
+    gain, spread : float
+        Of a response: kappa, and the share of what is left of a budget that goes at right angles to the vector.
+    rows : array of shape (r,)
+    moves : float32 array of shape (r, |I| + |F|), or None
+        The rows of E, columns of I first, for the samples with these numbers.
+    """
+
+    included: IntArray
+    free: IntArray
+    places: int
+    features: IntArray = field(default_factory=lambda: _NO_FEATURES)
+    weights: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
+    gain: float = 0.0
+    spread: float = 0.0
+    rows: IntArray = field(default_factory=lambda: _NO_FEATURES)
+    moves: npt.NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,17 +159,21 @@ LENGTHS = Lengths()
 
 @dataclass(frozen=True, eq=False)
 class Dominance:
-    """Close by diagonal dominance of the Schur complement; without a scaling all factors are 1."""
+    """Close by diagonal dominance of the Schur complement; without a scaling all factors are 1.
 
-    attack: Attack
+    With a threshold above 0 it shows that one, which is at most the bound, in place of the level's target.
+    """
+
+    attack: Attack | SampleAttack
     scaling: Scaling | None = None
+    threshold: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
     """Close by a line above the scaled Schur complement."""
 
-    attack: Attack
+    attack: Attack | SampleAttack
     line: Line
 
 
@@ -147,6 +182,14 @@ class Envelope:
     """Close by lines above the variance."""
 
     lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleEnvelope:
+    """Close by lines whose features are samples; where features are undecided, each with a scaling for dominance."""
+
+    lines: tuple[Line, ...]
+    scalings: tuple[Scaling | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +226,7 @@ class Beyond:
     support: int
 
 
-Node: TypeAlias = Feature | Sign | Lengths | Dominance | Matrix | Envelope | Listed | Beyond
+Node: TypeAlias = Feature | Sign | Lengths | Dominance | Matrix | Envelope | SampleEnvelope | Listed | Beyond
 
 
 @dataclass(frozen=True, eq=False)

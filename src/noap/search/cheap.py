@@ -9,12 +9,13 @@ import numpy as np
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
-from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
+from noap.kernel.samples import SampleData, SampleMajorant
+from noap.kernel.witness import LENGTHS, PLAIN, Attack, Dominance, Feature, Node, SampleAttack, Scaling
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, deflations, multipliers_of, value_of
 from noap.settings import Settings
 
-__all__ = ["Better", "CheapTree", "Hole", "Outlook", "children", "deflated"]
+__all__ = ["Better", "Bounder", "CheapTree", "Hole", "Outlook", "children", "deflated"]
 
 
 class Better(Exception):  # good news
@@ -32,11 +33,11 @@ _NOTHING = 1e-13
 
 
 @dataclass
-class _Bounder:
+class Bounder:
     """A majorant with the scaling that closed the last node: nodes that follow are much alike."""
 
-    attack: Attack
-    majorant: Majorant
+    attack: Attack | SampleAttack
+    majorant: Majorant | SampleMajorant
     z: FloatArray
     written: Scaling | None = None
 
@@ -71,9 +72,9 @@ class Outlook:
 
     ratio: float = np.inf
     feature: int = -1
-    attack: Attack = PLAIN
+    attack: Attack | SampleAttack = PLAIN
 
-    def see(self, ratio: float, feature: int, attack: Attack) -> None:
+    def see(self, ratio: float, feature: int, attack: Attack | SampleAttack) -> None:
         """Keep the better one."""
         if ratio < self.ratio or self.feature < 0:
             self.ratio, self.feature, self.attack = ratio, feature, attack
@@ -85,7 +86,8 @@ class CheapTree:
 
     Attributes
     ----------
-    data : Data
+    data : Data or SampleData
+        Against samples the bounders are given, and nodes get none of their own.
     T : float
     settings : Settings
     check : callable
@@ -94,39 +96,43 @@ class CheapTree:
         Nodes looked at so far.
     """
 
-    data: Data
+    data: Data | SampleData
     T: float
     settings: Settings
     check: Callable[[], None]
     nodes: int = 0
-    bounders: list[_Bounder] = field(default_factory=list)
+    bounders: list[Bounder] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._own_z = np.ones(len(self.data.A))
+        self._own_z = np.ones(self.data.d)
 
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
-        if self.data.r_max == 0 or (len(self.data.directions) and not v.any()):
-            self.bounders.extend(
-                self._bounder(attack, keep=True) for attack in deflated(self.data, PLAIN, self.settings)
-            )
+        data = self._features()
+        if data.r_max == 0 or (len(data.directions) and not v.any()):
+            self.bounders.extend(self._bounder(attack, keep=True) for attack in deflated(data, PLAIN, self.settings))
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 
-    def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
-        majorant = Majorant(self.data, attack)
-        return _Bounder(attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z)
+    def _bounder(self, attack: Attack, keep: bool = False) -> Bounder:
+        majorant = Majorant(self._features(), attack)
+        return Bounder(attack, majorant, np.ones(self.data.d) if keep else self._own_z)
 
-    def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[_Bounder]:
+    def _features(self) -> Data:
+        assert isinstance(self.data, Data)
+        return self.data
+
+    def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[Bounder]:
         """Yield the majorants in response to v that the kernel takes: none of a vector with next to no variance."""
+        data = self._features()
         for attack in self._attacks(v):
-            for one in deflated(self.data, attack, self.settings):
+            for one in deflated(data, attack, self.settings):
                 with contextlib.suppress(Refused):
                     yield self._bounder(one, keep)
 
     def _attacks(self, v: FloatArray) -> Iterator[Attack]:
         """Yield the response without gain, and with the largest one that all features with a budget in reach allow."""
-        data = self.data
+        data = self._features()
         at = np.flatnonzero(v)
         x = v[at].astype(np.float32).astype(np.float64)
         g = data.A[:, at] @ x
@@ -186,17 +192,25 @@ class CheapTree:
 
     def leaf(self, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> Node | None:  # noqa: E741
         """Return what closes a node, or None; the outlook learns what to branch on."""
+        if len(I) + len(F) == 0:
+            return LENGTHS
         for bounder in self.bounders:
-            if self._holds(bounder, I, F, p, outlook):
+            if self.holds(bounder, I, F, p, outlook):
                 return bounder.leaf(F, p)
-        if self.data.r_max > 0 and len(I) and not outlook.ratio <= self.settings.own_response:
+        if (
+            isinstance(self.data, Data)
+            and self.data.r_max > 0
+            and len(I)
+            and not outlook.ratio <= self.settings.own_response
+        ):
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
-                if self._holds(bounder, I, F, p, outlook):
+                if self.holds(bounder, I, F, p, outlook):
                     return bounder.leaf(F, p)
         return None
 
-    def _holds(self, bounder: _Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
+    def holds(self, bounder: Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
+        """Return whether a majorant closes a node; the outlook learns what to branch on."""
         try:
             C = eliminate(bounder.majorant, self.T, I, F, p)
         except Refused:
@@ -243,7 +257,7 @@ class CheapTree:
 
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
-        data, n = self.data, len(I)
+        data, n = self._features(), len(I)
         if len(data.directions):
             start: FloatArray = np.zeros(len(data.A))
             start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]

@@ -15,6 +15,7 @@ import numpy as np
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import eliminate
+from noap.kernel.samples import SampleData
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
@@ -24,7 +25,7 @@ from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
 
-__all__ = ["Found", "Search", "Stop", "whole"]
+__all__ = ["Found", "Search", "Stop", "smaller_bound", "whole"]
 
 
 # What is left of a threshold must be more than this for lines to prove it.
@@ -134,6 +135,11 @@ class Search:
         self._open: list[tuple[float, int, _Knot]] = []
         self._relaxation_where_decided: Relaxation | None = None
         self._numbers = itertools.count()
+
+    @property
+    def by_lengths(self) -> float:
+        """What lengths alone prove of the root."""
+        return self.root.by_lengths
 
     @property
     def nodes(self) -> int:
@@ -456,22 +462,27 @@ class Search:
         value : float
             What the best vector is certainly worth.
         """
-        level = found.levels[-1]
-        parts: FloatArray = np.geomspace(1e-6, 1.0, max(self.settings.smaller_bounds, 0) + 1)[:-1]
-        low, high, best = 0, len(parts), found
-        while low < high:
-            middle = (low + high) // 2
-            bound = value + (level.bound - value) * float(parts[middle])
-            try:
-                smaller = Level(level.size, bound, bound, level.features, level.nodes)
-                if not value < bound < level.bound:
-                    raise Refused("no number lies between")
-                check_levels(self.data, [smaller], self.checked)
-            except Refused:
-                low = middle + 1
-            else:
-                high, best = middle, Found(bound, (smaller,), found.nodes)
-        return best
+        return smaller_bound(self.data, self.checked, self.settings, found, value)
+
+
+def smaller_bound(data: Data | SampleData, checked: Checked, settings: Settings, found: Found, value: float) -> Found:
+    """Return the smallest of some bounds above a value that the same witnesses prove."""
+    level = found.levels[-1]
+    parts: FloatArray = np.geomspace(1e-6, 1.0, max(settings.smaller_bounds, 0) + 1)[:-1]
+    low, high, best = 0, len(parts), found
+    while low < high:
+        middle = (low + high) // 2
+        bound = value + (level.bound - value) * float(parts[middle])
+        try:
+            smaller = Level(level.size, bound, bound, level.features, level.nodes)
+            if not value < bound < level.bound:
+                raise Refused("no number lies between")
+            check_levels(data, [smaller], checked)
+        except Refused:
+            low = middle + 1
+        else:
+            high, best = middle, Found(bound, (smaller,), found.nodes)
+    return best
 
 
 def _bytes(node: RelaxedNode) -> int:

@@ -11,6 +11,7 @@ from noap.kernel.arithmetic import Refused, U, sum_up
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
 from noap.kernel.data import Data
+from noap.kernel.samples import SampleData
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status, rounding_allowance
@@ -23,6 +24,7 @@ from noap.runtime.threads import one_thread
 from noap.search.ascent import ascend, value_of
 from noap.search.cheap import Better
 from noap.search.prove import Found, Search, Stop
+from noap.search.sample_tree import SampleSearch, ascend_samples, sample_value
 
 __all__ = ["in_users_units", "less_spectral_budget", "solve_by_tree"]
 
@@ -112,7 +114,7 @@ class _Run:
     """One call: how often the search began anew with a better vector, its nodes and its trace."""
 
     problem: Problem
-    data: Data
+    data: Data | SampleData
     controls: Controls
     limits: Limits
     branching: bool
@@ -120,18 +122,18 @@ class _Run:
     interrupts: Interrupts
     nodes: int = 0
     trace: list[TracePoint] = field(default_factory=list)
-    search: Search | None = None
+    search: Search | SampleSearch | None = None
     value: float = 0.0
 
     def prove(self, start: FloatArray | None) -> tuple[FloatArray, Found]:
         """Return the best vector, and the smallest bound for which there is a proof."""
         data = self.data
-        v: FloatArray = np.zeros(len(data.A))
+        v: FloatArray = np.zeros(data.d)
         search = self._begun(v)
         closed = False
         try:
-            if search.root.by_lengths > self.value:  # else nothing is left
-                v = ascend(data, self.limits.settings, start)
+            if search.by_lengths > self.value:  # else nothing is left
+                v = self._ascend(start)
             while True:
                 search = self._begun(v)
                 try:
@@ -139,7 +141,7 @@ class _Run:
                     break
                 except Better as better:
                     self.nodes += search.nodes
-                    v = ascend(data, self.limits.settings, better.v)
+                    v = self._ascend(better.v)
         except Stop:
             pass
         found = search.found()
@@ -151,11 +153,16 @@ class _Run:
         self._note(search, found.bound, self.nodes)
         return v, found
 
-    def _begun(self, v: FloatArray) -> Search:
+    def _ascend(self, start: FloatArray | None) -> FloatArray:
+        data, settings = self.data, self.limits.settings
+        return ascend_samples(data, settings, start) if isinstance(data, SampleData) else ascend(data, settings, start)
+
+    def _begun(self, v: FloatArray) -> Search | SampleSearch:
         """Return a search for a proof that nothing is better than v by more than the gap."""
         data = self.data
         # A is a little larger than the data's own: its value of v decides what is better, the true one how far to go.
-        largest = max(value_of(data, v), sum_up(-data.costs[data.include]))
+        own = sample_value(data, v) if isinstance(data, SampleData) else value_of(data, v)
+        largest = max(own, sum_up(-data.costs[data.include]))
         self.value = min(largest, self._true_value(v))
         before = max(self.value + float(data.costs[data.include].sum()), 0.0)  # the cost of demands
         taken = self._spectral_budget()
@@ -167,7 +174,11 @@ class _Run:
             nothing = (1.0 - 1e-9) * taken * taken
             target = nothing if self.value < nothing else (math.sqrt(before + short) + taken) ** 2
         target = max(target, largest + 0.9 * rounding_allowance(max(largest, 0.0), data.top))
-        self.search = Search(data, v, target, self.limits.settings, self._check)
+        settings = self.limits.settings
+        if isinstance(data, SampleData):
+            self.search = SampleSearch(data, v, target, settings, self._check, self.limits.bytes)
+        else:
+            self.search = Search(data, v, target, settings, self._check)
         self._note(self.search, self.search.bound, self.nodes)
         return self.search
 
@@ -204,7 +215,7 @@ class _Run:
             raise Stop
         self._note(search, search.bound, nodes)
 
-    def _note(self, search: Search, bound: float, nodes: int) -> None:
+    def _note(self, search: Search | SampleSearch, bound: float, nodes: int) -> None:
         """Keep a point of the trace where value or bound moved, and show the line of progress."""
         unit, taken = 4.0**self.data.exponent if abs(self.data.exponent) < 500 else math.nan, self._spectral_budget()
         value, bound = (x if taken == 0 else max(math.sqrt(x) - taken, 0.0) ** 2 for x in (self.value, bound))
