@@ -10,8 +10,8 @@ import noap
 from noap.kernel import container, schema
 from noap.kernel.arithmetic import Refused
 from noap.kernel.certificate import Certificate
-from noap.kernel.claim import data_of
-from noap.kernel.samples import SampleMajorant, norms_above
+from noap.kernel.claim import data_of, terms_of
+from noap.kernel.samples import NO_DIRECTIONS, SampleData, SampleMajorant, norms_above
 from noap.kernel.tree import Checked, check_leaf
 from noap.kernel.witness import LENGTHS, Feature, SampleAttack, Scaling
 from sample_proofs import (
@@ -344,3 +344,25 @@ def test_units():
         T = least(scaled, leaf, data_of(scaled)[0].root())
         assert T / unit**2 == least(drawn(3), leaf, data_of(scaled)[0].root())
         assert both(scaled, certificate_of(scaled, v, [leaf], T * (1 + 1e-9)))
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.7])
+def test_directions_beside_attacks_on_samples_are_refused_in_one_sentence(rho):
+    """No rule is proved about both: neither checker reads such a file, nor does the kernel take such data."""
+    problem = drawn(3).with_adversary(noap.SampleWise(rho))
+    v, _ = best_of(problem, np.random.default_rng(3))
+    leaf = Dominance(responding(problem, v)) if rho else LENGTHS
+    certificate = certificate_of(problem, v, [leaf], 1e3)
+    assert both(problem, certificate)
+    V = np.eye(problem.n_features)[:1]
+    raw = replace(certificate, claim=replace(certificate.claim, directions=V)).to_bytes()
+    with pytest.raises(noap.errors.InvalidProblem, match=NO_DIRECTIONS):
+        Certificate.from_bytes(raw)
+    with pytest.raises(noap_check.Reject, match=f"^{NO_DIRECTIONS}$"):
+        noap_check.Certificate(raw)
+    terms = terms_of(drawn(3))
+    terms.directions = V
+    with pytest.raises(Refused, match=f"^{NO_DIRECTIONS}$"):
+        SampleData(lambda: [np.asarray(problem.X)], problem.n_features, terms)
+    with pytest.raises(noap.errors.InvalidProblem, match="orthogonal_to"):
+        problem.with_orthogonality(V)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from noap.kernel.samples import SampleData
 from noap.linalg.types import BoolArray, FloatArray
 from noap.settings import SampleSettings
 
-__all__ = ["Duel", "climbed", "kept", "opponents", "squares", "stepped"]
+__all__ = ["Duel", "climbed", "kept", "opponents", "sample_value", "squares", "stepped"]
 
 # So many numbers of a portion of the rows are in hand at a time.
 _PORTION = 2**18
@@ -26,6 +27,19 @@ def portions(rows: int, width: int) -> Iterator[slice]:
     step = max(1, _PORTION // max(width, 1))
     for at in range(0, rows, step):
         yield slice(at, min(at + step, rows))
+
+
+def sample_value(data: SampleData, v: FloatArray) -> float:
+    """Return the value of the choice that v makes, in floating point."""
+    chosen = v != 0
+    chosen[data.include] = True
+    total, at = 0.0, 0
+    support = np.flatnonzero(v)
+    for X in data.portions():
+        left = np.maximum(np.abs(X[:, support] @ v[support]) - data.rho[at : at + len(X)], 0.0)
+        total += float(left @ left)
+        at += len(X)
+    return float(total / data.n - data.costs[chosen].sum())
 
 
 def squares(E: FloatArray, inside: int, p: int) -> FloatArray:

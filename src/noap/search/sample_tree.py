@@ -17,28 +17,15 @@ from noap.kernel.samples import SampleData, SampleMajorant
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Dominance, Feature, Level, Node, SampleAttack
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.attacks import Duel, climbed, kept, opponents, squares, stepped
+from noap.search.attacks import Duel, climbed, kept, opponents, sample_value, squares, stepped
 from noap.search.cheap import Better, Bounder, CheapTree, Hole, Outlook, children
 from noap.search.prove import Found, smaller_bound
 from noap.search.sample_lines import envelope_of
 from noap.settings import Settings
 
-__all__ = ["SampleSearch", "ascend_samples", "sample_value"]
+__all__ = ["SampleSearch", "ascend_samples"]
 
 _Node = tuple[IntArray, IntArray, int]
-
-
-def sample_value(data: SampleData, v: FloatArray) -> float:
-    """Return the value of the choice that v makes, in floating point."""
-    chosen = v != 0
-    chosen[data.include] = True
-    total, at = 0.0, 0
-    support = np.flatnonzero(v)
-    for X in data.portions():
-        left = np.maximum(np.abs(X[:, support] @ v[support]) - data.rho[at : at + len(X)], 0.0)
-        total += float(left @ left)
-        at += len(X)
-    return float(total / data.n - data.costs[chosen].sum())
 
 
 def ascend_samples(data: SampleData, settings: Settings, starts: FloatArray | None = None) -> FloatArray:
