@@ -76,9 +76,10 @@ def verify_tree(
     console.print(report.message)
     if report.ok:
         claim = proof.claim
+        costs = "" if claim.costs is None else ", with costs"
         console.print(
-            f"{claim.adversary}, {claim.noise_in_words}, k = {claim.k}; data {prepared}, {claim.n_samples} samples; "
-            f"gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+            f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {claim.k}; data {prepared}, {claim.n_samples} "
+            f"samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
         )
         shown = _features(report, proof, names)
         if shown:
@@ -148,7 +149,8 @@ def _candidates(
     def of(X: Any, center: bool, scale: bool) -> tuple[noap.Problem, str]:
         if given.noise is not None:
             scales = partial(table.scales, center, scale)
-            terms["adversary"] = given.adversary(AdversaryName("feature"), None, None, claim.n_samples, scales)
+            kind = AdversaryName("sample" if claim.adversary == "sample-wise" else "feature")
+            terms["adversary"] = given.adversary(kind, None, None, claim.n_samples, scales)
         return noap.Problem(X, **terms), PREPARED[center, scale]
 
     if claim.mean is not None and claim.scale is not None:

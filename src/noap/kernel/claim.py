@@ -125,7 +125,8 @@ class Claim:
         low, high = (float(x) / self._unit for x in (self.rho.min(), self.rho.max()))
         if low == high:
             return f"noise {low:.6g} (rho = {float(self.rho[0]):.6g})"
-        return f"noises of their own from {low:.6g} to {high:.6g}"
+        whose = "samples with noises" if self.adversary == "sample-wise" else "noises"
+        return f"{whose} of their own from {low:.6g} to {high:.6g}"
 
 
 def terms_of(problem: "Problem") -> Terms:
