@@ -296,6 +296,7 @@ def levels_from(
     by_majorant, by_scaling = reader.whole("dominance_majorant"), reader.whole("dominance_scaling")
     thresholds = reader.whole("dominance_threshold")
     need(len(by_majorant) == len(by_scaling) == len(thresholds), "dominance records of different lengths")
+    need((thresholds >= 0).all(), "a negative threshold of a leaf")
     dominances = [
         Dominance(_of(attacks, a), None if z == 0 else _of(scalings, z - 1), float(t))
         for a, z, t in zip(by_majorant, by_scaling, thresholds, strict=True)
