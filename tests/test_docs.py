@@ -49,7 +49,9 @@ def test_lines_are_short(path):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_files_that_are_named_are_there(path):
     known = [
-        file.as_posix() for folder in ("src", "tests", "benchmarks", "docs") for file in (ROOT / folder).rglob("*.py")
+        file.as_posix()
+        for folder in ("src", "tests", "tools", "benchmarks", "docs")
+        for file in (ROOT / folder).rglob("*.py")
     ]
     for name in re.findall(r"`([\w/]+\.py)`", path.read_text(encoding="utf-8")):
         assert any(file.endswith(f"/{name}") for file in known), f"{path.name} names {name}"

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import noap
+import noap.cli
 
 ROUNDING = 1e-9
 
@@ -200,3 +201,12 @@ def test_a_command_ends_with_its_answer_or_one_line(command, count, tmp_path):
         else:
             assert process.returncode in (0, 3)
             assert out.startswith("{")
+
+
+def test_who_calls_the_command_line_keeps_ctrl_c(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["noap", "--version"])
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(SystemExit):
+        noap.cli.main()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert capsys.readouterr().out.startswith("noap")

@@ -1,5 +1,6 @@
 """The command line."""
 
+import atexit
 import signal
 import sys
 
@@ -8,6 +9,7 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line."""
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # Python ends in silence
     try:
         from noap.cli.app import main as run  # half of a second, during which Ctrl-C is answered already
 
@@ -15,5 +17,3 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("noap: interrupted before there was an answer.\n")
         sys.exit(130)
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # what is said is said: Python only ends after this
