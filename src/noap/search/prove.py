@@ -148,7 +148,9 @@ class Search:
 
     @property
     def bound(self) -> float:
-        """The bound so far, in floating point."""
+        """The bound so far, in floating point; infinite where nothing is known yet."""
+        if self.root.is_open:
+            return max(self.target, self.root.bound)
         return max([self.target, *(-entry[0] for entry in self._open[:1])])
 
     def run(self) -> bool:
