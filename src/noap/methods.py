@@ -33,6 +33,8 @@ from noap.settings import Settings
 
 __all__ = ["METHODS", "Method", "is_for_the_tree", "run_exact"]
 
+# The older search against samples forms X'X; with more features than this that does not fit into its time.
+_MOST_GRAM = 6000
 # The exact method gives its heuristic this share of the time at most: the rest is for the proof.
 _ASCENT_SHARE = 0.3
 
@@ -64,9 +66,11 @@ class Method:
 
 def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
     """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
-    if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
-        return serves(problem) and settings.most_features > 0
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
+    if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
+        # The tree bounds more features than that by lengths alone; the older search forms X'X, as long as that fits.
+        wide = settings.samples.most_features < problem.n_features <= _MOST_GRAM and not demands
+        return serves(problem) and settings.most_features > 0 and not wide
     return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
 
 
