@@ -218,7 +218,12 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
     limits = Limits.checked(None, None, certificate, settings=settings)
     if type(problem.adversary) is SampleWise:
         if not is_for_the_tree(problem, limits.settings):
-            raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
+            if problem.adversary.is_idle:
+                raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
+            most = limits.settings.samples.most_features
+            raise InvalidProblem(
+                f"Method 'relaxation' against samples takes at most {most} features; keep fewer, or use method='exact'."
+            )
         return limits
     budgets = problem.adversary.budgets(problem.n_features)
     if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():
