@@ -120,7 +120,7 @@ def verify(
         if metric is not None:
             raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
         reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
-        kind = AdversaryName("sample" if proof.claim.adversary == "sample-wise" else "feature")
+        kind = AdversaryName("sample" if proof.claim.adversary.startswith("sample") else "feature")
         files = noise_file, cost_file, noise_units, kind
         return verify_tree(
             proof,
