@@ -212,11 +212,11 @@ const found = [];
 if (document.documentElement.scrollWidth > innerWidth) found.push("the page");
 for (const e of document.querySelectorAll("article *")) {
   if (e.closest(".sr-only, svg")) continue;
-  const many = e.querySelector("tr")?.cells.length > 4 || e.closest(".highlight-text");
-  // On a phone a table of many columns and a diagram scroll in a box of their own.
+  const many = e.querySelector("tr")?.cells.length > 4 || e.closest(".highlight-text, .math-wrapper");
+  // On a phone a table of many columns, a diagram and a long formula scroll in a box of their own.
   if (e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX !== "visible"
       && !(innerWidth < 600 && many)) found.push(`${e.tagName} ${e.className}: ${e.textContent.trim().slice(0, 60)}`);
-  const scrolls = innerWidth < 600 && e.closest(".table-wrapper");
+  const scrolls = innerWidth < 600 && e.closest(".table-wrapper, .math-wrapper");
   if (e.localName === "math" && !scrolls && e.getBoundingClientRect().right > innerWidth - 8)
     found.push(`a formula: ${e.textContent}`);
 }
