@@ -107,7 +107,8 @@ def is_definite(lower, error):
 
 
 # The file. Of each array: its type; as long as which other one (* : lists whose lengths that one has; - : see below);
-# what its numbers are: any, amount (not negative), positive, feature, or below a number or the length of an array.
+# what its numbers are: any, amount (not negative), positive, feature (ascending), member (features in any order), or
+# below a number or the length of an array.
 
 LAYOUT = """
 u4 -                  feature        include exclude support
@@ -124,9 +125,17 @@ u4 -                  any            level_size majorant_size scaling_size line_
 f8 level_size         any            level_bound level_target
 u4 level_size         any            level_features level_nodes
 u4 *level_features    feature        features
-u1 *level_nodes       8              rule
+u4 -                  level_size     conflict_level
+u4 conflict_level     any            conflict_order conflict_claims
+u4 *conflict_order    member         order
+u4 -                  any            claim_size
+u1 claim_size         2              claim_rooted
+u4 claim_size         any            claim_kept claim_nodes
+u4 *claim_size        member         claim_features
+u1 *nodes             8              rule
 u4 rule               any            item
 f8 majorant_size      amount         majorant_gain
+f8 -                  any            majorant_chord
 u4 *majorant_size     feature        majorant_features
 f8 *majorant_size     any            majorant_weights
 u4 -                  majorant_size  dominance_majorant matrix_majorant
@@ -223,6 +232,7 @@ class Certificate:
         self.d = d = self.header["n_features"]
         sizes, forms = get["line_size"], get["line_form"]
         lengths = {
+            "nodes": chain(get["level_nodes"], get["claim_nodes"]),
             "steps": (b * (b - 1) // 2 * (form & 3 == BOX) for b, form in zip(sizes, forms, strict=True)),
             "free": (b * (b - 1) // 2 * (form & 3 == FREE) for b, form in zip(sizes, forms, strict=True)),
             "signs": (b * (form & 3 == FREE) for b, form in zip(sizes, forms, strict=True)),
@@ -242,11 +252,22 @@ class Certificate:
                 ends = self.ends.get(name, (0, len(values)))
                 ascending = all(a < b for i, j in pairwise(ends) for a, b in pairwise(values[i:j]))
                 need(ascending and max(values, default=0) < d, f"{name} is not ascending or out of range")
+            elif numbers == "member":
+                need(max(values, default=0) < d, f"{name} is out of range")
             elif numbers in ("amount", "positive"):
                 need(all(x > 0 if numbers == "positive" else x >= 0 for x in values), f"{name} has a negative number")
             elif numbers != "any":
                 limit = len(get[numbers]) if numbers in get else int(numbers)
                 need(max(values, default=-1) < limit, f"{name} has a number out of range")
+        by_conflicts = get["conflict_level"]
+        need(all(a < b for a, b in pairwise(by_conflicts)), "conflict_level is not ascending")
+        own = (get["level_features"][i] + get["level_nodes"][i] for i in by_conflicts)
+        need(not any(own), "a level by conflicts has features or nodes of its own")
+        need(sum(get["conflict_claims"]) == len(get["claim_size"]), "conflict_claims are too many or too few")
+        chords, vectors = get["majorant_chord"], zip(get["majorant_size"], get["majorant_gain"], strict=True)
+        need(len(chords) in (0, len(get["majorant_size"])), "majorant_chord is too long or too short")
+        plain = all(x == 0 or (x < 0 and size == gain == 0) for x, (size, gain) in zip(chords, vectors, strict=False))
+        need(plain, "majorant_chord is above 0, or beside a vector or a gain")
         need(max(get["dominance_scaling"], default=0) <= len(get["scaling_size"]), "dominance_scaling is out of range")
         need(0 not in get["list_weights"], "list_weights has a 0")
         need(not get["list_size"] or self.header["kind"] == "list", "it lists supports, and claims nothing of them")
@@ -452,9 +473,19 @@ class Majorant:
     the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
     """
 
-    def __init__(self, problem, gain, features, weights):
+    def __init__(self, problem, gain, chord, features, weights, demands=None):
         self.problem, self.features, self.gain = problem, list(features), fixed(gain)
-        self.known, self.error = {}, 2
+        self.known, self.error, self.costs, self.raised = {}, 2, problem.costs, 0
+        if chord:
+            # s > m_j for every feature of a choice, and at least `size` of them: f_j(s) <= c_j^2 s^2 + beta there.
+            need(demands is not None, "chords outside a small claim")
+            beta = fixed(chord)
+            scales = demands.chord(-beta)
+            self.known = {j: (c, 0, 0, 0) for j, c in enumerate(scales)}
+            self.costs, self.raised = [0] * len(scales), -demands.size * beta
+            self.error = 4 * up(up(max(scales) ** 2)) + up(problem.largest) + 8
+            return
+        need(max(self.features, default=0) < problem.d, "a majorant has a feature that is not there")
         if not self.features:
             need(gain == 0, "a plain majorant has no gain")
             return
@@ -485,7 +516,7 @@ class Majorant:
 
     def parts(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
-        if not self.features:
+        if j not in self.known and not self.features:
             return ONE, 0, 0, 0
         if j not in self.known:
             problem, r, off = self.problem, self.problem.r[j], self.off
@@ -513,8 +544,9 @@ def eliminate(node, majorant):
     is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all Q = S without I.
     """
     problem, gain = node.problem, ONE + majorant.gain
-    need(node.target + node.paid > 0, "T and the costs of I are not positive")
-    t = gain * (node.target + node.paid) >> BITS
+    threshold = node.target + majorant.raised + sum(majorant.costs[j] for j in node.inside)
+    need(threshold > 0, "T and the costs of I are not positive")
+    t = gain * threshold >> BITS
     order, first = node.inside + node.free, len(node.inside)
     top = t + problem.largest + majorant.error  # no P_II has more on its diagonal
     slack = len(order) * majorant.error + (len(order) * (isqrt(top << BITS) + 1) >> BITS) + 1
@@ -523,7 +555,7 @@ def eliminate(node, majorant):
         f, fg, h, long = majorant.parts(i)
         scales.append(f)
         row = [-x * (f * g >> BITS) for x, g in zip(problem.entries(i, order[: a + 1]), scales, strict=True)]
-        row[a] += (t - slack + (gain * problem.costs[i] >> BITS) * (a >= first)) << BITS
+        row[a] += (t - slack + (gain * majorant.costs[i] >> BITS) * (a >= first)) << BITS
         # P = L L' on the rows of I; `left` and `right` have f g, h and the row of L, so that what is left is a sum.
         left, right = [fg, h], [fg, -long]
         for x, other, pivot in zip(row, factor, pivots):  # noqa: B905 - there are pivots of I only
@@ -592,6 +624,7 @@ class Line:
         """Prove line `number` about the matrix whose lower triangle is `gram`, up to `error` ulps in each entry."""
         get, part = proof.certificate.arrays, proof.certificate.part
         features = part("line_features", number)
+        need(features[-1] < proof.problem.d if features else False, "a line is about no feature")
         form, self.in_t = get["line_form"][number], get["line_counts"][number]
         self.c, self.plain, self.weighted = (fixed(get[f"line_{name}"][number]) for name in ("c", "plain", "weighted"))
         loads, lifts, alpha = ([*map(fixed, part(name, number))] for name in ("line_loads", "line_lifts", "line_dues"))
@@ -731,6 +764,120 @@ def check_beyond(node, number):
     need(set(support).issubset(node.inside), "not all choices of the node contain the support")
 
 
+class Demands:
+    """What a choice of at most q features worth more than T demands of them, where fewer are worth at most `below`.
+
+    For one unit u, any e of its q places contribute more than due_e = T - below[q - e] together; what contributes
+    nothing is left out. So there are at least `size` features, each with |a_j'u| > m_j = r_j + sqrt(due_1 + pi_j), and
+    any two contribute more than due_2. On [m_j, L_j], L_j >= |a_j|, a contribution (s - r_j)^2 - pi_j is convex in s^2
+    and lies below its chord alpha_j s^2 - b_j.
+    """
+
+    def __init__(self, problem, T, below, q):
+        due = [T - below[q - e] for e in range(q + 1)]
+        self.size = q - max((e for e in range(1, q + 1) if due[e] < 0), default=0)
+        need(problem.definite and not problem.include, "conflicts need columns, and no demanded feature")
+        need(q > 1 and self.size > 1 and T > 0, "a single feature may be enough for a choice")
+        one, self.two, self.of = max(due[1], 0), due[2], {}
+        best = max((problem.most[j] for j in problem.allowed), default=0)
+        self.fits = [j for j in problem.allowed if problem.most[j] > one and problem.most[j] + best > self.two]
+        for j in self.fits:
+            r, cost = problem.r[j], problem.costs[j]
+            m = r + isqrt((one + cost) << BITS)
+            length = max(isqrt(problem.diagonal[j] + 2 << BITS) + 1, m)
+            slope = max(ONE - (2 * r << BITS) // (length + m), 0)
+            back = cost + ((2 * r * m * length // (length + m) - r * r) >> BITS)
+            short = self.two + back - up(slope * length * length, ONE * ONE)
+            self.of[j] = m, isqrt(length * length - m * m) + 1, slope, back, short, r, cost, length
+
+    def fit(self, i, j, product):
+        """Return whether i and j may lie in one choice; the product of their columns is known to an ulp."""
+        m, rest, slope, back, short, *_ = self.of[i]
+        n, other, steep, far, scant, *_ = self.of[j]
+        size, x, y = abs(product) + 1, short + far, scant + back
+        if size << BITS < m * n - rest * other:
+            return False
+        return not (x > 0 and y > 0 and size * size * slope * steep < x * y << 2 * BITS)
+
+    def chord(self, beta):
+        """Return c_j with (s - r_j)^2 - pi_j <= c_j^2 s^2 - beta on [m_j, L_j]; it is enough at both ends."""
+        scales = []
+        for m, *_, r, cost, length in (self.of[j] for j in sorted(self.of)):
+            need(m > 0, "a chord needs a floor above 0")
+            slopes = [up((up((end - r) ** 2) - cost + beta) << 2 * BITS, end * end) for end in (m, length)]
+            scales.append(isqrt(max(*slopes, 0) << BITS) + 1)
+        return scales
+
+
+class Cover:
+    """Small claims that cover all cliques: the first feature of a clique, in order, has all others in its claim.
+
+    A feature without a claim has too few later neighbours. No pair leads from a component to a later feature.
+    """
+
+    def __init__(self, certificate, level, demands):
+        d, self.demands = certificate.d, demands
+        need(len(set(level.order)) == len(level.order), "a feature is twice in the order")
+        self.place, self.claims, self.later = [j - d for j in range(d)], {}, [0] * d
+        for place, j in enumerate(level.order):
+            self.place[j] = place
+        for claim in level.claims:
+            claim.all = set(claim.members)
+            need(0 < len(claim.all) == len(claim.members), "a claim has no feature, or one twice")
+            for j in claim.members[:1] if claim.rooted else claim.members:
+                need(j not in self.claims, "two claims take the same feature out")
+                self.claims[j] = claim
+
+    def take(self, i, j):
+        """Reject a pair that no claim covers."""
+        first, last = (i, j) if self.place[i] < self.place[j] else (j, i)
+        claim = self.claims.get(first)
+        if claim is None:
+            self.later[first] += 1
+            need(self.later[first] < self.demands.size - 1, f"feature {first} has enough neighbours, and no claim")
+        else:
+            need(last in claim.all, f"features {first} and {last} may lie in one choice, and no claim covers them")
+
+
+class Part:
+    """The problem with some features alone, numbered by their places."""
+
+    def __init__(self, problem, members):
+        self.whole, self.members, self.d, self.largest = problem, members, len(members), problem.largest
+        self.definite, self.include = True, []
+        self.diagonal, self.costs, self.r, self.most = (
+            [given[j] for j in members] for given in (problem.diagonal, problem.costs, problem.r, problem.most)
+        )
+        self.top = max(self.r)
+        self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d
+
+    def entries(self, i, columns):
+        """Return some entries of row i."""
+        return self.whole.entries(self.members[i], [self.members[j] for j in columns])
+
+
+class Graph:
+    """The demands on the features of a small claim, numbered by their places, and which pairs fit."""
+
+    def __init__(self, demands, part, rooted):
+        self.size = demands.size
+        self.of = {place: demands.of[j] for place, j in enumerate(part.members) if j in demands.of}
+        self.near = [set() for _ in part.members]
+        for i, j in combinations(self.of, 2):
+            if demands.fit(part.members[i], part.members[j], part.entries(i, [j])[0]):
+                self.near[i].add(j)
+                self.near[j].add(i)
+        if rooted:  # what does not fit to the root is in no choice
+            self.near = [
+                near & (self.near[0] | {0}) if i == 0 or 0 in near else set() for i, near in enumerate(self.near)
+            ]
+
+    def chord(self, beta):
+        """Return the scales of chords; features that do not fit are in no choice."""
+        known = dict(zip(sorted(self.of), Demands.chord(self, beta), strict=True))
+        return [known.get(j, 0) for j in range(len(self.near))]
+
+
 CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
 CHECKS |= {LISTED: check_listed, BEYOND: check_beyond}
 
@@ -746,13 +893,48 @@ class Level:
         self.features = list(certificate.part("features", number))
         self.is_list = certificate.header["kind"] == "list" and number == len(get["level_size"]) - 1
         self.nodes = range(ends[number], ends[number + 1])
+        self.by_conflicts = number in get["conflict_level"]
+        if self.by_conflicts:
+            at, levels = list(get["conflict_level"]).index(number), len(get["level_size"])
+            self.order = list(certificate.part("order", at))
+            start = sum(get["conflict_claims"][:at])
+            numbers = range(start, start + get["conflict_claims"][at])
+            self.claims = [Claim(self, certificate, i, ends[levels + i : levels + i + 2]) for i in numbers]
+
+
+class Claim:
+    """No choice of features that fit together, all among its members, is worth more than the level's bound."""
+
+    def __init__(self, level, certificate, number, ends):
+        get = certificate.arrays
+        self.size, self.bound, self.target = level.size, level.bound, level.target
+        self.rooted, self.kept = get["claim_rooted"][number], get["claim_kept"][number]
+        self.members, self.nodes = list(certificate.part("claim_features", number)), range(*ends)
+        need(self.kept <= len(self.members), "a claim keeps more features than it has")
+        self.features = list(range(self.kept))
+
+    def check(self, proof, demands):
+        """Prove the claim: features that it drops have too few neighbours before them, and its tree is closed."""
+        part = Part(proof.problem, self.members)
+        graph = Graph(demands, part, self.rooted)
+        for i in range(self.kept, len(self.members)):
+            need(sum(j < i for j in graph.near[i]) < graph.size - 1, "a claim drops a feature with enough neighbours")
+        inside = [0] if self.rooted and self.kept else []
+        free = [j for j in self.features if j not in inside and (not inside or j in graph.near[0])]
+        if self.nodes or len(inside) + min(self.size - len(inside), len(free)) >= graph.size:
+            need(self.nodes, "a claim has no nodes")
+            for _ in walk(proof.certificate, self, Proof(proof.certificate, part, graph), inside):
+                pass
 
 
 class Node:
-    """The choices with I in S, S in I and F, at most p features of F, and signs of v; a chain of branches."""
+    """The choices with I in S, S in I and F, at most p features of F, and signs of v; a chain of branches.
 
-    def __init__(self, parent=None, rule=None, feature=None, way=0, beyond=None):
-        self.parent, self.rule, self.feature, self.way = parent, rule, feature, way
+    With a graph, all features of S fit together, and a choice has at least `size` of them; `empty`: there is none.
+    """
+
+    def __init__(self, parent=None, rule=None, feature=None, way=0, beyond=None, empty=False):
+        self.parent, self.rule, self.feature, self.way, self.empty = parent, rule, feature, way, empty
         self.depth = parent.depth + 1 if parent else 0
         self.beyond = parent.beyond if parent and beyond is None else beyond  # its own threshold, if it has one
 
@@ -771,19 +953,28 @@ class Node:
             node = node.parent
         self.inside = demanded + added[::-1]
         p = level.size - len(self.inside)
-        self.free = [j for j in level.features if j not in outside] if p else []
+        self.free = [j for j in level.features if j not in outside] if p > 0 else []
+        graph = self.graph = proof and proof.graph
+        if graph:
+            self.free = [j for j in self.free if graph.near[j].issuperset(self.inside)]
         self.most = min(p, len(self.free))
+        self.empty = self.empty or bool(graph and len(self.inside) + self.most < graph.size)
         self.paid = sum(self.problem.costs[j] for j in self.inside) if proof else 0
 
     def branches(self, rule, feature):
         """Return the nodes that a branch leads to, the first one last."""
         fits = feature in self.free or (rule == SIGN and feature in self.inside)
-        need(fits and (rule == FEATURE or feature not in self.signs), "its feature is not open")
+        # A feature that does not fit to those included is in no choice.
+        known = fits or (
+            rule == FEATURE and self.graph and feature < len(self.graph.near) and feature not in self.inside
+        )
+        need(known and (rule == FEATURE or feature not in self.signs), "its feature is not open")
         one_way = rule == SIGN and not self.signs  # v and -v have the same value
-        return [Node(self, rule, feature, way) for way in ((1,) if one_way else (-1, 1))]
+        ways = (1,) if one_way else (-1, 1)
+        return [Node(self, rule, feature, way, None, self.empty or (way > 0 and not fits)) for way in ways]
 
 
-def walk(certificate, level, proof=None):
+def walk(certificate, level, proof=None, demanded=None):
     """Yield the nodes of a level's tree in preorder, with number, rule and item; they end when none is open."""
     todo = [Node()] if level.nodes else []
     for number in level.nodes:
@@ -791,7 +982,7 @@ def walk(certificate, level, proof=None):
         try:
             need(todo, "the tree is closed before it")
             node = todo.pop()
-            node.place(proof, level, certificate.include)
+            node.place(proof, level, certificate.include if demanded is None else demanded)
             if rule in (FEATURE, SIGN):
                 todo += node.branches(rule, item)
             elif rule in (LISTED, BEYOND):
@@ -801,7 +992,7 @@ def walk(certificate, level, proof=None):
             else:
                 there = item == 0 if rule == LENGTHS else item < len(certificate.arrays[RECORDS[rule]])
                 need(there, "there is no such record")
-            if proof and rule in CHECKS and (node.inside + node.free or rule == BEYOND):
+            if proof and rule in CHECKS and not node.empty and (node.inside + node.free or rule == BEYOND):
                 CHECKS[rule](node, item)
         except Reject as reason:
             raise Reject(f"node {number}, {RULES[rule]} {item}: {reason}") from None
@@ -813,8 +1004,8 @@ def walk(certificate, level, proof=None):
 class Proof:
     """A certificate about a problem: checks levels and trees, and keeps what several leaves have in common."""
 
-    def __init__(self, certificate, problem):
-        self.certificate, self.problem = certificate, problem
+    def __init__(self, certificate, problem, graph=None):
+        self.certificate, self.problem, self.graph = certificate, problem, graph
         self.lines, self.majorants = {}, {}
 
     def majorant(self, number):
@@ -822,7 +1013,9 @@ class Proof:
         if number not in self.majorants:
             self.majorants = {} if len(self.majorants) > 200 else self.majorants
             x = (self.certificate.part(name, number) for name in ("majorant_features", "majorant_weights"))
-            self.majorants[number] = Majorant(self.problem, self.certificate.arrays["majorant_gain"][number], *x)
+            get = self.certificate.arrays
+            gain, chord = get["majorant_gain"][number], (get["majorant_chord"] or [0.0] * (number + 1))[number]
+            self.majorants[number] = Majorant(self.problem, gain, chord, *x, self.graph)
         return self.majorants[number]
 
     def line(self, number):
@@ -857,16 +1050,40 @@ class Proof:
         most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True) if problem.definite else []
         sums = list(accumulate(most, initial=0))
         # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
-        below = [0]
+        below, conflicts = [0], []
         for number, level in enumerate(levels):
             for q in range(len(below), level.size + 1 if problem.definite else 0):
                 below.append(min(sums[min(q, len(most))], up(q * below[-1], q - 1) if q > 1 else sums[-1]))
             try:
-                self.check_level(level, below)
+                if level.by_conflicts:
+                    need(level.target <= level.bound, "its target is above its bound")
+                    demands = Demands(problem, level.target, below, level.size)
+                    conflicts.append((level, demands, Cover(self.certificate, level, demands)))
+                else:
+                    self.check_level(level, below)
             except Reject as reason:
                 raise Reject(f"level {number}, of {level.size} features: {reason}") from None
             below[-1] = min(below[-1], max(level.bound, 0))
+        self.check_conflicts(conflicts)
         need(problem.include or levels[-1].bound >= 0, "the last level's bound is below 0, the value of no features")
+
+    def check_conflicts(self, conflicts):
+        """Prove the levels by conflicts: their graphs in one pass over the pairs, then each small claim."""
+        for j in range(self.problem.d):
+            wanted = [(demands, cover) for _, demands, cover in conflicts if j in demands.of]
+            for i in range(j) if wanted else ():
+                meeting = [(demands, cover) for demands, cover in wanted if i in demands.of]
+                if meeting:
+                    product = self.problem.product(i, j)
+                    for demands, cover in meeting:
+                        if demands.fit(i, j, product):
+                            cover.take(i, j)
+        for level, demands, _ in conflicts:
+            for number, claim in enumerate(level.claims):
+                try:
+                    claim.check(self, demands)
+                except Reject as reason:
+                    raise Reject(f"level of {level.size} features, claim {number}: {reason}") from None
 
     def check_level(self, level, below):
         """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
@@ -945,33 +1162,47 @@ def decimal(x, rounding):
 
 def explain(certificate):
     """Yield the lines of the proof in words."""
-    header, get = certificate.header, certificate.arrays
+    header = certificate.header
     yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
     yield f"  adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)}"
     for number, level in enumerate(certificate.levels()):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
         if level.is_list:
-            yield f"  what is worth more owes that to one of the {len(get['list_size'])} supports of a list;"
+            count = len(certificate.arrays["list_size"])
+            yield f"  what is worth more owes that to one of the {count} supports of a list;"
+        if level.by_conflicts:
+            yield f"  features that fit together all lie in one of {len(level.claims)} small claims."
+            for claim in level.claims:
+                root = f"with feature {claim.members[0]}, " if claim.rooted else ""
+                yield f"  A claim: {root}among {claim.members}, by their places; its tree has the first {claim.kept}:"
+                yield from explain_tree(certificate, claim, [0] if claim.rooted and claim.kept else [])
+            continue
         how = "the tree below" if level.nodes else "what is known of fewer features"
         yield f"  {how} proves it for {len(level.features)} features; each of the others contributes too little."
-        for index, rule, item, node in walk(certificate, level):
-            ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
-            way = ways[node.way > 0].format(node.feature) if node.rule in (FEATURE, SIGN) else ""
-            if rule in (FEATURE, SIGN):
-                says = f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
-            elif rule == LENGTHS or not node.inside + node.free:
-                says = "closed: the lengths of its columns add up to too little"
-            elif rule in (LISTED, BEYOND):
-                support = list(certificate.part("list_features", item))
-                says = f"closed: all are part of the support {support}" if rule == LISTED else ""
-                says = says or f"all contain {support}; below, T = {get['list_beyond'][item]:.9g}, if this is more:"
-            elif rule == ENVELOPE:
-                says = f"closed: the variance lies below lines {list(certificate.part('envelope_lines', item))}"
-            else:
-                majorant = get[RECORDS[rule]][item]
-                says = f"closed by majorant {majorant} (x has {get['majorant_size'][majorant]} features) and "
-                says += "diagonal dominance" if rule == DOMINANCE else f"line {get['matrix_line'][item]}"
-            yield f"{'  ' * min(node.depth + 1, 40)}{index}: {way}{says}"
+        yield from explain_tree(certificate, level)
+
+
+def explain_tree(certificate, level, demanded=None):
+    """Yield the nodes of a tree in words."""
+    get = certificate.arrays
+    for index, rule, item, node in walk(certificate, level, None, demanded):
+        ways = ("without {}, ", "with {}, ") if node.rule == FEATURE else ("v_{} <= 0, ", "v_{} >= 0, ")
+        way = ways[node.way > 0].format(node.feature) if node.rule in (FEATURE, SIGN) else ""
+        if rule in (FEATURE, SIGN):
+            says = f"with or without feature {item}:" if rule == FEATURE else f"by the sign of v_{item}:"
+        elif rule == LENGTHS or not node.inside + node.free:
+            says = "closed: the lengths of its columns add up to too little"
+        elif rule in (LISTED, BEYOND):
+            support = list(certificate.part("list_features", item))
+            says = f"closed: all are part of the support {support}" if rule == LISTED else ""
+            says = says or f"all contain {support}; below, T = {get['list_beyond'][item]:.9g}, if this is more:"
+        elif rule == ENVELOPE:
+            says = f"closed: the variance lies below lines {list(certificate.part('envelope_lines', item))}"
+        else:
+            majorant = get[RECORDS[rule]][item]
+            says = f"closed by majorant {majorant} (x has {get['majorant_size'][majorant]} features) and "
+            says += "diagonal dominance" if rule == DOMINANCE else f"line {get['matrix_line'][item]}"
+        yield f"{'  ' * min(node.depth + 1, 40)}{index}: {way}{says}"
 
 
 def main():

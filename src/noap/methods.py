@@ -19,7 +19,8 @@ from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
 from noap.heuristics.thresholding import covariance_thresholding, diagonal_thresholding
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
-from noap.kernel.claim import serves
+from noap.kernel.claim import MANY_FEATURES, serves
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
@@ -62,10 +63,13 @@ class Method:
     falls_short: str | None = None
 
 
-def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
-    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
-    demands = len(problem.include) or len(problem.exclude)
-    return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
+def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False) -> bool:
+    """Return whether the kernel proves what is asked, and not an older search.
+
+    With more features than a matrix is made of, the relaxation alone and samples on a device go the older way.
+    """
+    small = problem.n_features <= MANY_FEATURES or len(problem.include) or len(problem.exclude)
+    return serves(problem) and bool(small or not (alone or isinstance(problem.X, DeviceColumns)))
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -163,7 +167,8 @@ def _check_exact(
 ) -> Limits:
     limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings)
     if is_for_the_tree(problem, limits.settings):
-        problem.require_covariance("Method 'exact'")
+        if problem.n_features <= MANY_FEATURES or len(problem.include):
+            problem.require_covariance("Method 'exact'")
         return limits
     from noap.exact.prove import require_provable
 
@@ -202,9 +207,9 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
     require_served(problem.adversary, ENERGY_LESS_L1, "Method 'relaxation'", "use method='exact'")
     limits = Limits.checked(None, None, certificate, settings=settings)
     budgets = problem.adversary.budgets(problem.n_features)
-    if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():
+    if not is_for_the_tree(problem, limits.settings, alone=True) and budgets.any() and not budgets.all():
         raise InvalidProblem(
-            f"Method 'relaxation' with more than {limits.settings.most_features} features takes a budget above 0 for "
+            f"Method 'relaxation' with more than {MANY_FEATURES} features takes a budget above 0 for "
             "every feature, or none at all; use method='exact'."
         )
     problem.require_covariance("Method 'relaxation'")
@@ -212,7 +217,7 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
 
 
 def _run_relaxation(problem: Problem, controls: Controls, limits: Limits) -> Result:
-    if is_for_the_tree(problem, limits.settings):
+    if is_for_the_tree(problem, limits.settings, alone=True):
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, branching=False)

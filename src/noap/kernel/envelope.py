@@ -117,7 +117,7 @@ class VarianceLine(NearMatrix):
 
     def __init__(self, data: Data, line: Line) -> None:
         features = line.features
-        need(len(features) > 0, "E: a line without features")
+        need(len(features) > 0 and features[-1] < data.d, "E: a line without features, or with one that is not there")
         super().__init__(data.A[np.ix_(features, features)], data.w[features], line)
         d = len(data.A)
         every_price, every_due = np.full(d, math.inf), np.zeros(d)

@@ -18,6 +18,7 @@ from noap.kernel.witness import (
     THRESHOLD,
     Attack,
     Beyond,
+    Chord,
     Dominance,
     Envelope,
     Feature,
@@ -26,8 +27,10 @@ from noap.kernel.witness import (
     Listed,
     Matrix,
     Node,
+    Response,
     Scaling,
     Sign,
+    SmallClaim,
     Support,
 )
 
@@ -61,10 +64,20 @@ ARRAYS: dict[str, Array] = {
     "level_features": Array("u4", "how many features the level works on"),
     "level_nodes": Array("u4", "how many nodes its tree has"),
     "features": Array("u4", "features of all levels"),
+    "conflict_level": Array("u4", "levels that are proved by conflicts"),
+    "conflict_order": Array("u4", "how many features such a level has in order"),
+    "conflict_claims": Array("u4", "how many small claims it has"),
+    "order": Array("u4", "features in the order in which they are taken out"),
+    "claim_rooted": Array("u1", "1: a small claim takes its first feature out; 0: all of its features"),
+    "claim_size": Array("u4", "features of a small claim"),
+    "claim_kept": Array("u4", "how many of them its tree works on"),
+    "claim_nodes": Array("u4", "how many nodes its tree has"),
+    "claim_features": Array("u4", "features of all small claims"),
     "rule": Array("u1", "rules of all nodes"),
     "item": Array("u4", "feature, or number of a record or a support"),
     "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
     "majorant_gain": Array("f8", "kappa"),
+    "majorant_chord": Array("f8", "intercept of chords, below 0; 0: none"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
     "dominance_majorant": Array("u4", "number of a majorant"),
@@ -117,8 +130,10 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
     attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
     rules: list[int] = []
     items: list[int] = []
-    for level in levels:
-        for node in level.nodes:
+    claims = [claim for level in levels for claim in level.claims]
+    by_conflicts = [i for i, level in enumerate(levels) if level.by_conflicts]
+    for nodes in (*(level.nodes for level in levels), *(claim.nodes for claim in claims)):
+        for node in nodes:
             rule, item = _LENGTHS, 0
             if isinstance(node, Feature | Sign):
                 rule, item = (_FEATURE if isinstance(node, Feature) else _SIGN), node.feature
@@ -144,6 +159,15 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
         "level_features": [len(one.features) for one in levels],
         "level_nodes": [len(one.nodes) for one in levels],
         "features": _joined(one.features for one in levels),
+        "conflict_level": by_conflicts,
+        "conflict_order": [len(levels[i].order) for i in by_conflicts],
+        "conflict_claims": [len(levels[i].claims) for i in by_conflicts],
+        "order": _joined(levels[i].order for i in by_conflicts),
+        "claim_rooted": [one.rooted for one in claims],
+        "claim_size": [len(one.features) for one in claims],
+        "claim_kept": [one.kept for one in claims],
+        "claim_nodes": [len(one.nodes) for one in claims],
+        "claim_features": _joined(one.features for one in claims),
         "rule": rules,
         "item": items,
         "dominance_majorant": [attacks.number(one.attack) for one in dominances.rows],
@@ -155,11 +179,14 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = ()) -> dict[s
         "envelope_size": [len(one.lines) for one in envelopes.rows],
         "envelope_lines": [lines.number(line) for one in envelopes.rows for line in one.lines],
     }
+    vectors = [PLAIN if isinstance(one, Chord) else one for one in attacks.rows]
+    chords = [one.intercept if isinstance(one, Chord) else 0.0 for one in attacks.rows]
     made |= {
-        "majorant_size": [len(one.features) for one in attacks.rows],
-        "majorant_gain": [one.gain for one in attacks.rows],
-        "majorant_features": _joined(one.features for one in attacks.rows),
-        "majorant_weights": _joined(one.weights for one in attacks.rows),
+        "majorant_size": [len(one.features) for one in vectors],
+        "majorant_gain": [one.gain for one in vectors],
+        "majorant_chord": chords if any(chords) else [],
+        "majorant_features": _joined(one.features for one in vectors),
+        "majorant_weights": _joined(one.weights for one in vectors),
         "scaling_size": [len(one.features) for one in scalings.rows],
         "scaling_features": _joined(one.features for one in scalings.rows),
         "scaling_values": _joined(one.values for one in scalings.rows),
@@ -222,6 +249,12 @@ class _Reader:
         need((np.diff(found) > 0).all() and (found < self.d).all(), f"array {name}: features must ascend, below d")
         return found
 
+    def below_d(self, name: str, count: int) -> np.ndarray:
+        """Return the next features of an array, in any order."""
+        found = self.part(name, count)
+        need((found < self.d).all(), f"array {name}: features must be below d")
+        return found
+
     def finish(self) -> None:
         """Refuse numbers that nothing has asked for."""
         for name, found in self.arrays.items():
@@ -230,6 +263,8 @@ class _Reader:
 
 def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
     """Return the levels and the list that the arrays hold; raises Refused where they make no sense."""
+    if len(arrays.get("majorant_chord", ())) == 0:  # left out where no majorant has chords
+        arrays = {**arrays, "majorant_chord": np.zeros(len(arrays.get("majorant_size", ())))}
     reader = _Reader(dict(arrays), d)
     supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
@@ -268,19 +303,20 @@ def levels_from(arrays: dict[str, np.ndarray], d: int) -> tuple[tuple[Level, ...
         found: Node = _of(tables[rule], item)
         return found
 
+    def nodes(count: int) -> tuple[Node, ...]:
+        pairs = zip(reader.part("rule", count), reader.part("item", count), strict=True)
+        return tuple(node(int(rule), int(item)) for rule, item in pairs)
+
+    own = [(reader.features("features", int(widths[i])), nodes(int(lengths[i]))) for i in range(count)]
+    conflicts: dict[int, tuple[np.ndarray, tuple[SmallClaim, ...]]] = {}
+    numbers = reader.whole("conflict_level")
+    need((np.diff(numbers) > 0).all() and (numbers < count).all(), "levels by conflicts must ascend")
+    orders, claims = reader.whole("conflict_order", len(numbers)), reader.whole("conflict_claims", len(numbers))
+    for i, some, many in zip(numbers.tolist(), orders.tolist(), claims.tolist(), strict=True):
+        need(widths[i] == 0 and lengths[i] == 0, "a level by conflicts has a tree")
+        conflicts[i] = (reader.below_d("order", some), tuple(_small_claim(reader, nodes) for _ in range(many)))
     levels = tuple(
-        Level(
-            int(sizes[i]),
-            float(bounds[i]),
-            float(targets[i]),
-            reader.features("features", int(widths[i])),
-            tuple(
-                node(int(rule), int(item))
-                for rule, item in zip(
-                    reader.part("rule", int(lengths[i])), reader.part("item", int(lengths[i])), strict=True
-                )
-            ),
-        )
+        Level(int(sizes[i]), float(bounds[i]), float(targets[i]), *own[i], i in conflicts, *conflicts.get(i, ()))
         for i in range(count)
     )
     reader.finish()
@@ -301,9 +337,20 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
     return Support(reader.features("list_features", size), reader.part("list_weights", size), value, beyond)
 
 
-def _attack(reader: _Reader, i: int, size: int) -> Attack:
-    gain = float(reader.part("majorant_gain", 1)[0])
+def _small_claim(reader: _Reader, nodes: Callable[[int], tuple[Node, ...]]) -> SmallClaim:
+    rooted, size, kept, count = (
+        int(reader.part(f"claim_{name}", 1)[0]) for name in ("rooted", "size", "kept", "nodes")
+    )
+    need(rooted <= 1, "a claim is rooted or not")
+    return SmallClaim(bool(rooted), reader.below_d("claim_features", size), kept, nodes(count))
+
+
+def _attack(reader: _Reader, i: int, size: int) -> Response:
+    gain, chord = (float(reader.part(name, 1)[0]) for name in ("majorant_gain", "majorant_chord"))
     need(gain >= 0, "a negative gain")
+    if chord != 0:
+        need(size == 0 and gain == 0 and chord < 0, "chords with a vector or a gain, or not below 0")
+        return Chord(chord)
     if size == 0 and gain == 0:
         return PLAIN
     return Attack(reader.features("majorant_features", size), reader.part("majorant_weights", size), gain)

@@ -22,6 +22,7 @@ __all__ = [
     "THRESHOLD",
     "Attack",
     "Beyond",
+    "Chord",
     "Dominance",
     "Envelope",
     "Feature",
@@ -31,8 +32,10 @@ __all__ = [
     "Listed",
     "Matrix",
     "Node",
+    "Response",
     "Scaling",
     "Sign",
+    "SmallClaim",
     "Support",
 ]
 
@@ -54,6 +57,16 @@ class Attack:
 
 
 PLAIN = Attack()
+
+
+@dataclass(frozen=True)
+class Chord:
+    """Chords of what features contribute, all with this intercept below 0: within a small claim, where floors hold."""
+
+    intercept: float
+
+
+Response: TypeAlias = Attack | Chord
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +134,7 @@ LENGTHS = Lengths()
 class Dominance:
     """Close by diagonal dominance of the Schur complement; without a scaling all factors are 1."""
 
-    attack: Attack
+    attack: Response
     scaling: Scaling | None = None
 
 
@@ -129,7 +142,7 @@ class Dominance:
 class Matrix:
     """Close by a line above the scaled Schur complement."""
 
-    attack: Attack
+    attack: Response
     line: Line
 
 
@@ -191,10 +204,41 @@ class Level:
         Those that the tree works on.
     nodes : tuple of Node
         In preorder; none where the lengths of all features suffice.
+    by_conflicts : bool
+        Whether it is proved by what features demand of each other, and by small claims; then it has no features and no
+        nodes of its own.
+    order : array of int
+        In which features are taken out; all others come before.
+    claims : tuple of SmallClaim
     """
 
     size: int
     bound: float
     target: float
     features: IntArray
+    nodes: tuple[Node, ...]
+    by_conflicts: bool = False
+    order: IntArray = field(default_factory=lambda: _NO_FEATURES)
+    claims: "tuple[SmallClaim, ...]" = ()
+
+
+@dataclass(frozen=True, eq=False)
+class SmallClaim:
+    """No choice of features that fit together, all of them in this claim, has a value above the bound of the level.
+
+    Attributes
+    ----------
+    rooted : bool
+        Whether it speaks of the choices with its first feature only.
+    features : array of shape (m,)
+        In any order; witnesses speak of their places, 0 to m - 1.
+    kept : int
+        The tree works on so many of them; those behind have too few neighbours before them.
+    nodes : tuple of Node
+        In preorder.
+    """
+
+    rooted: bool
+    features: IntArray
+    kept: int
     nodes: tuple[Node, ...]

@@ -9,7 +9,8 @@ import numpy as np
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
-from noap.kernel.witness import PLAIN, Attack, Dominance, Feature, Node, Scaling
+from noap.kernel.tree import Graph
+from noap.kernel.witness import LENGTHS, PLAIN, Attack, Chord, Dominance, Feature, Node, Response, Scaling
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import value_of
 from noap.settings import Settings
@@ -35,7 +36,7 @@ _NOTHING = 1e-13
 class _Bounder:
     """A majorant with the scaling that closed the last node: nodes that follow are much alike."""
 
-    attack: Attack
+    attack: Response
     majorant: Majorant
     z: FloatArray
     written: Scaling | None = None
@@ -89,6 +90,8 @@ class CheapTree:
     settings : Settings
     check : callable
         Raises when a limit is reached.
+    graph : Graph or None
+        What features demand of each other, in a small claim.
     nodes : int
         Nodes looked at so far.
     """
@@ -97,6 +100,7 @@ class CheapTree:
     T: float
     settings: Settings
     check: Callable[[], None]
+    graph: Graph | None = None
     nodes: int = 0
     bounders: list[_Bounder] = field(default_factory=list)
 
@@ -104,14 +108,23 @@ class CheapTree:
         self._own_z = np.ones(len(self.data.A))
 
     def respond_to(self, v: FloatArray) -> None:
-        """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
+        """Take the majorants in response to v into those that every node is tried with; without budgets A itself.
+
+        In a small claim chords come first, with the intercept of the feature that contributes most.
+        """
+        if self.graph is not None:
+            demands = self.graph.demands
+            intercept = -float(demands.back[int(np.argmax(self.data.most))])
+            if intercept < -_NOTHING * self.T:
+                with contextlib.suppress(Refused):
+                    self.bounders.append(self._bounder(Chord(intercept), keep=True))
         if self.data.r_max == 0:
             self.bounders.append(self._bounder(PLAIN, keep=True))
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 
-    def _bounder(self, attack: Attack, keep: bool = False) -> _Bounder:
-        majorant = Majorant(self.data, attack)
+    def _bounder(self, attack: Response, keep: bool = False) -> _Bounder:
+        majorant = Majorant(self.data, attack, None if self.graph is None else self.graph.demands)
         return _Bounder(attack, majorant, np.ones(len(self.data.A)) if keep else self._own_z)
 
     def _responses(self, v: FloatArray, keep: bool = False) -> Iterator[_Bounder]:
@@ -162,6 +175,9 @@ class CheapTree:
             I, F, p = stack.pop()  # noqa: E741
             nodes += 1
             self.nodes += 1
+            if self.graph is not None and self.graph.too_few(I, F, p):
+                found.append(LENGTHS)
+                continue
             outlook = Outlook()
             leaf = self.leaf(I, F, p, outlook)
             if leaf is not None:
@@ -174,7 +190,7 @@ class CheapTree:
             if outlook.feature < 0 or nodes >= budget:
                 return None
             found.append(Feature(outlook.feature))
-            stack.extend(children(I, F, p, outlook.feature))
+            stack.extend(children(I, F, p, outlook.feature, self.graph))
         return found
 
     def leaf(self, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> Node | None:  # noqa: E741
@@ -269,7 +285,14 @@ class CheapTree:
         return whole
 
 
-def children(I: IntArray, F: IntArray, p: int, feature: int) -> list[tuple[IntArray, IntArray, int]]:  # noqa: E741
+def children(
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+    feature: int,
+    graph: Graph | None = None,
+) -> list[tuple[IntArray, IntArray, int]]:
     """Return the two nodes that a feature leads to, the one with it last: a stack takes that one first."""
     rest = F[feature != F]
-    return [(I, rest, p), (np.append(I, feature), rest if p > 1 else rest[:0], p - 1)]
+    near = rest if graph is None else rest[graph.fit[feature][rest]]
+    return [(I, rest, p), (np.append(I, feature), near if p > 1 else near[:0], p - 1)]
