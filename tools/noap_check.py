@@ -905,6 +905,8 @@ class Level:
 class Claim:
     """No choice of features that fit together, all among its members, is worth more than the level's bound."""
 
+    is_list = False
+
     def __init__(self, level, certificate, number, ends):
         get = certificate.arrays
         self.size, self.bound, self.target = level.size, level.bound, level.target
