@@ -32,6 +32,7 @@ TESTS = {
     "directions": ["directions"],
     "majorant": ["majorant", "elimination", "directions"],
     "envelope": ["envelope"],
+    "samples": ["samples"],
     "tree": ["tree", "lengths_and_levels"],
     "verify": ["certificate", "kernel_tampering"],
     "certificate": ["certificate", "kernel_tampering"],
