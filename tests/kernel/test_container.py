@@ -15,7 +15,8 @@ from noap.errors import InvalidProblem
 from noap.kernel import container
 from noap.kernel.container import pack, read_bytes, unpack, write_bytes
 
-LONG = container._PIECE_INFLATED // 8  # doubles that are inflated in pieces
+LONG = 1 << 15  # doubles that are inflated in pieces
+PREFIX, DIGEST = 14, 32  # bytes before the header and after the arrays
 
 
 def file_of(entries, blocks=b"", length=None, version=container.VERSION, text=None):
@@ -108,7 +109,7 @@ def test_files_that_are_none():
     assert unpack(good)[1]["x"].tolist() == [1.0]
     assert "not a noap certificate" in refusal(good[:10])
     assert "not a noap certificate" in refusal(b"X" + good[1:])
-    least = container._PREFIX.size + 32
+    least = PREFIX + DIGEST
     assert "not a noap certificate" in refusal(good[: least - 1])
     assert "checksum" in refusal(good[:least])
     assert "checksum" in refusal(good[:-1] + bytes([good[-1] ^ 1]))
@@ -121,55 +122,65 @@ def test_files_that_are_none():
     assert "no list of arrays" in refusal(file_of([], text=b"[]"))
 
 
-def test_a_header_of_any_length_up_to_its_limit(monkeypatch):
+def test_a_header_of_any_length_up_to_its_limit():
+    most = 1 << 20
     text = json.dumps({"arrays": []}).encode()
-    monkeypatch.setattr(container, "_MOST_HEADER", len(text))
-    assert unpack(file_of([]))[1] == {}
-    monkeypatch.setattr(container, "_MOST_HEADER", len(text) - 1)
-    assert "header is longer" in refusal(file_of([]))
+    assert unpack(file_of([], text=text + b" " * (most - len(text))))[1] == {}
+    assert "header is longer" in refusal(file_of([], text=text + b" " * (most + 1 - len(text))))
 
 
 def test_what_deflate_cannot_hold_is_a_lie():
     true, block = entry([1.0])
-    most = container._MOST_RATIO * len(block) + container._SPARE
+    most = 1032 * len(block) + 1024
     assert "more than its bytes can hold" in refusal(file_of([true | {"count": most + 1, "dtype": "u1"}], block))
     assert "declared size" in refusal(file_of([true | {"count": most, "dtype": "u1"}], block))
 
 
-def test_arrays_of_all_sizes_have_room_or_none(monkeypatch):
+def test_arrays_of_all_sizes_have_room_or_none():
     true, block = entry(np.zeros(1000))
-    data = file_of([true], block)
-    size, held = len(data), 8000
-    monkeypatch.setattr(container, "_MOST_HELD", held)
-    assert len(unpack(data)[1]["x"]) == 1000
-    monkeypatch.setattr(container, "_MOST_HELD", held - 1)
-    assert "2 GiB" in refusal(data)
-    monkeypatch.undo()
-    # What is allowed without a limit.
-    monkeypatch.setattr(container, "_ALLOWED", held - container._ALLOWED_RATIO * size)
-    assert len(unpack(data)[1]["x"]) == 1000
-    monkeypatch.setattr(container, "_ALLOWED", held - container._ALLOWED_RATIO * size - 1)
-    assert "0.008 megabytes inflated, far more than a file of" in refusal(data)
+    # More than 2 GiB are refused whatever is allowed; so many are not believed of a few bytes.
+    most = 1 << 31
+    assert "2 GiB" in refusal(file_of([true | {"count": most + 1, "dtype": "u1"}], block), 1e9)
+    assert "can hold" in refusal(file_of([true | {"count": most, "dtype": "u1"}], block), 1e9)
     # File and arrays together, by a limit of the user's, which may be larger too.
-    assert len(unpack(data, (size + held) / 1e6)[1]["x"]) == 1000
-    assert f"it takes {(size + held) / 1e6:.3g} megabytes" in refusal(data, (size + held - 1) / 1e6)
+    data, held = file_of([true], block), 8000
+    assert len(unpack(data, (len(data) + held) / 1e6)[1]["x"]) == 1000
+    assert f"it takes {(len(data) + held) / 1e6:.3g} megabytes" in refusal(data, (len(data) + held - 1) / 1e6)
 
 
-def test_files_have_room_or_none(tmp_path, monkeypatch):
+def test_what_is_allowed_without_a_limit():
+    """64 MB, and 32 bytes more for each of the file; spaces in the header make it long enough."""
+    held = 68_000_000
+    true, block = entry(np.zeros(held // 8))
+    spare = len(file_of([true], block))
+    room = (held - 64_000_000) // 32 - spare
+    assert room > 1
+    allowed, short = (file_of([true], block, text=spaced([true], count)) for count in (room, room - 1))
+    assert len(unpack(allowed)[1]["x"]) == held // 8
+    assert "68 megabytes inflated, far more than a file of" in refusal(short)
+
+
+def spaced(entries, count):
+    """A header that is longer by so many spaces."""
+    return json.dumps({"arrays": entries}).encode() + b" " * count
+
+
+def test_files_have_room_or_none(tmp_path):
     path = tmp_path / "file"
     write_bytes(path, b"x" * 1000)
     assert read_bytes(path) == read_bytes(path, 0.001) == b"x" * 1000
     for megabytes in (0.000999, 0.0):
         with pytest.raises(InvalidProblem, match=r"larger than the .* megabytes"):
             read_bytes(path, megabytes)
-    monkeypatch.setattr(container, "_MOST_FILE", 1000)
-    monkeypatch.setattr(container, "_MOST_PIPE", 10)  # of no meaning for a file
-    assert read_bytes(path) == read_bytes(path, 5.0) == b"x" * 1000
-    monkeypatch.setattr(container, "_MOST_FILE", 999)
+    # A file of 2 GiB and a byte, of which nothing is on the disk and nothing is read.
+    os.truncate(path, (1 << 31) + 1)
     with pytest.raises(InvalidProblem, match="2 GiB"):
         read_bytes(path)
     with pytest.raises(InvalidProblem, match="larger than the 5 megabytes"):
         read_bytes(path, 5.0)
+    # A regular file may be longer than what does not say how long it is.
+    os.truncate(path, 64_000_001)
+    assert len(read_bytes(path)) == 64_000_001
 
 
 def test_files_that_are_not_there(tmp_path):
@@ -196,11 +207,11 @@ def piped(tmp_path, count, megabytes=None):
         writer.join(9)
 
 
-def test_pipes_must_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(container, "_MOST_PIPE", 1000)
-    assert piped(tmp_path, 1000) == 1000
-    with pytest.raises(InvalidProblem, match=r"does not end within 0\.001 megabytes"):
-        piped(tmp_path, 1001)
+def test_pipes_must_end(tmp_path):
+    most = 64_000_000
+    assert piped(tmp_path, most) == most
+    with pytest.raises(InvalidProblem, match=r"does not end within 64 megabytes"):
+        piped(tmp_path, most + 1)
     assert piped(tmp_path, 1001, 0.002) == 1001
     with pytest.raises(InvalidProblem, match=r"larger than the 0\.0005"):
         piped(tmp_path, 501, 0.0005)

@@ -192,12 +192,14 @@ def read_bytes(path: str | os.PathLike[str], megabytes: float | None = None) -> 
             most = _MOST_FILE if megabytes is None else min(_MOST_FILE, int(1e6 * megabytes))
             if not regular and megabytes is None:
                 most = min(most, _MOST_PIPE)
-            data = file.read(min(about.st_size, most) + 1 if regular else most + 1)
+            # Too long a file is not read at all, and one that grows meanwhile not without end.
+            long = regular and about.st_size > most
+            data = b"" if long else file.read((about.st_size if regular else most) + 1)
     except OSError as error:
         raise InvalidProblem(
             f"The certificate {os.fspath(path)!r} cannot be read: {error.strerror or error}."
         ) from None
-    if len(data) <= most:
+    if not long and len(data) <= most:
         return data
     if megabytes is not None:
         raise unreadable(f"it is larger than the {megabytes:g} megabytes of memory_limit")
