@@ -26,7 +26,7 @@ KERNEL = HERE.parents[1] / "src" / "noap" / "kernel"
 # data, explain.py words, and limited.py starts a process that runs verify.py.
 TESTS = {
     "arithmetic": ["arithmetic", "cancelled"],
-    "data": ["data", "lengths_and_levels", "cancelled"],
+    "data": ["data", "lengths_and_levels", "cancelled", "directions"],
     "cancelled": ["cancelled"],
     "definite": ["dominance", "matrix"],
     "directions": ["directions"],
