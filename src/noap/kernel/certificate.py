@@ -15,14 +15,14 @@ from noap.kernel.arithmetic import Refused
 from noap.kernel.claim import Claim
 from noap.kernel.container import unreadable
 from noap.kernel.samples import NO_DIRECTIONS
-from noap.kernel.witness import Level, Support
+from noap.kernel.witness import Level, Packing, Support
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.notebook import html_table
 
 __all__ = ["Certificate", "Proof", "is_of_the_kernel"]
 
 _TEXTS = {
-    "kind": re.compile("single|list"),
+    "kind": re.compile("single|list|joint"),
     "adversary": re.compile("none|feature-wise|sample-wise|spectral"),
     "source": re.compile("samples|covariance"),
     "fingerprint": re.compile("[0-9a-f]{64}"),
@@ -44,12 +44,15 @@ class Proof:
         Makes a covariance positive semidefinite, in these units; None proves nothing of the kind.
     supports : tuple of Support
         Of a list; the last level is then about all others, at the threshold of the list.
+    packing : Packing or None
+        Of several choices at once, in the place of levels.
     """
 
     levels: tuple[Level, ...]
     exponent: int
     shift: float | None
     supports: tuple[Support, ...] = ()
+    packing: Packing | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +76,11 @@ class Certificate:
 
     @property
     def kind(self) -> str:
-        """What is claimed: "single", a bound; "list", also that no support but those of a list exceeds a threshold."""
+        """What is claimed.
+
+        "single": a bound; "list": also that no support but those of a list exceeds a threshold; "joint": a bound on
+        what several disjoint choices are worth together.
+        """
         return self.claim.kind
 
     @property
@@ -89,7 +96,9 @@ class Certificate:
     @property
     def nodes(self) -> int:
         """How many nodes its trees have."""
-        return sum(len(level.nodes) for level in self.proof.levels)
+        packing = self.proof.packing
+        levels = self.proof.levels if packing is None else [one for claim in packing.priced for one in claim.levels]
+        return sum(len(level.nodes) for level in levels) + (0 if packing is None else len(packing.nodes))
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
@@ -105,7 +114,8 @@ class Certificate:
             for name, numbers in given.items()
             if numbers is not None
         }
-        return container.pack(header, arrays | schema.written(self.proof.levels, self.proof.supports, m))
+        proof = schema.written(self.proof.levels, self.proof.supports, m, self.proof.packing)
+        return container.pack(header, arrays | proof)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> Self:
@@ -128,10 +138,12 @@ class Certificate:
                 raise unreadable(f"array {name!r} has a number that is not one")
             return found if found is None or found.dtype.kind == "f" else found.astype(np.intp)
 
-        def listed(name: str) -> IntArray:
+        joint = header["kind"] == "joint"
+
+        def listed(name: str, *, ascending: bool = True) -> IntArray:
             found = taken(name)
             features: IntArray = np.empty(0, np.intp) if found is None else found
-            if not ((np.diff(features) > 0).all() and (features < d).all()):
+            if not ((not ascending or (np.diff(features) > 0).all()) and (features < d).all()):
                 raise unreadable(f"array {name!r} does not ascend, or is about no feature")
             return features
 
@@ -155,17 +167,17 @@ class Certificate:
             raise unreadable("directions are not finite, or of another length")
         if on_samples and directions is not None:
             raise unreadable(NO_DIRECTIONS)
-        support, weights = listed("support"), taken("weights")
+        support, weights = listed("support", ascending=not joint), taken("weights")
         weights = np.empty(0) if weights is None else weights
         if len(support) != len(weights):
             raise unreadable("its vector has weights without features")
         try:
             attacked = on_samples and rho is not None and rho.any()
             samples, m = header["n_samples"] if attacked else None, 0 if directions is None else len(directions)
-            levels, supports = schema.levels_from(arrays, d, samples, m)
+            levels, supports, packing = schema.levels_from(arrays, d, samples, m, joint)
         except Refused as refusal:
             raise unreadable(str(refusal)) from None
-        if header["kind"] == "single" and supports:
+        if header["kind"] != "list" and supports:
             raise unreadable("it lists supports, and claims nothing of them")
         claim = Claim(
             **{name: header[name] for name in (*_TEXTS, *_COUNTS)},
@@ -180,7 +192,7 @@ class Certificate:
             scale=scale,
         )
         shift = header["shift"]
-        proof = Proof(levels, header["exponent"], None if shift is None else float(shift), supports)
+        proof = Proof(levels, header["exponent"], None if shift is None else float(shift), supports, packing)
         return cls(claim, support, weights, proof)
 
     def save(self, path: str | os.PathLike[str]) -> None:

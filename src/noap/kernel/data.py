@@ -169,6 +169,12 @@ class Data:
         _raise_diagonal(A, shift)
         return cls(A, terms, own, True, 1.1 * shift + 4 * U * float(A.diagonal().max(initial=0.0)))
 
+    def priced(self, k: int, costs: FloatArray | None) -> "Data":
+        """Return the same data for at most k features with other costs, in the user's units."""
+        own = self.terms
+        terms = Terms(k, own.n_samples, own.rho, costs, own.include, own.exclude, own.directions)
+        return Data(self.A, terms, self.exponent, self.definite, self.added)
+
     @staticmethod
     def _exponent_of(A: FloatArray) -> int:
         top = float(np.abs(A).max(initial=0.0))

@@ -40,7 +40,7 @@ class _Line(Protocol):
 
 
 class NearMatrix:
-    r"""A matrix B near G with B <= cI, decoded from a line, and what its nearness costs.
+    r"""A matrix B near G with B <= cI, or B <= cI + LL' with a factor L, decoded from a line, and what nearness costs.
 
     For every v, with s its squared l1 norm and t the weighted one,
 
@@ -57,7 +57,9 @@ class NearMatrix:
     B : array of shape (b, b)
     """
 
-    def __init__(self, G: FloatArray, w: FloatArray, line: Line, error: float = 0.0) -> None:
+    def __init__(
+        self, G: FloatArray, w: FloatArray, line: Line, error: float = 0.0, factor: FloatArray | None = None
+    ) -> None:
         b = len(G)
         loads, lifts = line.loads.astype(np.float64), line.lifts.astype(np.float64)
         need(loads.shape == lifts.shape == (b,), "E: a line of another length")
@@ -88,7 +90,13 @@ class NearMatrix:
         usable = (loads > 0) & (lifts > 0)
         self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
         need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
-        need(proves_semidefinite(-B, self.c), "E: B is not below c")
+        if factor is None:
+            need(proves_semidefinite(-B, self.c), "E: B is not below c")
+        else:
+            # The product of m numbers, and a difference; |L||L'| and |B| are no longer than these, in norm.
+            length = float(np.einsum("ij,ij->", factor, factor))
+            loss = gamma(factor.shape[1] + 8) * length + gamma(4) * b * float(np.abs(B).max())
+            need(proves_semidefinite(factor @ factor.T - B, self.c - loss), "E: B is not below cI + LL'")
 
 
 def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[FloatArray, FloatArray, float]:

@@ -4,6 +4,7 @@ The value of a unit vector v is :math:`\frac1n \sum_i (|x_i^\top v| - \rho_i)_+^
 certificate: X and budgets are multiplied by :math:`2^{-e}`. docs/kernel.md, section 8.
 """
 
+import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
@@ -98,10 +99,6 @@ class SampleData:
         self.include, self.exclude = terms.include, terms.exclude
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
-        self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
-        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         assert terms.rho is not None
         need((terms.rho >= 0).all(), "budgets must be at least 0")
         budgets = np.broadcast_to(terms.rho, (self.n,))
@@ -110,8 +107,28 @@ class SampleData:
         for X in self.portions():
             squares += np.einsum("ij,ij->j", X, X)
         squares *= (1 + gamma(len(self.X) + 8)) / self.n
-        self.top = float(squares.max(initial=0.0))
+        self.top, self._squares = float(squares.max(initial=0.0)), squares
+        self._charge(terms)
+
+    def _charge(self, terms: Terms) -> None:
+        """Take costs, and what leaving a feature out can take off a value after them."""
+        self.terms, self.k = terms, terms.k
+        self.has_costs = terms.costs is not None and bool(terms.costs.any())
+        costs = np.zeros(self.d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
+        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
+        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
+        squares = self._squares
         self.most: FloatArray = np.where(squares > 0, np.nextafter(squares + TINY - self.costs, np.inf), -self.costs)
+
+    def priced(self, k: int, costs: FloatArray | None) -> "SampleData":
+        """Return the same data for at most k features, no more than before, with other costs in the user's units.
+
+        Rows that contribute nothing to a choice of more features contribute nothing to it.
+        """
+        need(k <= self.k, "more features than the rows were chosen for")
+        made, own = copy.copy(self), self.terms
+        made._charge(Terms(k, own.n_samples, own.rho, costs, own.include, own.exclude))
+        return made
 
     def _counting(
         self, blocks: Callable[[], Iterable[FloatArray]], budgets: FloatArray

@@ -20,12 +20,17 @@ from noap.kernel.witness import (
     Beyond,
     Dominance,
     Envelope,
+    Fan,
     Feature,
     Level,
     Line,
     Listed,
     Matrix,
     Node,
+    Owner,
+    Packed,
+    Packing,
+    Priced,
     SampleAttack,
     SampleEnvelope,
     Scaling,
@@ -107,6 +112,15 @@ ARRAYS: dict[str, Array] = {
     "envelope_size": Array("u4", "lines of an envelope"),
     "envelope_lines": Array("u4", "their numbers"),
     "envelope_scalings": Array("u4", "of lines about samples: 0, or 1 + number of a scaling"),
+    "slots": Array("u4", "features of each of several choices, at most"),
+    "slot_size": Array("u4", "entries of the vector that belong to each"),
+    "claim_levels": Array("u4", "levels of a priced claim"),
+    "claim_costs": Array("f8", "its costs, d"),
+    "owner": Array("u4", "features that get an owner; d: a leaf"),
+    "owner_claims": Array("u4", "numbers of the claims of each leaf, one for each slot"),
+    "fan_line": Array("u4", "number of a line about all choices"),
+    "fan_rank": Array("u4", "columns of its factor L"),
+    "fan_factors": Array("f8", "these factors, row by row"),
 }
 
 # Codes of the rules.
@@ -129,8 +143,10 @@ class _Table:
         return self._numbers[id(witness)]
 
 
-def written(levels: Sequence[Level], supports: Sequence[Support] = (), directions: int = 0) -> dict[str, np.ndarray]:
-    """Return the arrays of a proof about vectors orthogonal to so many directions."""
+def written(
+    levels: Sequence[Level], supports: Sequence[Support] = (), directions: int = 0, packing: Packing | None = None
+) -> dict[str, np.ndarray]:
+    """Return the arrays of a proof about vectors orthogonal to so many directions, or about several choices."""
 
     def directed(witness: Any, name: str) -> FloatArray:
         """Return a number for each direction, 0 where the witness has none."""
@@ -138,6 +154,8 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
         return found if len(found) else np.zeros(directions)
 
     attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
+    if packing is not None:
+        levels = [level for claim in packing.priced for level in claim.levels]
     rules: list[int] = []
     items: list[int] = []
     for level in levels:
@@ -185,6 +203,8 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
             for z in one.scalings
         ],
     }
+    if packing is not None:
+        made |= _packed(packing, lines)
     on_samples = [one for one in attacks.rows if isinstance(one, SampleAttack)]
     made |= {
         "attack_included": [len(one.included) for one in on_samples],
@@ -225,6 +245,22 @@ def written(levels: Sequence[Level], supports: Sequence[Support] = (), direction
         "line_pulls": _joined(one.pulls.ravel() for one in lines.rows if one.pulls is not None),
     }
     return {name: np.asarray(numbers, dtype="<" + ARRAYS[name].dtype) for name, numbers in made.items()}
+
+
+def _packed(packing: Packing, lines: _Table) -> dict[str, Any]:
+    """Return the arrays of a claim about several choices beside levels and witnesses."""
+    d = len(packing.priced[0].costs) if packing.priced else 0
+    return {
+        "slots": packing.slots,
+        "slot_size": packing.sizes,
+        "claim_levels": [len(claim.levels) for claim in packing.priced],
+        "claim_costs": _joined(claim.costs for claim in packing.priced),
+        "owner": [node.feature if isinstance(node, Owner) else d for node in packing.nodes],
+        "owner_claims": [number for node in packing.nodes if isinstance(node, Packed) for number in node.claims],
+        "fan_line": [lines.number(fan.line) for fan in packing.fans],
+        "fan_rank": [fan.factor.shape[1] for fan in packing.fans],
+        "fan_factors": _joined(fan.factor.ravel() for fan in packing.fans),
+    }
 
 
 def _joined(parts: Iterable[Any]) -> np.ndarray:
@@ -276,9 +312,9 @@ class _Reader:
 
 
 def levels_from(
-    arrays: dict[str, np.ndarray], d: int, samples: int | None = None, directions: int = 0
-) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
-    """Return the levels and the list that the arrays hold; raises Refused where they make no sense.
+    arrays: dict[str, np.ndarray], d: int, samples: int | None = None, directions: int = 0, several: bool = False
+) -> tuple[tuple[Level, ...], tuple[Support, ...], Packing | None]:
+    """Return the levels, the list and the packing that the arrays hold; raises Refused where they make no sense.
 
     Parameters
     ----------
@@ -287,6 +323,8 @@ def levels_from(
         How many there are, where attacks and envelopes are about them.
     directions : int
         How many there are that v is orthogonal to.
+    several : bool
+        Whether the claim is about several choices: a packing takes all levels.
     """
     reader = _Reader(dict(arrays), d, samples, directions)
     supports = tuple(_rows(reader, "list_size", _support))
@@ -343,8 +381,32 @@ def levels_from(
         )
         for i in range(count)
     )
+    packing = _packing(reader, levels, lines) if several else None
     reader.finish()
-    return levels, supports
+    return () if several else levels, supports, packing
+
+
+def _packing(reader: _Reader, levels: Sequence[Level], lines: list[Line]) -> Packing:
+    slots, counts = reader.whole("slots"), reader.whole("claim_levels")
+    sizes, r, d = reader.whole("slot_size", len(slots)), len(slots), reader.d
+    need(int(counts.sum()) == len(levels), "levels that belong to no claim")
+    starts = np.append(0, np.cumsum(counts))
+    priced = tuple(
+        Priced(reader.part("claim_costs", d), tuple(levels[int(starts[i]) : int(starts[i + 1])]))
+        for i in range(len(counts))
+    )
+    need(all((claim.costs >= 0).all() for claim in priced), "a negative cost")
+    branches = reader.whole("owner")
+    need((branches <= d).all(), "a feature that is not there gets an owner")
+    nodes = tuple(Owner(int(j)) if j < d else Packed(tuple(reader.part("owner_claims", r).tolist())) for j in branches)
+    about, ranks = reader.whole("fan_line"), reader.whole("fan_rank")
+    need(len(about) == len(ranks), "fans of different lengths")
+    fans = []
+    for number, rank in zip(about, ranks, strict=True):
+        line = _of(lines, number)
+        b = len(line.features)
+        fans.append(Fan(line, reader.part("fan_factors", b * int(rank)).reshape(b, int(rank))))
+    return Packing(tuple(slots.tolist()), tuple(sizes.tolist()), priced, nodes, tuple(fans))
 
 
 def _rows(reader: _Reader, sizes: str, make: Callable[[_Reader, int, int], Any]) -> list[Any]:

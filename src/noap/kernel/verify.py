@@ -13,8 +13,11 @@ from noap.errors import CertificateRejected
 from noap.kernel.arithmetic import TINY, Refused, U, need
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import data_of, difference, serves
+from noap.kernel.data import Data
 from noap.kernel.directions import TOLERANCE
 from noap.kernel.limited import verify_within
+from noap.kernel.packing import check_packing, value_of_packing
+from noap.kernel.samples import SampleData
 from noap.kernel.tree import check_levels, check_list
 from noap.linalg.types import IntArray
 from noap.runtime.notebook import html_table
@@ -111,7 +114,7 @@ def verify_certificate(
     value, bound, threshold, supports, slack, reason = 0.0, math.inf, None, None, 0.0, None
     try:
         with np.errstate(all="ignore"):  # NaN refuses, whatever it came from
-            value, bound = _proved(problem, certificate)
+            value, bound = (_proved_joint if certificate.kind == "joint" else _proved)(problem, certificate)
             if certificate.kind == "list":
                 threshold, supports, slack = _proved_list(problem, certificate)
         message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features"
@@ -119,6 +122,12 @@ def verify_certificate(
         if directions:
             given = "1 given direction" if directions == 1 else f"{directions} given directions"
             message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {given}"
+        if certificate.proof.packing is not None:
+            sizes = certificate.proof.packing.slots
+            of = f"{sizes[0]}" if len(set(sizes)) == 1 else "different numbers of"
+            message += f", {len(sizes)} disjoint components of at most {of} features together"
+            if certificate.claim.adversary == "sample-wise":
+                message += ", each attacked by itself"
         message += "."
         if threshold is not None:
             listed = "1 support" if supports == 1 else f"{supports} supports"
@@ -159,10 +168,8 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
         taken = Fraction(rho) ** 2 / claim.n_samples if math.isfinite(rho) else Fraction(sys.float_info.max) ** 2
     value = rounded_down(Fraction(least) * unit)
     short = Fraction(claim.value) - Fraction(least) * unit
-    # What is taken off the form besides roundings, and off values for what underflows.
-    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
     need(
-        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
+        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + _room(data) * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     levels = certificate.proof.levels
@@ -173,6 +180,36 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     need(below, "its proof is about a larger bound")
     need(value <= claim.bound, "its bound lies below the value of its own vector")
     return value, claim.bound
+
+
+def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
+    """Return value and bound of several choices together, or refuse."""
+    claim, proof = certificate.claim, certificate.proof
+    need(serves(problem), f"no theorem is about {problem.adversary!r} with this metric")
+    need(claim.adversary != "spectral", "no theorem is about several components against the spectral norm")
+    need(len(problem.include) == 0, "no theorem is about several components and demanded features")
+    need(claim.k <= problem.n_features, "the certificate is about more features than there are")
+    other = difference(problem.with_sparsity(claim.k), claim)
+    if other is not None:
+        raise Refused(other)
+    need(problem.X is None or proof.shift == 0, "the shift of samples is not 0")
+    assert proof.packing is not None
+    data, _ = data_of(problem.with_sparsity(claim.k), proof.exponent, proof.shift)
+    unit = Fraction(4) ** proof.exponent
+    exact = max(value_of_packing(data, proof.packing, certificate.support, certificate.weights), Fraction(0)) * unit
+    value, room = rounded_down(exact), _room(data) * len(proof.packing.slots)
+    need(
+        Fraction(claim.value) - exact <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
+        f"its components are worth {value:.12g}, less than the claimed {claim.value:.12g}",
+    )
+    need(value <= claim.bound, "its bound lies below what its own components are worth")
+    check_packing(data, proof.packing, Fraction(claim.bound))
+    return value, claim.bound
+
+
+def _room(data: Data | SampleData) -> Fraction:
+    """Return by how much a value may be missed beside roundings: what is taken off the form, and what underflows."""
+    return Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
 
 
 def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, int, float]:

@@ -24,6 +24,7 @@ __all__ = [
     "Beyond",
     "Dominance",
     "Envelope",
+    "Fan",
     "Feature",
     "Lengths",
     "Level",
@@ -31,6 +32,10 @@ __all__ = [
     "Listed",
     "Matrix",
     "Node",
+    "Owner",
+    "Packed",
+    "Packing",
+    "Priced",
     "SampleAttack",
     "SampleEnvelope",
     "Scaling",
@@ -250,3 +255,59 @@ class Level:
     target: float
     features: IntArray
     nodes: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Branch on the slot that alone may use a feature."""
+
+    feature: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Close by weak duality: the number of a priced claim for each slot."""
+
+    claims: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Priced:
+    """No choice of at most as many features as the last level says is worth more than its bound after these costs.
+
+    Costs are in the user's units, one for each feature.
+    """
+
+    costs: FloatArray
+    levels: tuple[Level, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Fan:
+    """A line that holds for all components together: its matrix is at most cI + LL', L of shape (b, m)."""
+
+    line: Line
+    factor: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """What a claim about several disjoint choices has instead of levels.
+
+    Attributes
+    ----------
+    slots : tuple of int
+        How many features each may have.
+    sizes : tuple of int
+        How many entries of the certificate's vector belong to each, one after the other.
+    priced : tuple of Priced
+    nodes : tuple of Owner and Packed
+        In preorder; none where a fan proves the bound.
+    fans : tuple of Fan
+    """
+
+    slots: tuple[int, ...]
+    sizes: tuple[int, ...]
+    priced: tuple[Priced, ...] = ()
+    nodes: "tuple[Owner | Packed, ...]" = ()
+    fans: tuple[Fan, ...] = ()
