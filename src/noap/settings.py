@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 from noap.errors import InvalidProblem
 
-__all__ = ["RelaxationSettings", "SampleSettings", "Settings"]
+__all__ = ["JointSettings", "RelaxationSettings", "SampleSettings", "Settings"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +205,82 @@ class SampleSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
+class JointSettings:
+    """Settings of the search for several components at once.
+
+    Attributes
+    ----------
+    new, left : float
+        In parts of the asked gap: by how much a support has to beat its price to count as new, and what pricing may
+        leave at least.
+    coarse : float
+        Where the linear program is not enough, pricing may leave this part of what it lacks.
+    kept : float
+        Part of the prices before that the next call of ascent is made with.
+    looking, proving : float
+        Parts of the time limit: for columns before the first proof, and for one pricing, of what is left.
+    patience : int
+        Nodes of trees before all components are looked at together.
+    together, briefly, packing : float
+        Parts of the time left: for the inequality for all components, for a first pricing, for the integer program.
+    most_seconds : float
+        For the integer program.
+    enumerated : int
+        All supports are columns where there are at most so many.
+    nodes_enumerated : int
+        Cheap nodes of a pricing tree there.
+    most_features : int
+        Of the inequality for all components.
+    mu, each : float
+        What the l1 norm and an index cost at first, in parts of what an index is worth on average.
+    slower : float
+        Their steps, in parts of those of a single component.
+    price_step, least_price_step, most_price_step, full : float
+        How far the price of a feature moves, at first, at least and at most, in parts of what an index is worth; it
+        moves so far where 1/full of an index too much is taken.
+    unused, used, fall, rise, most_spared : float
+        A feature that takes less than `unused` of an index pays less by `fall` at each look, one above `used` more by
+        `rise`; nobody is let in for nothing.
+    looks, worth_it, least_looks, most_looks : int, float, int, int
+        Looks between two questions whether it pays: whether they took this part of what is above the target.
+    """
+
+    new: float = 0.05
+    left: float = 0.25
+    coarse: float = 0.1
+    kept: float = 0.5
+    looking: float = 0.3
+    proving: float = 0.7
+    patience: int = 400
+    together: float = 0.5
+    briefly: float = 0.05
+    packing: float = 0.05
+    most_seconds: float = 10.0
+    enumerated: int = 10_000
+    nodes_enumerated: int = 6000
+    most_features: int = 600
+    mu: float = 0.05
+    each: float = 0.08
+    slower: float = 0.5
+    price_step: float = 0.05
+    least_price_step: float = 1e-3
+    most_price_step: float = 0.2
+    full: float = 3.0
+    unused: float = 1e-6
+    used: float = 1e-3
+    fall: float = 0.05
+    rise: float = 0.2
+    most_spared: float = 0.85
+    looks: int = 12
+    worth_it: float = 0.04
+    least_looks: int = 36
+    most_looks: int = 200
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Settings:
     """Numbers that steer the search; no proof depends on them.
 
@@ -254,6 +330,8 @@ class Settings:
         Of the lines above the variance.
     samples : SampleSettings
         Of the search against attacks on samples.
+    joint : JointSettings
+        Of several components at once.
     """
 
     most_features: int = 400
@@ -281,6 +359,7 @@ class Settings:
     smaller_bounds: int = 6
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
     samples: SampleSettings = field(default_factory=SampleSettings)
+    joint: JointSettings = field(default_factory=JointSettings)
 
     def __post_init__(self) -> None:
         _check(self)
@@ -290,7 +369,7 @@ def _check(settings: object) -> None:
     """Refuse numbers below 0, and what is no number."""
     for one in fields(settings):  # type: ignore[arg-type]  # both are dataclasses
         given = getattr(settings, one.name)
-        if isinstance(given, RelaxationSettings | SampleSettings):
+        if isinstance(given, JointSettings | RelaxationSettings | SampleSettings):
             continue
         for number in given if isinstance(given, tuple) else (given,):
             _check_number(settings, one.name, number)

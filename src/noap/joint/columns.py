@@ -1,29 +1,29 @@
 """The supports that are known, each with its best direction and what that is worth."""
 
+import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from noap.adversaries.base import GramAdversary
-from noap.heuristics.batch import truncate
-from noap.heuristics.climber import Climber
-from noap.heuristics.oracle import GramOracle, in_units_of_samples
-from noap.heuristics.sample_oracle import SampleOracle
-from noap.linalg.products import columns
+from noap.joint.slots import Group
+from noap.kernel.data import Data
+from noap.kernel.samples import SampleData
 from noap.linalg.types import FloatArray, IntArray
-from noap.problem import Problem
+from noap.search.ascent import climbed_within, value_of
+from noap.search.attacks import sample_value
 
 __all__ = ["Column", "Columns"]
 
 # A direction counts as better when it is worth more by so much, relatively.
 _BETTER = 1e-12
+# Steps of ascent on every support at once.
+_STEPS = 40
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A support, the best direction met on it, and its objective."""
+    """A support, the best direction met on it, and its value in the units of the data."""
 
     support: IntArray
     weights: FloatArray
@@ -42,95 +42,86 @@ class Column:
 class Columns:
     """A pool of supports that only grows."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        self._adversary = in_units_of_samples(problem)
-        self._known: dict[tuple[int, ...], Column] = {}
-        self._tried: set[tuple[int, ...]] = set()
+    def __init__(self, data: Data | SampleData) -> None:
+        self.data = data
+        self._places: dict[tuple[int, ...], int] = {}
+        self._known: list[Column] = []
+        self._uses = np.zeros((0, data.d), dtype=np.float32)
+        self._worths, self._stale = np.zeros(0), False
 
     def __len__(self) -> int:
         return len(self._known)
 
-    def __iter__(self) -> Iterator[Column]:
-        return iter(self._known.values())
+    @property
+    def known(self) -> list[Column]:
+        """All of them, in the order in which they were met."""
+        return self._known
 
-    def offer(self, places: IntArray, weights: FloatArray) -> bool:
-        """Take the support of a direction, unless the best that is known on it is as good; returns whether it was."""
-        used = np.flatnonzero(weights)
-        places, weights = places[used], weights[used]
-        if len(places) == 0:
-            return False
-        order = np.argsort(places)
-        places, weights = places[order], weights[order]
-        key = tuple(places.tolist())
-        better = self._take(self._column(places, weights))
-        if key not in self._tried:
-            self._tried.add(key)
-            better = self._take(self._best_on(places, weights)) or better
-        return better
+    def value(self, v: FloatArray) -> float:
+        """Return what a direction is worth."""
+        return sample_value(self.data, v) if isinstance(self.data, SampleData) else value_of(self.data, v)
 
-    def of(self, places: IntArray, weights: FloatArray) -> Column:
-        """Take the support of a direction, and return the best that is known on it."""
-        order = np.argsort(places)
-        self.offer(places, weights)
-        best = self._best_on(places[order], weights[order])
-        return self._known.get(tuple(best.support.tolist()), best)
+    def offer(self, v: FloatArray) -> None:
+        """Take the support of a direction, with the best one that ascent reaches on it."""
+        if not v.any():
+            return
+        self._take(v)
+        if isinstance(self.data, Data):
+            at = np.flatnonzero(v)
+            leading = np.zeros(len(v))
+            leading[at] = np.linalg.eigh(self.data.A[np.ix_(at, at)])[1][:, -1]
+            starts = [leading] if self.data.r_max == 0 else [v, leading]
+            for start in starts:
+                self._take(start if self.data.r_max == 0 else climbed_within(self.data, start))
 
-    def strongest(self, count: int) -> list[Column]:
-        """Take the features that are worth most alone, so many of those that are worth anything, and return them."""
-        costs = 0.0 if self.problem.costs is None else self.problem.costs
-        worths = self._single_distances() ** 2 - costs
-        features = np.argsort(-worths, kind="stable")[:count]
-        for j in features[worths[features] > 0]:
-            self.offer(np.array([j]), np.ones(1))
-        return list(self)
+    def _take(self, v: FloatArray) -> None:
+        at = np.flatnonzero(v)
+        if len(at):
+            self._add(at, v[at] / np.linalg.norm(v[at]), self.value(v / np.linalg.norm(v)))
 
-    def _take(self, column: Column) -> bool:
-        key = tuple(column.support.tolist())
-        known = self._known.get(key)
-        if not key or (known is not None and column.worth <= known.worth + _BETTER * abs(known.worth)):
-            return False
-        self._known[key] = column
-        return True
+    def _add(self, at: IntArray, weights: FloatArray, worth: float) -> None:
+        place = self._places.setdefault(tuple(at.tolist()), len(self._known))
+        if place == len(self._known):
+            self._known.append(Column(at, weights, worth))
+        elif worth > self._known[place].worth + _BETTER * abs(worth):
+            self._known[place] = Column(at, weights, worth)
+        else:
+            return
+        self._stale = True
 
-    def _column(self, places: IntArray, weights: FloatArray) -> Column:
-        used = np.flatnonzero(weights)
-        places, weights = places[used], weights[used] / np.linalg.norm(weights[used])
-        costs = self.problem.costs
-        paid = 0.0 if costs is None else float(costs[places].sum())
-        return Column(places, weights, self._distance(places, weights) ** 2 - paid)
+    def best(self, prices: FloatArray, group: Group) -> tuple[Column | None, float]:
+        """Return the support that is worth most after prices, of those that a group may use, and that; None and 0."""
+        if self._stale:
+            new = self._known[len(self._uses) :]
+            uses = np.zeros((len(new), self.data.d), dtype=np.float32)
+            for row, column in zip(uses, new, strict=True):
+                row[column.support] = 1.0
+            self._uses = np.concatenate([self._uses, uses])
+            self._worths, self._stale = np.array([column.worth for column in self._known]), False
+        if not len(self._known):
+            return None, 0.0
+        usable = (self._uses @ ~group.allowed == 0) & (self._uses.sum(axis=1) <= group.k)
+        reduced = np.where(usable, self._worths - self._uses @ prices, -math.inf)
+        at = int(np.argmax(reduced))
+        return (self._known[at], float(reduced[at])) if reduced[at] > 0 else (None, 0.0)
 
-    def _single_distances(self) -> FloatArray:
-        """Return what the adversary leaves of every feature alone, as a root."""
-        if isinstance(self._adversary, GramAdversary):
-            lengths = np.sqrt(np.maximum(np.diag(self.problem.covariance), 0.0))
-            left: FloatArray = np.maximum(lengths - self._adversary.budgets(self.problem.n_features), 0.0)
-            return left
-        places = np.arange(self.problem.n_features)
-        return np.array([self._distance(places[j : j + 1], np.ones(1)) for j in places])
-
-    def _distance(self, places: IntArray, weights: FloatArray) -> float:
-        """Return what the adversary leaves of a direction, as a root."""
-        adversary = self._adversary.restricted_to(places)
-        if isinstance(adversary, GramAdversary):
-            S = self.problem.covariance[np.ix_(places, places)]
-            energy = math.sqrt(max(float(weights @ S @ weights), 0.0))
-            return max(energy - float(adversary.budgets(len(places)) @ np.abs(weights)), 0.0)
-        scores = columns(self.problem.X, places) @ weights / math.sqrt(self.problem.n_samples)
-        return float(adversary.distance(scores[None, :], weights[None, :])[0])
-
-    def _best_on(self, places: IntArray, weights: FloatArray) -> Column:
-        """Return what ascent within the support reaches from a direction, or from the leading one if that is better."""
-        size, block = len(places), self.problem.gram[np.ix_(places, places)]
-        climber = self._climber(places, block)
-        starts = [weights, np.linalg.eigh(block)[1][:, -1]]
-        reached = [climber.to_fixed_point(climber.measured(truncate(x[None, :], size))) for x in starts]
-        best = max(reached, key=lambda one: float(one.distances[0])).batch.first(size)
-        return self._column(places, best) if best.any() else self._column(places, weights)
-
-    def _climber(self, places: IntArray, block: FloatArray) -> Climber:
-        adversary = self._adversary.restricted_to(places)
-        if isinstance(adversary, GramAdversary):
-            return Climber(GramOracle(block, adversary), len(places))
-        entries = columns(self.problem.X, places)
-        return Climber(SampleOracle(entries, self.problem.n_samples, adversary), len(places))
+    def take_all(self, features: IntArray, k: int) -> None:
+        """Take every support of at most k of these features, each with what ascent reaches from its leading vector."""
+        data = self.data
+        assert isinstance(data, Data)
+        for size in range(1, min(k, len(features)) + 1):
+            chosen = features[np.array(list(itertools.combinations(range(len(features)), size)))]
+            blocks = data.A[chosen[:, :, None], chosen[:, None, :]]
+            V, r = np.linalg.eigh(blocks)[1][:, :, -1], data.r[chosen]
+            for _ in range(_STEPS if data.r_max > 0 else 0):
+                G = np.einsum("nij,nj->ni", blocks, V)
+                G /= np.sqrt(np.maximum((V * G).sum(axis=1), 1e-300))[:, None]
+                W = np.sign(G) * np.maximum(np.abs(G) - r, 0.0)
+                lengths = np.linalg.norm(W, axis=1)
+                V = np.where((lengths > 0)[:, None], W / np.maximum(lengths, 1e-300)[:, None], V)
+            forms = np.einsum("ni,nij,nj->n", V, blocks, V)
+            left = np.maximum(np.sqrt(np.maximum(forms, 0.0)) - (np.abs(V) * r).sum(axis=1), 0.0)
+            worths = left * left - data.costs[chosen].sum(axis=1)
+            for at, v, worth in zip(chosen, V, worths.tolist(), strict=True):
+                if worth > 0 and v.all():  # a direction on fewer features is met with these
+                    self._add(at, v, worth)

@@ -1,8 +1,9 @@
 """`noap.solve_components`: several components, disjoint and optimal together, or one after the other."""
 
+import math
 import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,14 +13,22 @@ from noap.data.arguments import as_count, as_sparsity
 from noap.data.centring import outside
 from noap.data.deflation import CONSTRAINED, DEFLATIONS
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
-from noap.joint.proof import certificate_of, nothing_worth
 from noap.joint.result import JointResult
 from noap.joint.sequence import one_after_the_other
+from noap.kernel.certificate import Certificate, Proof
+from noap.kernel.claim import Claim, data_of
 from noap.problem import Problem
 from noap.result import Result, Status
 from noap.runtime.controls import Controls
+from noap.runtime.interrupts import holding_interrupts
+from noap.runtime.threads import one_thread
+from noap.search.solve import in_users_units
+from noap.settings import Settings
 from noap.solving import gap_in_words, nothing_left, warn_of_gaps, why_not_closed
 from noap.ties import break_ties
+
+if TYPE_CHECKING:
+    from noap.joint.search import JointSearch
 
 __all__ = ["MOST_FEATURES", "SERVES", "solve_components"]
 
@@ -40,6 +49,7 @@ def solve_components(
     time_limit: float | None = None,
     random_state: int | np.random.Generator | None = None,
     progress: bool = False,
+    settings: Settings | None = None,
 ) -> JointResult:
     r"""Find r components: with disjoint supports, whose robust variances add up to the most, or one after the other.
 
@@ -84,6 +94,9 @@ def solve_components(
     progress : bool
         Show a line of progress on a terminal or under the cell of a notebook, and once a minute in a log.
 
+    settings : Settings, optional
+        What steers the search for components at once.
+
     Returns
     -------
     JointResult
@@ -119,7 +132,11 @@ def solve_components(
         return _sequence(
             problem, _sizes(problem, as_count("r", r), k), deflation, gap, time_limit, random_state, progress
         )
-    problem.require_no_demands("solve_components with joint=True")
+    if len(problem.include):
+        raise InvalidProblem(
+            "solve_components chooses components at once without demanded features; leave out include, or pass "
+            "joint=False with deflation='orthogonal' or 'uncorrelated'."
+        )
     require_served(problem.adversary, SERVES, "solve_components", "take components one by one with RobustSparsePCA")
     ks = _sizes(problem, as_count("r", r), k)
     if problem.X is not None and problem.n_features > MOST_FEATURES:
@@ -129,44 +146,7 @@ def solve_components(
         )
     controls = Controls.checked(gap, time_limit, random_state, progress)
     problem.check_unchanged()
-    whole = problem.with_sparsity(max(ks))
-    if whole.optimum_is_zero:
-        warnings.warn(f"{nothing_left(problem)}, so there is no component; use less noise.", NoapWarning, stacklevel=2)
-        return JointResult(
-            problem, ks, (), bound=0.0, asked_gap=controls.gap, seconds=controls.seconds,
-            certificate=nothing_worth(whole, ks),
-        )  # fmt: skip
-    from noap.joint.search import JointSearch  # loads Numba
-
-    search = JointSearch(whole, ks, controls)
-    search.run()
-    found = []
-    for column, size in zip(sorted(search.packing, key=len, reverse=True), sorted(ks, reverse=True), strict=False):
-        result = Result(
-            problem.with_sparsity(size),
-            "joint",
-            column.vector(problem.n_features),
-            limit=controls.limit,
-            asked_gap=controls.gap,
-            messages=(_PART,),
-        )
-        if result.value > 0:
-            found.append(result)
-    components = tuple(sorted(_without_ties(found), key=lambda one: -one.value))
-    made = JointResult(
-        problem,
-        ks,
-        components,
-        bound=search.bound,
-        limit=controls.limit,
-        asked_gap=controls.gap,
-        columns=len(search.columns),
-        pricings=search.pricings,
-        nodes=search.nodes,
-        branches=search.root.size,
-        seconds=controls.seconds,
-        certificate=certificate_of(whole, ks, components, search),
-    )
+    made = _at_once(problem, ks, controls, Settings() if settings is None else settings)
     if made.status is not Status.OPTIMAL:
         warnings.warn(
             f"The components have {gap_in_words(made.gap)} together where {controls.gap:g} was asked for: "
@@ -175,6 +155,61 @@ def solve_components(
             stacklevel=outside(),
         )
     return made
+
+
+def _at_once(problem: Problem, ks: tuple[int, ...], controls: Controls, settings: Settings) -> JointResult:
+    """Return disjoint components, with a proof of what any are worth together."""
+    from noap.joint.search import JointSearch
+
+    whole = problem.with_sparsity(max(ks))
+    found: list[Result] = []
+    with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
+        data, shift = data_of(whole)
+        search = JointSearch(data, ks, controls, interrupts, settings)
+        if whole.optimum_is_zero:
+            said = f"{nothing_left(problem)}, so there is no component; use less noise."
+            warnings.warn(said, NoapWarning, stacklevel=outside())
+        else:
+            search.run()
+    for column, size in zip(sorted(search.packing, key=len, reverse=True), sorted(ks, reverse=True), strict=False):
+        v, own = column.vector(problem.n_features), problem.with_sparsity(size)
+        result = Result(own, "joint", v, limit=controls.limit, asked_gap=controls.gap, messages=(_PART,))
+        if result.value > 0:
+            found.append(result)
+    components = tuple(sorted(_without_ties(found), key=lambda one: -one.value))
+    bound = in_users_units(search.bound, data.exponent)
+    return JointResult(
+        problem, ks, components, bound=bound, limit=controls.limit, asked_gap=controls.gap,
+        columns=len(search.columns), pricings=search.pricings, nodes=search.nodes, branches=search.branches,
+        seconds=controls.seconds, certificate=_certificate(whole, ks, components, search, bound, shift),
+    )  # fmt: skip
+
+
+def _certificate(
+    problem: Problem,
+    ks: tuple[int, ...],
+    components: tuple[Result, ...],
+    search: "JointSearch",
+    bound: float,
+    shift: float | None,
+) -> Certificate:
+    """Return the certificate of all components, the largest in the largest slot: it fits if any order does."""
+    by_slot: dict[int, Result] = dict(
+        zip(
+            sorted(range(len(ks)), key=lambda slot: -ks[slot]),
+            sorted(components, key=lambda one: -len(one.support)),
+            strict=False,
+        )
+    )
+    filled = [by_slot[slot] for slot in range(len(ks)) if slot in by_slot]
+    sizes = tuple(len(by_slot[slot].support) if slot in by_slot else 0 for slot in range(len(ks)))
+    value = math.fsum(one.value for one in components)
+    return Certificate(
+        Claim.about(problem, value, max(bound, value), "joint"),
+        np.concatenate([np.empty(0, np.intp), *(one.support for one in filled)]).astype(np.intp),
+        np.concatenate([np.empty(0), *(one.v[one.support] for one in filled)]),
+        Proof((), search.data.exponent, shift, (), search.witness(sizes)),
+    )
 
 
 def _sequence(

@@ -22,8 +22,6 @@ __all__ = ["Fractional", "best_packing", "fractional"]
 
 # What is nearer to a whole number than this is one.
 WHOLE = 1e-6
-# The integer program only looks for a good packing; the bound does not need it.
-_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -99,20 +97,20 @@ def fractional(columns: Sequence[Column], groups: Sequence[Group], d: int) -> Fr
 
 
 def best_packing(
-    columns: Sequence[Column], groups: Sequence[Group], d: int, seconds: float | None
+    columns: Sequence[Column], groups: Sequence[Group], d: int, seconds: float
 ) -> list[tuple[Column, int]]:
     """Return a good packing of known supports, each with the number of its group: the best if HiGHS has the time."""
     from scipy.optimize import LinearConstraint, milp
 
     program = _Program(columns, groups, d)
-    if not program.pairs:
+    if not program.pairs or seconds <= 0:
         return []
     solved = milp(
         program.costs,
         constraints=LinearConstraint(program.matrix, ub=program.room),
         integrality=np.ones(len(program.pairs)),
         bounds=(0, 1),
-        options={"time_limit": _SECONDS if seconds is None else max(min(_SECONDS, seconds), 0.1)},
+        options={"time_limit": max(seconds, 0.1)},
     )
     if solved.x is None:
         return []

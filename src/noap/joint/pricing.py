@@ -1,134 +1,144 @@
 r"""Pricing: which support is worth most after prices, and how much at most.
 
-With charges :math:`q_j = c_j + \pi_j` (the feature's own cost and its price) pricing is the problem itself with other
-costs, so ascent and the exact search serve as they are. Features that a group of slots may not use are charged more
-than they could ever be worth.
+With costs :math:`q_j = c_j + \pi_j` (the feature's own cost and its price) pricing is the problem itself, so ascent and
+the tree serve as they are. Features that a group of slots may not use are charged more than they could ever be worth.
 """
 
+import contextlib
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from noap.exact.prove import proved_result
-from noap.heuristics.ascent import Funnel, search
-from noap.heuristics.screened import screened_climber
 from noap.joint.slots import Group
-from noap.linalg.types import FloatArray, IntArray
-from noap.problem import Problem
-from noap.result import Result, zero_result
-from noap.runtime.controls import Controls
-from noap.runtime.limits import Limit, Limits
+from noap.kernel.arithmetic import Refused, sum_up
+from noap.kernel.data import Data
+from noap.kernel.samples import SampleData
+from noap.kernel.witness import Priced
+from noap.linalg.types import FloatArray
+from noap.search.ascent import ascend, value_of
+from noap.search.attacks import sample_value
+from noap.search.cheap import Better
+from noap.search.prove import Search, Stop
+from noap.search.sample_tree import SampleSearch, ascend_samples
+from noap.search.solve import in_users_units
+from noap.settings import Settings
 
-__all__ = ["Pricing", "Record", "charged", "charges_for", "climbed", "priced"]
+__all__ = ["Pricing", "Record", "ascended", "charged", "priced"]
 
-# Ascent is called often, with other prices each time: fewer vectors go on than in a single call.
-_FUNNEL = Funnel(keep=48, polish=16, max_steps=40)
 # What a feature that may not be used is charged, in units of the largest variance of a feature.
 _SHUT = 4.0
 
 
-def charges_for(problem: Problem, prices: FloatArray) -> FloatArray:
-    """Return costs and prices together, at least the costs.
-
-    The price of a feature is then what its charge exceeds its cost by, exactly, whatever rounding did to the sum.
-    """
-    costs = np.zeros(problem.n_features) if problem.costs is None else problem.costs
-    charges: FloatArray = np.maximum(costs + np.maximum(prices, 0.0), costs)
-    return charges
+def charged(data: Data | SampleData, prices: FloatArray, group: Group) -> Data | SampleData:
+    """Return the data of a pricing problem, with prices in the units of the data."""
+    own = np.zeros(data.d) if data.terms.costs is None else data.terms.costs
+    costs = np.maximum(own + np.ldexp(np.maximum(prices, 0.0), 2 * data.exponent), own)
+    shut = np.maximum(costs, _SHUT * math.ldexp(data.top, 2 * data.exponent))
+    return data.priced(group.k, np.where(group.allowed, costs, shut))
 
 
-def charged(problem: Problem, charges: FloatArray, group: Group) -> Problem:
-    """Return the pricing problem of a group of slots."""
-    shut = np.maximum(charges, _SHUT * problem.scale)
-    return problem.with_sparsity(group.k).with_costs(np.where(group.allowed, charges, shut))
-
-
-def climbed(problem: Problem, rng: np.random.Generator) -> Iterator[tuple[IntArray, FloatArray]]:
-    """Yield directions on the supports that ascent meets at the end of its stages: places and weights."""
-    if problem.optimum_is_zero:
-        return
-    climber, kept = screened_climber(problem)
-    k = min(problem.k, len(kept))
-    for best in search(climber, k, rng, _FUNNEL):
-        for indices, weights in zip(best.batch.indices, best.batch.weights, strict=True):
-            if weights.any():
-                yield kept[indices], weights.astype(np.float64)
+def ascended(data: Data | SampleData, settings: Settings, start: FloatArray | None = None) -> list[FloatArray]:
+    """Return good directions of a pricing problem, the best one last."""
+    if isinstance(data, SampleData):
+        return [ascend_samples(data, settings, start)]
+    met: list[FloatArray] = []
+    best = ascend(data, settings, start, met)
+    return [*met, best]
 
 
 @dataclass(frozen=True, eq=False)
 class Pricing:
-    """One pricing problem and what was proved of it: no support is worth more than the bound after charges."""
+    """One pricing problem and what was proved of it.
 
-    result: Result
+    Attributes
+    ----------
+    claim : Priced
+    bound : float
+        No support is worth more after charges, in the units of the data; at least 0: a slot may stay empty.
+    complete : bool
+        Whether no limit stopped the search.
+    nodes : int
+    found : list of arrays
+        Directions that the search met above its target.
+    """
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether no limit stopped the search."""
-        return self.result.limit is None
-
-    @property
-    def bound(self) -> float:
-        """At least 0: a slot may stay empty."""
-        return max(self.result.bound, 0.0)
+    claim: Priced
+    bound: float
+    complete: bool
+    nodes: int
+    found: list[FloatArray]
 
 
 def priced(
-    problem: Problem,
-    controls: Controls,
-    start: FloatArray,
+    data: Data | SampleData,
+    v: FloatArray,
     target: float,
-    seconds: float | None,
-    nodes: int | None = None,
+    slack: float,
+    settings: Settings,
+    check: Callable[[int], None],
 ) -> Pricing:
-    """Prove what a pricing problem is worth at most: the target if it is, or what a better start allows.
+    """Prove what a pricing problem is worth at most: the target if it is, or what a better direction allows.
 
     Parameters
     ----------
-    start : array of shape (d,)
-        A direction to start from, or 0.
+    v : array of shape (d,)
+        A direction to respond to, or 0.
     target : float
         What the bound should come down to.
-    nodes : int, optional
-        How many of them the search may take.
+    slack : float
+        By how much it may exceed the value of a better direction.
+    check : callable
+        Given the number of nodes; raises Stop when a limit is reached.
     """
-    if problem.optimum_is_zero:
-        return Pricing(zero_result(problem, "exact", 0.0))
-    value = problem.value(start) if start.any() else 0.0
-    # The search counts its gap from its own value. Where that is next to nothing any gap will do.
-    gap = max(target / value - 1.0, 0.0) if value > 0 else 1.0
-    own = replace(
-        controls,
-        gap=min(gap, 1e6),
-        time_limit=None if seconds is None else controls.seconds + max(seconds, 0.0),
-        limit=None,
-        progress=False,
-    )
-    result = proved_result(problem, own, start, Limits(nodes=nodes, keep_proof=True))
-    controls.started = own.started  # the clock does not count compilation
-    if own.limit is Limit.INTERRUPTED:
-        controls.limit = own.limit
-    return Pricing(result)
+    complete, closed, before, found = True, False, 0, list[FloatArray]()
+    value = _value(data, v)
+    while True:
+        target = max(target, value + slack, 1e-12 * data.top)
+        search: Search | SampleSearch
+        kind = SampleSearch if isinstance(data, SampleData) else Search
+        search = kind(data, v, target, settings, lambda: check(before + search.nodes))  # type: ignore[arg-type]
+        try:
+            closed = search.run()
+            break
+        except Better as better:
+            before += search.nodes
+            v = ascended(data, settings, better.v)[-1]
+            value = _value(data, v)
+            found.append(v)
+        except Stop:
+            complete = False
+            break
+    proved = search.found()
+    if closed:
+        with contextlib.suppress(Refused):
+            proved = search.smaller(proved, max(value, 0.0))
+    costs = data.terms.costs
+    assert costs is not None
+    return Pricing(Priced(costs, proved.levels), max(proved.bound, 0.0), complete, before + search.nodes, found)
+
+
+def _value(data: Data | SampleData, v: FloatArray) -> float:
+    return sample_value(data, v) if isinstance(data, SampleData) else value_of(data, v)
 
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    r"""Charges, a pricing for every slot, and the bound that follows for all packings of the slots.
+    """A pricing for every slot, and the bound that follows for all packings, in the units of the data (rule W)."""
 
-    .. math:: \sum_t w_{S_t} \le \sum_j \pi_j + \sum_t \max(0, z_t) \quad
-        \text{for disjoint } S_t \text{ and } \pi \ge 0,\quad z_t \ge \max_S \bigl(w_S - \textstyle\sum_S \pi_j\bigr) .
-    """
-
-    charges: FloatArray
     pricings: tuple[Pricing, ...]
-    bound: float = field(init=False)
-    costs: FloatArray | None = None
+    bound: float
 
-    def __post_init__(self) -> None:
-        # Each cost beside its charge: what is dear in both would leave the range of floats on the way.
-        paid = np.zeros(len(self.charges)) if self.costs is None else self.costs
-        prices = np.column_stack([self.charges, -paid]).ravel().tolist()
-        # The sum of floats, rounded once; and the next float above.
-        total = math.fsum([*prices, *(pricing.bound for pricing in self.pricings)])
-        object.__setattr__(self, "bound", math.nextafter(total, math.inf) if total > 0 else max(total, 0.0))
+    @classmethod
+    def of(cls, data: Data | SampleData, pricings: tuple[Pricing, ...], groups: list[Group]) -> "Record":
+        """Add up prices and bounds, rounded up."""
+        own = np.zeros(data.d) if data.terms.costs is None else data.terms.costs
+        charges = own.copy()
+        for group in groups:
+            costs = pricings[group.slots[0]].claim.costs
+            charges[group.allowed] = np.maximum(charges[group.allowed], costs[group.allowed])
+        raised = charges != own
+        prices = sum_up([*charges[raised].tolist(), *(-own[raised]).tolist()])
+        total = sum_up([prices, *(in_users_units(one.bound, data.exponent) for one in pricings)])
+        return cls(pricings, math.ldexp(total, -2 * data.exponent))

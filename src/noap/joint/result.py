@@ -11,7 +11,7 @@ from noap.errors import NoapError
 from noap.linalg.types import FloatArray
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
-from noap.proofs.joint import JointCertificate
+from noap.kernel.certificate import Certificate
 from noap.result import Result, Status, rounding_allowance
 from noap.runtime.digits import down, up
 from noap.runtime.limits import Limit
@@ -49,7 +49,7 @@ class JointResult:
     branches : int
         How many nodes the tree over owners of features has: 1 where the linear relaxation was enough.
     seconds : float
-    certificate : JointCertificate or None
+    certificate : Certificate or None
         The proof of the bound, for :func:`noap.verify` and for a file; one after the other each component has its own.
     deflation : str
         What a component leaves to the next.
@@ -67,7 +67,7 @@ class JointResult:
     nodes: int = 0
     branches: int = 1
     seconds: float = 0.0
-    certificate: JointCertificate | None = field(repr=False)
+    certificate: Certificate | None = field(repr=False)
     deflation: str = "disjoint"
     value: float = field(init=False)
 

@@ -1,23 +1,17 @@
 """Which component may use which feature: the nodes of the search for a packing.
 
 Components are slots, one for each number of features that they may have. A node gives some features an owner: only that
-slot may use them. A feature is in one support at most, so giving it to each slot in turn loses no packing; slots of the
-same size that own nothing are one another's mirror image, and the first of them stands for all.
+slot may use them (docs/kernel.md, section 9).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from noap.kernel.packing import ANYONE, NO_ONE, owners
 from noap.linalg.types import BoolArray, IntArray
 
-__all__ = ["NOBODY", "REMOVED", "Group", "Slots"]
-
-NOBODY = -1
-"""The owner of a feature that every slot may use."""
-REMOVED = -2
-"""That of a feature that no slot may use, because no better packing does."""
+__all__ = ["Group", "Slots"]
 
 
 @dataclass(frozen=True)
@@ -47,24 +41,27 @@ class Slots:
     owner: IntArray
 
     @classmethod
-    def free(cls, ks: tuple[int, ...], d: int) -> "Slots":
+    def free(cls, ks: tuple[int, ...], allowed: BoolArray) -> "Slots":
         """Return the slots of which none owns anything."""
-        return cls(ks, np.full(d, NOBODY, dtype=np.int64))
+        return cls(ks, np.where(allowed, ANYONE, NO_ONE))
+
+    @property
+    def undecided(self) -> BoolArray:
+        """Features that every slot may use."""
+        return self.owner == ANYONE
 
     def groups(self) -> list[Group]:
         """Return the slots, those that are alike together."""
         made: dict[tuple[int, int], list[int]] = {}
         for slot, k in enumerate(self.ks):
-            made.setdefault((k, slot if (self.owner == slot).any() else NOBODY), []).append(slot)
-        unowned = self.owner == NOBODY
-        return [Group(k, tuple(slots), unowned | (self.owner == slots[0])) for (k, _), slots in made.items()]
+            made.setdefault((k, slot if (self.owner == slot).any() else ANYONE), []).append(slot)
+        return [Group(k, tuple(slots), self.undecided | (self.owner == slots[0])) for (k, _), slots in made.items()]
 
-    def owners(self) -> Iterator[int]:
-        """Yield the slots that a feature has to be given to in turn: one of every group, in rising order."""
-        yield from sorted(group.slots[0] for group in self.groups())
-
-    def given(self, feature: int, slot: int) -> "Slots":
-        """Return the node in which only this slot may use the feature."""
-        owner = self.owner.copy()
-        owner[feature] = slot
-        return Slots(self.ks, owner)
+    def children(self, feature: int) -> list["Slots"]:
+        """Return the nodes in which only one slot may use the feature, for each that it has to be given to."""
+        made = []
+        for slot in owners(self.owner, self.ks):
+            owner = self.owner.copy()
+            owner[feature] = slot
+            made.append(Slots(self.ks, owner))
+        return made

@@ -50,7 +50,7 @@ class FanBound:
         need(len(features) > 0, "W: a line about no feature")
         left = data.allowed.copy()
         left[features] = False
-        need((data.most[left] <= 0).all(), "W: a line leaves out a feature that counts")
+        need(not left.any() or (data.definite and (data.most[left] <= 0).all()), "W: a line leaves out a feature")
         need(line.signs is None or not line.signs.any(), "W: a line with signs")
         need(line.c >= 0 and L.ndim == 2 and len(L) == len(features), "W: no factor for the line")
         need((np.abs(L) < 1e100).all(), "W: a factor out of range")
@@ -89,7 +89,7 @@ def check_packing(data: Data | SampleData, packing: Packing, bound: Fraction) ->
     """
     slots, unit = packing.slots, Fraction(4) ** data.exponent
     need(len(slots) > 0 and min(slots) >= 1 and max(slots) == data.k, "W: slots that do not fit the claim")
-    need(data.definite and len(data.include) == 0 and len(data.directions) == 0, "W: no theorem about such a problem")
+    need(len(data.include) == 0 and len(data.directions) == 0, "W: no theorem about such a problem")
     owner: IntArray = np.where(data.allowed, ANYONE, NO_ONE)
     for fan in packing.fans:
         said = FanBound(data, fan, slots)
@@ -105,7 +105,7 @@ def check_packing(data: Data | SampleData, packing: Packing, bound: Fraction) ->
         owner = stack.pop()
         try:
             if isinstance(node, Owner):
-                need(owner[node.feature] == ANYONE, "W: a feature that has an owner")
+                need(owner[node.feature] < 0, "W: a feature that has an owner")
                 for slot in reversed(owners(owner, slots)):
                     given = owner.copy()
                     given[node.feature] = slot

@@ -40,13 +40,17 @@ def deflations(data: Data) -> FloatArray:
     return own
 
 
-def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> FloatArray:
+def ascend(
+    data: Data, settings: Settings, starts: FloatArray | None = None, met: list[FloatArray] | None = None
+) -> FloatArray:
     """Return the best unit vector found; zeros where no choice is worth more than using no feature.
 
     Parameters
     ----------
     starts : array of shape (m, d), optional
         Further vectors to start from.
+    met : list, optional
+        Gets the good vectors on the way.
     """
     climber = _climber(data)
     V = climber.starts(settings.ascent_starts)
@@ -58,6 +62,8 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None) -> 
     V, values = climber.climb(V, settings.ascent_first_steps)
     best = np.argsort(-values, kind="stable")[: settings.ascent_kept]
     V, values = climber.climb(V[best], settings.ascent_steps)
+    if met is not None:
+        met.extend(V[values > 0])
     at = int(np.argmax(values))
     v, value = V[at], float(values[at])
     for _ in range(settings.ascent_swaps):

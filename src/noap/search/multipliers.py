@@ -201,7 +201,7 @@ class Multipliers:
         pull, before = self.A / p, self.Z
         for _ in range(settings.steps):
             target = self.Z - self.U + pull
-            self.W, self.rank, _ = on_spectahedron((target + target.T) / 2, self.rank, settings)
+            self.W = self._projected((target + target.T) / 2)
             reached = settings.further * self.W + (1.0 - settings.further) * self.Z + self.U
             entries = reached if wrong is None else np.where(reached * wrong < 0.0, 0.0, reached)
             over = np.abs(entries)
@@ -239,6 +239,11 @@ class Multipliers:
         others = np.setdiff1d(np.arange(m), rows)
         self.ratios[others] = self._ratios_of(others)
         return Proposal(B, mu, nu, loads, lifts, all_dues, pulls)
+
+    def _projected(self, M: FloatArray) -> FloatArray:
+        """Return the nearest relaxed matrix."""
+        W, self.rank, _ = on_spectahedron(M, self.rank, self.settings)
+        return W
 
     def _ratios_of(self, rows: IntArray) -> FloatArray:
         """Return the ratios of rows of Z, within reason."""
