@@ -322,6 +322,10 @@ class Settings:
         variances on, each so many times the one before.
     deflation_of_lines, deflation_where_decided : float
         The multiple of these variances in lines, and where all features are decided.
+    depth_first : bool
+        Whether nodes that dominance leaves open are closed by the matrix rule, depth first, also where there are
+        budgets or costs: several components are priced so (pol, k = 10: 0.4 instead of more than 9 s). Without either
+        it is always so.
     kernel_attempts : int
         How often a bound that the kernel refuses is raised, or the leaf that it refuses counted as open.
     smaller_bounds : int
@@ -355,6 +359,7 @@ class Settings:
     deflation_factor: float = 30.0
     deflation_of_lines: float = 300.0
     deflation_where_decided: float = 1e4
+    depth_first: bool = False
     kernel_attempts: int = 60
     smaller_bounds: int = 6
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
@@ -369,7 +374,7 @@ def _check(settings: object) -> None:
     """Refuse numbers below 0, and what is no number."""
     for one in fields(settings):  # type: ignore[arg-type]  # both are dataclasses
         given = getattr(settings, one.name)
-        if isinstance(given, JointSettings | RelaxationSettings | SampleSettings):
+        if isinstance(given, bool | JointSettings | RelaxationSettings | SampleSettings):
             continue
         for number in given if isinstance(given, tuple) else (given,):
             _check_number(settings, one.name, number)

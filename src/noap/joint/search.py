@@ -81,7 +81,7 @@ class JointSearch:
         settings: Settings,
     ) -> None:
         self.data, self.ks, self.controls, self.interrupts = data, ks, controls, interrupts
-        self.settings, self.joint, self.d = settings, settings.joint, data.d
+        self.settings, self.joint, self.d = replace(settings, depth_first=True), settings.joint, data.d
         self.columns = Columns(data)
         self.packing: list[Column] = []
         self.value = 0.0

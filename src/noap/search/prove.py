@@ -182,7 +182,7 @@ class Search:
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
         if subtree is not None:
             self._open_holes(relaxation, subtree)
-        if self.data.r_max == 0 and not self.data.costs.any():
+        if self.settings.depth_first or (self.data.r_max == 0 and not self.data.costs.any()):
             return self._depth_first(I, F, p)
         while self._open:
             self.check()

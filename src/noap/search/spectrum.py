@@ -61,6 +61,8 @@ def _projected(M: FloatArray, count: int) -> tuple[FloatArray, int, float]:
         values, vectors = eigh(
             M.astype(np.float32), subset_by_index=[m - count, m - 1], driver="evr", overwrite_a=True, check_finite=False
         )
+        if len(values) < count:  # LAPACK may lose some of a cluster
+            return _projected(M, m)
     else:
         values, vectors = eigh(M.astype(np.float32), driver="evd", overwrite_a=True, check_finite=False)
     falling = values[::-1].astype(np.float64)
