@@ -258,9 +258,9 @@ class JointSettings:
     kept: float = 0.5
     looking: float = 0.3
     proving: float = 0.7
-    patience: int = 400
+    patience: int = 4000
     together: float = 0.5
-    briefly: float = 0.05
+    briefly: float = 0.15
     packing: float = 0.05
     most_seconds: float = 10.0
     enumerated: int = 10_000

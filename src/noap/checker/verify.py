@@ -20,7 +20,6 @@ from noap.kernel import certificate as kernel
 from noap.kernel.verify import Verification, verify_certificate
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
-from noap.proofs.joint import JointCertificate
 from noap.runtime.workers import Workers
 
 __all__ = ["Verification", "verify"]
@@ -34,7 +33,7 @@ _IN_METRIC = 1e-6
 
 def verify(
     problem: Problem,
-    certificate: Certificate | JointCertificate | kernel.Certificate,
+    certificate: Certificate | kernel.Certificate,
     *,
     time_limit: float | None = None,
     memory_limit: float | None = None,
@@ -49,7 +48,7 @@ def verify(
     Parameters
     ----------
     problem : Problem
-    certificate : Certificate or JointCertificate
+    certificate : Certificate
         Of several components together the report's value and bound are those of their sum; of a list of supports it
         also has the threshold, and how many they are.
     time_limit : float, optional
@@ -86,7 +85,7 @@ the estimators.'
     """
     if not isinstance(problem, Problem):
         raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
-    if not isinstance(certificate, Certificate | JointCertificate | kernel.Certificate):
+    if not isinstance(certificate, Certificate | kernel.Certificate):
         raise InvalidProblem(
             f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
             "noap.Certificate.load, or take it from a Result of method 'exact'."
@@ -99,8 +98,7 @@ the estimators.'
     started = time.perf_counter()
     value, bound, reason = _check(problem, certificate, allowance, workers)
     if reason is None:
-        what = "optimum" if isinstance(certificate, Certificate) else certificate.optimum_in_words
-        message = f"Accepted: {value:.17g} <= {what} <= {bound:.17g}, for all {problem.n_features} features."
+        message = f"Accepted: {value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features."
     else:
         message = f"Rejected: {reason.rstrip('.')}."
     seconds = time.perf_counter() - started - allowance.compiling
@@ -108,13 +106,9 @@ the estimators.'
 
 
 def _check(
-    problem: Problem, certificate: Certificate | JointCertificate, allowance: Allowance, workers: Workers
+    problem: Problem, certificate: Certificate, allowance: Allowance, workers: Workers
 ) -> tuple[float, float, str | None]:
     """Return the proved value and bound, and the reason for a rejection."""
-    if isinstance(certificate, JointCertificate):
-        from noap.checker.joint import check_joint
-
-        return check_joint(problem, certificate, _MARGINS, allowance)
     value = 0.0
     try:
         reason = other_problem(problem, certificate.claim) or certificate.malformed()

@@ -43,10 +43,10 @@ from noap.data.files.reading import Reading
 from noap.errors import InvalidProblem
 from noap.kernel.certificate import Certificate as KernelCertificate
 from noap.linalg.types import FloatArray
+from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.fingerprint import fingerprint
-from noap.proofs.reading import AnyCertificate, load
-from noap.runtime.digits import down, up
+from noap.proofs.reading import load
 from noap.runtime.names import listed
 
 __all__ = ["verify"]
@@ -157,15 +157,11 @@ def verify(
         console.print(report.message)
         if report.ok:
             console.print(
-                f"{claim.adversary}, {_strength_sentence(claim)}, k = {_sizes(proof)}; data "
+                f"{claim.adversary}, {_strength_sentence(claim)}, k = {claim.k}; data "
                 f"{prepared}, {claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in "
                 f"{report.seconds:.2f} s."
             )
-            if isinstance(proof, noap.JointCertificate):
-                for sentence in _joint_sentences(report, proof, document["components"]):
-                    console.print(sentence)
-            else:
-                console.print(_features_sentence(document["features"]))
+            console.print(_features_sentence(document["features"]))
         elif prepared is None:
             console.print(
                 "DATA was tried as it is, centred, scaled, and both; pass the file as it was, and say again what was "
@@ -176,14 +172,13 @@ def verify(
 
 def _document(
     report: Verification,
-    proof: AnyCertificate,
+    proof: Certificate,
     problem: noap.Problem,
     prepared: str | None,
 ) -> dict[str, Any]:
     """Return the verdict as JSON takes it: what is not proved or not known is None."""
     claim = proof.claim
     names = problem.feature_names or ()
-    components = _components(proof, problem) if isinstance(proof, noap.JointCertificate) and report.ok else None
     places, weights = proof.places, proof.weights
     # A vector that is worth nothing has no features to speak of.
     used = np.argsort(-np.abs(weights), kind="stable").tolist() if report.ok and report.value > 0 else []
@@ -194,7 +189,6 @@ def _document(
         "bound": report.bound if report.ok else None,
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
         "features": [names[places[i]] for i in used] if report.ok else None,
-        **({} if components is None else {"components": components}),
         "claimed": {"value": proof.value, "bound": proof.bound},
         "adversary": claim.adversary,
         "rho": claim.rho,
@@ -202,45 +196,13 @@ def _document(
         "own_budgets": claim.budgets is not None,
         "with_costs": claim.costs is not None,
         "with_metric": claim.metric is not None,
-        "k": proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else claim.k,
+        "k": claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
         "data": prepared,
         "nodes": report.nodes,
         "seconds": report.seconds,
     }
-
-
-def _components(proof: noap.JointCertificate, problem: noap.Problem) -> list[list[str]]:
-    """Return the names of the features of every component, the most valuable one first, its largest loading first."""
-    names, found = problem.feature_names or (), []
-    for start, end in itertools.pairwise(proof.starts.tolist()):
-        places, weights = proof.places[start:end], proof.weights[start:end]
-        v = np.zeros(problem.n_features)
-        v[places] = weights / np.linalg.norm(weights)
-        order = np.argsort(-np.abs(weights), kind="stable")
-        found.append((problem.value(v), [names[j] for j in places[order]]))
-    return [features for _, features in sorted(found, key=lambda one: -one[0])]
-
-
-def _sizes(proof: AnyCertificate) -> str:
-    sizes = proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else [proof.claim.k]
-    return ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else str(sizes[0])
-
-
-def _joint_sentences(report: Verification, proof: noap.JointCertificate, components: list[list[str]]) -> Iterator[str]:
-    """Yield what a certificate of several components proves, in words, and the features of each."""
-    if not components:
-        yield "Nothing survives the adversary: no component is worth anything, however they are chosen."
-        return
-    found = "the one component" if len(components) == 1 else f"the {len(components)} components"
-    yield (
-        f"However {len(proof.ks)} components are chosen, if no feature is in two of them they are worth at most "
-        f"{up(report.bound, 8)} together; {found} below {'is' if len(components) == 1 else 'are'} worth at least "
-        f"{down(report.value, 8)}."
-    )
-    for number, features in enumerate(components, start=1):
-        yield f"Component {number}, by the names in DATA: {listed(features, None)}."
 
 
 def _features_sentence(features: list[str]) -> str:

@@ -23,7 +23,9 @@ from noap.kernel.certificate import Certificate
 from noap.kernel.claim import Claim, fingerprint_of
 from noap.kernel.explain import explained
 from noap.kernel.verify import Verification
+from noap.kernel.witness import Packing
 from noap.proofs.reading import load
+from noap.runtime.digits import down, up
 from noap.runtime.names import listed
 
 __all__ = ["show", "verify_tree"]
@@ -70,7 +72,7 @@ def verify_tree(
     names = problem.feature_names or ()
     report = noap.verify(problem, proof, time_limit=time_limit, memory_limit=memory_limit)
     if json:
-        typer.echo(json_module.dumps(_document(report, proof, names, prepared), indent=2))
+        typer.echo(json_module.dumps(_document(report, proof, problem, prepared), indent=2))
         return 0 if report.ok else REJECTED
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(report.message)
@@ -78,11 +80,14 @@ def verify_tree(
         claim = proof.claim
         costs = "" if claim.costs is None else ", with costs"
         console.print(
-            f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {claim.k}; data {prepared}, {claim.n_samples} "
-            f"samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+            f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {_sizes(proof)}; data {prepared}, "
+            f"{claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
         )
         shown = _features(report, proof, names)
-        if shown:
+        if proof.proof.packing is not None:
+            for sentence in _joint_sentences(report, proof.proof.packing, _components(proof, problem)):
+                console.print(sentence)
+        elif shown:
             console.print(f"Features of its vector, by the names in DATA: {listed(shown, None)}.")
         elif report.bound <= 0 and claim.directions is not None:
             console.print("No direction orthogonal to those in the file is worth anything: the optimum is 0.")
@@ -178,8 +183,45 @@ def _features(report: Verification, proof: Certificate, names: Sequence[str]) ->
     return [names[proof.support[i]] for i in order]
 
 
-def _document(report: Verification, proof: Certificate, names: Sequence[str], prepared: str | None) -> dict[str, Any]:
+def _components(proof: Certificate, problem: noap.Problem) -> list[list[str]]:
+    """Return the names of the features of every component, the most valuable one first, its largest loading first."""
+    names, found, at = problem.feature_names or (), [], 0
+    assert proof.proof.packing is not None
+    for size, k in zip(proof.proof.packing.sizes, proof.proof.packing.slots, strict=True):
+        support, weights = proof.support[at : at + size], proof.weights[at : at + size]
+        at += size
+        if size == 0:
+            continue
+        v = np.zeros(problem.n_features)
+        v[support] = weights / np.linalg.norm(weights)
+        order = np.argsort(-np.abs(weights), kind="stable")
+        found.append((problem.with_sparsity(k).value(v), [names[j] for j in support[order]]))
+    return [features for _, features in sorted(found, key=lambda one: -one[0])]
+
+
+def _sizes(proof: Certificate) -> str:
+    sizes = (proof.claim.k,) if proof.proof.packing is None else proof.proof.packing.slots
+    return ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else str(sizes[0])
+
+
+def _joint_sentences(report: Verification, packing: Packing, components: list[list[str]]) -> Iterator[str]:
+    """Yield what a certificate of several components proves, in words, and the features of each."""
+    if not components:
+        yield "Nothing survives the adversary: no component is worth anything, however they are chosen."
+        return
+    found = "the one component" if len(components) == 1 else f"the {len(components)} components"
+    yield (
+        f"However {len(packing.slots)} components are chosen, if no feature is in two of them they are worth at most "
+        f"{up(report.bound, 8)} together; {found} below {'is' if len(components) == 1 else 'are'} worth at least "
+        f"{down(report.value, 8)}."
+    )
+    for number, features in enumerate(components, start=1):
+        yield f"Component {number}, by the names in DATA: {listed(features, None)}."
+
+
+def _document(report: Verification, proof: Certificate, problem: noap.Problem, prepared: str | None) -> dict[str, Any]:
     """Return the verdict as JSON takes it: what is not proved or not known is None."""
+    names = problem.feature_names or ()
     return {
         "ok": report.ok,
         "message": report.message,
@@ -190,6 +232,7 @@ def _document(report: Verification, proof: Certificate, names: Sequence[str], pr
         **_claimed(proof),
         "data": prepared,
         **({} if report.threshold is None else _of_list(report)),
+        **({"components": _components(proof, problem)} if report.ok and proof.proof.packing is not None else {}),
         "nodes": report.nodes,
         "seconds": report.seconds,
     }
@@ -210,7 +253,7 @@ def _claimed(proof: Certificate) -> dict[str, Any]:
         "noise": claim.noise,
         "own_budgets": isinstance(claim.noise, list),
         "with_costs": claim.costs is not None,
-        "k": claim.k,
+        "k": claim.k if proof.proof.packing is None else list(proof.proof.packing.slots),
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
     }

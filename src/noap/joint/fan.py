@@ -232,14 +232,14 @@ class FanSearch:
 
     def vectors(self) -> list[FloatArray]:
         """Return directions that W points to: of a sum of v v' a row of it is a v."""
-        W, found = self._state.W.copy(), []
+        W, found = self._state.W.copy(), list[FloatArray]()
         for k in sorted(self.ks, reverse=True):
             j = int(np.argmax(W.diagonal()))
             if not W[j, j] > 0:
                 break
             at = np.argsort(-np.abs(W[j]), kind="stable")[:k]
             at = at[W[j, at] != 0]  # the others may belong to those before
-            v = np.zeros(self.data.d)
+            v: FloatArray = np.zeros(self.data.d)
             v[self.features[at]] = W[j, at]
             found.append(v)
             W[at], W[:, at] = 0.0, 0.0

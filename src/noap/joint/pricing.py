@@ -96,9 +96,7 @@ def priced(
     value = _value(data, v)
     while True:
         target = max(target, value + slack, 1e-12 * data.top)
-        search: Search | SampleSearch
-        kind = SampleSearch if isinstance(data, SampleData) else Search
-        search = kind(data, v, target, settings, lambda: check(before + search.nodes))  # type: ignore[arg-type]
+        search = _Counted(data, v, target, settings, before, check).search
         try:
             closed = search.run()
             break
@@ -117,6 +115,25 @@ def priced(
     costs = data.terms.costs
     assert costs is not None
     return Pricing(Priced(costs, proved.levels), max(proved.bound, 0.0), complete, before + search.nodes, found)
+
+
+class _Counted:
+    """A search that reports its nodes, and those of the searches before it, whenever it asks whether to go on."""
+
+    def __init__(
+        self,
+        data: Data | SampleData,
+        v: FloatArray,
+        target: float,
+        settings: Settings,
+        before: int,
+        check: Callable[[int], None],
+    ) -> None:
+        self.search: Search | SampleSearch
+        if isinstance(data, SampleData):
+            self.search = SampleSearch(data, v, target, settings, lambda: check(before + self.search.nodes))
+        else:
+            self.search = Search(data, v, target, settings, lambda: check(before + self.search.nodes))
 
 
 def _value(data: Data | SampleData, v: FloatArray) -> float:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from noap.errors import NoapError
+from noap.kernel.certificate import Certificate
 from noap.linalg.types import FloatArray
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
-from noap.kernel.certificate import Certificate
 from noap.result import Result, Status, rounding_allowance
 from noap.runtime.digits import down, up
 from noap.runtime.limits import Limit

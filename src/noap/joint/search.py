@@ -20,7 +20,7 @@ from noap.joint.slots import Group, Slots
 from noap.kernel.data import Data
 from noap.kernel.packing import NO_ONE
 from noap.kernel.samples import SampleData
-from noap.kernel.witness import Owner, Packed, Packing
+from noap.kernel.witness import Owner, Packed, Packing, Priced
 from noap.linalg.types import FloatArray
 from noap.result import Limit, rounding_allowance
 from noap.runtime.controls import Controls
@@ -283,15 +283,15 @@ class JointSearch:
     def _improve(self) -> bool:
         """Let ascent choose each support of the best packing again, with the others in place."""
         before, ks = self.value, sorted(self.ks, reverse=True)
-        packing: list[Column | None] = sorted(self.packing, key=len, reverse=True)  # type: ignore[assignment]
-        packing += [None] * (len(ks) - len(packing))
+        packing: list[Column | None] = [*sorted(self.packing, key=len, reverse=True), *[None] * len(ks)][: len(ks)]
         for i, k in enumerate(ks):
             allowed = self.root.slots.undecided
             for h, column in enumerate(packing):
                 if h != i and column is not None:
                     allowed[column.support] = False
             best = self._ascend(np.zeros(self.d), Group(k, (0,), allowed)) if allowed.any() else None
-            if best is not None and (packing[i] is None or best.worth > packing[i].worth):  # type: ignore[union-attr]
+            known = packing[i]
+            if best is not None and (known is None or best.worth > known.worth):
                 packing[i] = best
                 self._offer([column for column in packing if column is not None])
         return self.value > before * (1.0 + _ROUNDING)
@@ -337,7 +337,7 @@ class JointSearch:
         if self.fan is not None and self.bound >= self.fan.bound:
             return Packing(self.ks, sizes, fans=fans)
         pricings: dict[int, int] = {}
-        claims, nodes, stack = [], list[Owner | Packed](), [self.root]
+        claims, nodes, stack = list[Priced](), list[Owner | Packed](), [self.root]
         while stack:
             node = stack.pop()
             if node.children:

@@ -48,7 +48,8 @@ class Slots:
     @property
     def undecided(self) -> BoolArray:
         """Features that every slot may use."""
-        return self.owner == ANYONE
+        free: BoolArray = self.owner == ANYONE
+        return free
 
     def groups(self) -> list[Group]:
         """Return the slots, those that are alike together."""

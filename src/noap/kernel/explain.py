@@ -15,6 +15,8 @@ from noap.kernel.witness import (
     Listed,
     Matrix,
     Node,
+    Owner,
+    Packing,
     SampleAttack,
     SampleEnvelope,
     Sign,
@@ -41,6 +43,9 @@ def explained(certificate: Certificate) -> Iterator[str]:
         yield f"About v with |Vv| <= {TOLERANCE:.0e}, V the {len(claim.directions)} directions that the file holds"
     pairs = zip(certificate.support, certificate.weights, strict=True)
     yield "Vector: " + (", ".join(f"{j}: {w:+.6g}" for j, w in pairs) or "none")
+    if certificate.proof.packing is not None:
+        yield from _packing(certificate.proof.packing, unit)
+        return
     for level in certificate.proof.levels[: -1 if certificate.kind == "list" else None]:
         yield from _level(level, unit)
     if certificate.kind == "list":
@@ -48,6 +53,22 @@ def explained(certificate: Certificate) -> Iterator[str]:
             yield f"Support {number} of the list: {', '.join(map(str, one.features))}; worth {one.value * unit:.17g}"
         yield "All other supports:"
         yield from _level(certificate.proof.levels[-1], unit)
+
+
+def _packing(packing: Packing, unit: float) -> Iterator[str]:
+    yield f"About {len(packing.slots)} disjoint choices of at most {', '.join(map(str, packing.slots))} features"
+    yield f"Entries of their vectors: {', '.join(map(str, packing.sizes))}"
+    for fan in packing.fans:
+        yield f"A line on {len(fan.line.features)} features holds for all of them together."
+    for node in packing.nodes:
+        if isinstance(node, Owner):
+            yield f"Feature {node.feature} is given to one slot after the other."
+        else:
+            yield f"Closed by the prices of the claims {', '.join(map(str, node.claims))}."
+    for number, claim in enumerate(packing.priced):
+        yield f"Claim {number}, after prices:"
+        for level in claim.levels:
+            yield from _level(level, unit)
 
 
 def _level(level: Level, unit: float) -> Iterator[str]:

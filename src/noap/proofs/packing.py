@@ -15,7 +15,7 @@ from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.relaxation import RelaxationProof
 from noap.proofs.sample_wise import SampleProof
 
-__all__ = ["COMPONENTS", "GRAM_TYPES", "Proof", "packed", "unpacked"]
+__all__ = ["GRAM_TYPES", "Proof", "packed", "unpacked"]
 
 Single: TypeAlias = GramProof | ManyProof | MetricRelaxationProof | RelaxationProof | SampleProof
 Proof: TypeAlias = Single | LevelsProof | MetricProof | SupportsProof
@@ -37,8 +37,6 @@ _BY_SUPPORTS_TYPES = {
 }  # fmt: skip
 # A proof by levels has one of these for each.
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
-COMPONENTS = "components"
-"""What the header of a certificate of several components calls its proof."""
 # "f4 f8": either.
 _TYPES = {
     "gram": {
@@ -99,8 +97,6 @@ def unpacked(header: dict[str, Any], arrays: dict[str, np.ndarray], others: dict
         wanted |= {} if kind == _ALL else _TYPES["gram"]
     elif outer != _BY_SUPPORTS and isinstance(kind, str) and kind in _inner_kinds(outer) and trees is None:
         wanted |= _TYPES[kind]
-    elif kind == COMPONENTS:
-        raise unreadable("it is one of several components together; read it with noap.JointCertificate")
     else:
         raise unreadable("its kind of proof is unknown")
     wanted |= _METRIC_TYPES if outer is not None else {}
