@@ -30,14 +30,14 @@ _SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz")
 class _Output(FileOptions):
     out: Annotated[
         Path | None,
-        option("Write FILE, attacked, to this .csv, .tsv, .txt, .parquet, .npy or .npz."),
+        option("Write FILE, attacked: .csv, .tsv, .txt, .parquet, .npy or .npz."),
     ] = None
     perturbation: Annotated[
         bool, option("Write the perturbation E instead of the attacked data.", "--perturbation")
     ] = False
     standardised: Annotated[
         bool,
-        option("Write centred and scaled as for the result: there E obeys the budget.", "--standardised"),
+        option("Write it centred and scaled, where E obeys the budget.", "--standardised"),
     ] = False
 
     def __post_init__(self) -> None:

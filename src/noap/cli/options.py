@@ -68,39 +68,54 @@ def option(help: str, *names: str, panel: str = OUTPUT, metavar: str | None = No
     return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **more)
 
 
-def _methods(incomplete: str) -> list[str]:
+def methods(incomplete: str) -> list[str]:
+    """Complete the name of a method in a shell."""
     return [name for name in _METHODS if name.startswith(incomplete)]
 
 
 DataFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}; samples in rows.")]
-Components = Annotated[int | None, option("How many components.", "--components", "-c", panel=PROBLEM)]
+Components = Annotated[
+    int | None, option("How many components, of k features each.", "--components", "-c", panel=PROBLEM)
+]
 Joint = Annotated[
     bool | None,
     option("Choose the components together, on disjoint features.", "--joint/--no-joint", panel=PROBLEM),
 ]
-Deflation = Annotated[str, option("projection, disjoint, orthogonal or uncorrelated.", panel=PROBLEM, metavar="HOW")]
+Deflation = Annotated[
+    str,
+    option(
+        "What a component leaves to the next: projection (default), disjoint, orthogonal or uncorrelated.",
+        panel=PROBLEM,
+        metavar="HOW",
+        show_default=False,
+    ),
+]
 NoiseFile = Annotated[
-    Path | None, option("Noise of each feature (or sample), and costs.", panel=PROBLEM, metavar="TABLE")
+    Path | None, option("CSV: feature, noise, cost if any; or of samples.", panel=PROBLEM, metavar="TABLE")
 ]
 NoiseUnits = Annotated[
     str | None, option("Units of --noise-file: standardised or data.", panel=PROBLEM, metavar="UNITS")
 ]
-CostFile = Annotated[Path | None, option("Cost of each feature, in robust variance.", panel=PROBLEM, metavar="TABLE")]
+CostFile = Annotated[
+    Path | None, option("CSV: feature, cost (in units of robust variance).", panel=PROBLEM, metavar="TABLE")
+]
 MetricFile = Annotated[
     Path | None,
-    option("B of v'Bv = 1, or samples that make it.", "--metric", panel=PROBLEM, metavar="TABLE"),
+    option("B of v'Bv = 1: its diagonal, B, or samples Y.", "--metric", panel=PROBLEM, metavar="TABLE"),
 ]
 MetricRidge = Annotated[
     float | None,
-    option("Share of its mean added to the diagonal of B; 0.001.", "--metric-ridge", panel=PROBLEM),
+    option("Share of the mean diagonal of Y'Y/m added to it.", "--metric-ridge", panel=PROBLEM),
 ]
 Method = Annotated[
     str,
     option(
-        "exact, relaxation, mip, mip-r, ascent, ppm, spca or diagonal-, covariance-thresholding.",
+        "exact (default: proves the gap), relaxation (a bound), mip, mip-r (to solvers' tolerances); ascent, ppm, spca, "
+        "diagonal-thresholding, covariance-thresholding (nothing).",
         panel=METHOD,
         metavar="NAME",
-        autocompletion=_methods,
+        autocompletion=methods,
+        show_default=False,
     ),
 ]
 Jobs = Annotated[int | None, option("Processes that share the work; -1 for all cores.", panel=METHOD)]
@@ -126,11 +141,11 @@ class ReadOptions:
         None
     )
     delimiter: Annotated[
-        str | None, option("Between entries: , ; | tab or space; detected.", panel=DATA, metavar="CHAR")
+        str | None, option("What separates entries: , ; | tab or space; detected.", panel=DATA, metavar="CHAR")
     ] = None
     decimal: Annotated[str | None, option("Decimal mark, . or ,; detected.", panel=DATA, metavar="CHAR")] = None
     header: Annotated[
-        bool | None, option("Whether names are in the first line; they are.", "--header/--no-header", panel=DATA)
+        bool | None, option("Whether the first line holds names; it does.", "--header/--no-header", panel=DATA)
     ] = None
     sheet: Annotated[str | None, option("Sheet of an Excel file; the first.", panel=DATA, metavar="NAME")] = None
 

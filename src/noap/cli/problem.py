@@ -32,7 +32,13 @@ class ProblemOptions:
     """
 
     adversary: Annotated[
-        AdversaryName, option("Who moves: feature, sample, spectral, entry or none.", panel=PROBLEM, metavar="WHO")
+        AdversaryName,
+        option(
+            "Who moves: feature (default), sample, entry, spectral (all scores) or none.",
+            panel=PROBLEM,
+            metavar="WHO",
+            show_default=False,
+        ),
     ] = AdversaryName.feature
     noise: Annotated[
         str | None, option("Budget: error per entry, or largest shift of a sample's score; 0.1.", panel=PROBLEM,

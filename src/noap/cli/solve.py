@@ -14,7 +14,6 @@ from noap.cli.components import as_frame, fitted, print_components
 from noap.cli.metric import read_metric, require_metric_fits
 from noap.cli.options import (
     DATA,
-    KINDS,
     METHOD,
     PROBLEM,
     PROGRAM,
@@ -110,21 +109,21 @@ class _Output(OutputOptions):
 def solve(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help=f"{KINDS}; samples in rows. A folder or pattern is read in batches."),
+        typer.Argument(metavar="FILE", help="CSV, TSV, Parquet, Excel, NPY, NPZ; a folder or pattern."),
     ],
     data: DataOptions,
     asked: _Problem,
     search: _Search,
     output: _Output,
     stream: Annotated[bool, option("Read in batches and keep X'X alone.", "--stream", panel=DATA)] = False,
-    k: Annotated[
-        str, option("How many features to keep; 5,3,3: for each component.", "-k", panel=PROBLEM, metavar="<int>")
-    ] = "5",
+    k: Annotated[str, option("Features to keep; 5,3,3 for three.", "-k", panel=PROBLEM, metavar="<int>")] = "5",
     components: Components = None,
     joint: Joint = None,
     deflation: Deflation = "projection",
 ) -> int:
     """Find a robust sparse component of a table, or several.
+
+    FILE and the tables of --noise-file, --cost-file and --metric are described in docs/command-line.md.
 
     noap solve data.csv -k 5 --noise 0.2 --certificate proof.noap
     noap solve data.csv -k 5 -c 3 --joint --drop species --index id

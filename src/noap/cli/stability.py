@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 import noap
-from noap.cli.options import METHOD, PROBLEM, DataFile, DataOptions, Method, SearchOptions, option
+from noap.cli.options import METHOD, PROBLEM, DataFile, DataOptions, SearchOptions, methods, option
 from noap.cli.problem import ProblemOptions, problem_as_json
 from noap.cli.run import LIMITED, Answer, TableOptions
 from noap.data.arguments import as_share
@@ -22,7 +22,16 @@ _MOST_ROWS = 25
 
 @dataclass(frozen=True)
 class _Search(SearchOptions):
-    method: Method = "ascent"
+    method: Annotated[
+        str,
+        option(
+            "As of noap solve; ascent by default.",
+            panel=METHOD,
+            metavar="NAME",
+            autocompletion=methods,
+            show_default=False,
+        ),
+    ] = "ascent"
 
 
 def stability(
