@@ -110,8 +110,8 @@ MetricRidge = Annotated[
 Method = Annotated[
     str,
     option(
-        "exact (default: proves the gap), relaxation (a bound), mip, mip-r (to solvers' tolerances); ascent, ppm, spca, "
-        "diagonal-thresholding, covariance-thresholding (nothing).",
+        "exact (default: proves the gap), relaxation (a bound), mip, mip-r (to solvers' tolerances); ascent, ppm, "
+        "spca, diagonal-thresholding, covariance-thresholding (nothing).",
         panel=METHOD,
         metavar="NAME",
         autocompletion=methods,
