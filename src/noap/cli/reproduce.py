@@ -91,7 +91,7 @@ def reproduce(
     out: Annotated[
         Path | None, option("Folder of tables, figures and claims; noap-reproduction[-quick].", metavar="FOLDER")
     ] = None,
-    store: Annotated[Path | None, option("File of finished trials; trials.sqlite in --out.")] = None,
+    store: Annotated[Path | None, option("File of finished trials; trials.jsonl in --out.")] = None,
     log: Log = False,
 ) -> int:
     """Reproduce the paper's experiments, with numbers, certified bounds and checked claims.
@@ -122,7 +122,7 @@ def reproduce(
         raise InvalidProblem(f"--out {folder} cannot be made ({error.strerror}); choose another folder.") from None
     command = tried.command(what)
     console = Console(highlight=False, soft_wrap=True, quiet=output.json)
-    with Store(store if store is not None else folder / "trials.sqlite", writing=not render) as kept:
+    with Store(store if store is not None else folder / "trials.jsonl", writing=not render) as kept:
         wanted = list(chosen.values())
         ended = None if render else run(wanted, kept, jobs=jobs, cluster=cluster, progress=log or output.progress)
         if ended is not None:
