@@ -16,9 +16,10 @@ How numbers are held. An integer a stands for a / 2^128 (its last place is an *u
 1. Budgets r, costs pi and thresholds T are rounded down once, and are exact from then on. That is another problem,
    whose choices are worth no less, with a bound to prove that is no larger.
 2. Multipliers of a proof may be any numbers. They are rounded once, in any direction, and are exact from then on.
-3. The matrix A is known to an ulp or two in each entry, and what is computed from it to a few more. A symmetric matrix
-   whose n x n entries are wrong by at most e each is wrong by at most n e in the order of semidefinite matrices (its
-   eigenvalues are at most its largest row sum). So n e is taken off the diagonal, and what is shown of the rest holds.
+3. A symmetric matrix whose n x n entries are wrong by at most e each is wrong by at most n e in the order of
+   semidefinite matrices (its eigenvalues are at most its largest row sum). So A is rounded to an ulp, n ulps are added
+   to its diagonal, no value falls, and it is exact from then on. Of a matrix computed from it, wrong by e, n e is taken
+   off the diagonal, and what is shown of the rest holds.
 """
 
 import argparse
@@ -458,23 +459,27 @@ class ColumnProblem(Problem):
         nothing, self.rows, shift = self.nothing_left(), {}, certificate.header["shift"]
         if nothing:
             self.values, self.columns, shift = [0.0] * d * d, None, 0
-        self.definite, self.shift = shift is not None, fixed(shift or 0)
+        self.definite = shift is not None
         self.plain = self.definite and not self.include and not self.directions  # then levels may build on others
         squares = [self.exact(j, j) for j in range(d)]
-        self.diagonal = [fixed(square / unit) + self.shift for square in squares]
-        self.largest_variance, self.largest = max(self.diagonal) - self.shift, max(map(abs, self.diagonal)) + 2
+        self.largest_variance = fixed(max(squares) / unit)
         if not certificate.of_samples:
             need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
             if self.definite and not nothing:
-                lower = [[fixed(x / unit) for x in map(Fraction, values[i * d : i * d + i])] for i in range(d)]
-                lower = [[*row, a] for row, a in zip(lower, self.diagonal, strict=True)]
+                lower = [[fixed(Fraction(x) / unit) for x in values[i * d : i * d + i + 1]] for i in range(d)]
+                for row in lower:
+                    row[-1] += fixed(shift)
                 need(is_definite(lower, 2), "the covariance and its shift are not positive semidefinite")
+        # Entries are rounded down, those of the diagonal twice.
+        self.raised = fixed(shift or 0) + d + 1
+        self.diagonal = [fixed(square / unit) + self.raised for square in squares]
+        self.largest = max(map(abs, self.diagonal))
         need(self.definite or not any(rho), "budgets of a covariance need a shift")
         self.budgets = [inf if isinf(x) else isqrt(fixed(Fraction(x) ** 2 / n / unit, -BITS)) for x in rho]
         self.most = []
         for j, cost in enumerate(certificate.costs):
             square = n * (squares[j] + unit * Fraction(shift or 0))
-            beyond = 0 if too_short(square, rho[j], 0) else max(root(self.diagonal[j] + 2) + 1 - self.budgets[j], 0)
+            beyond = 0 if too_short(square, rho[j], 0) else max(root(self.diagonal[j]) + 1 - self.budgets[j], 0)
             most = up(beyond * beyond) - self.costs[j]
             self.most.append(min(most, 0) if too_short(square, rho[j], n * cost) else most)
         # What an attack may spend; with directions a budget counts in full, unless it is infinite.
@@ -492,7 +497,7 @@ class ColumnProblem(Problem):
         return Fraction(sum(map(mul, x, y)), self.n << s + t)
 
     def entries(self, i, columns):
-        """Return some entries of row i of A; each is too small by at most an ulp, two on the diagonal."""
+        """Return some entries of row i of A."""
         row = self.rows.setdefault(i, {i: self.diagonal[i]})
         for j in columns:
             if j not in row:
@@ -521,17 +526,16 @@ class ColumnProblem(Problem):
         return sum(self.most[j] for j in node.inside) + largest_sum(free, node.most)
 
     def attained(self, features, w):
-        """Return at most (sqrt(w'Aw) - sum r |w|)_+^2 / w'w; without the shift A is an ulp too small at most."""
+        """Return at most (sqrt(w'Aw) - sum r |w|)_+^2 / w'w; entries of A may be an ulp too small, but for `raised`."""
         square = sum(x * sum(map(mul, w, self.entries(j, features))) for j, x in zip(features, w, strict=True))
         length, sizes = sum(map(mul, w, w)), [*map(abs, w)]
-        norm = root(square - length * self.shift - sum(sizes) ** 2)
+        norm = root(square - length * self.raised - sum(sizes) ** 2)
         taken = sum((self.budgets[j] + 1) * size for j, size in zip(features, sizes, strict=True) if size)
         return Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length)
 
     def near(self, features):
-        """Return what a line is near to: A on some features, by how much it may be off, and the weights in t."""
-        gram = [self.entries(j, features[: a + 1]) for a, j in enumerate(features)]
-        return gram, 2, [self.w[j] for j in features]
+        """Return what a line is near to, A on some features, and the weights in t."""
+        return [self.entries(j, features[: a + 1]) for a, j in enumerate(features)], [self.w[j] for j in features]
 
 
 class Majorant:
@@ -560,48 +564,42 @@ class Majorant:
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
         self.x = [fixed(w, scale) for w in weights]
-        square = sum(map(mul, self.x, map(self.along, self.features))) >> BITS
-        # An entry of A is wrong by at most 2 ulps, one of A x by off, x'A x by off2, g = A x / sqrt(x'A x) by self.off.
-        total = sum(map(abs, self.x))
-        off = up(2 * total) + 1
-        off2 = up(off * total) + 1
-        need(square > off2, "x'Ax of a majorant is not positive")
-        self.root = root(square)
-        reach, least = root(problem.largest) + 1, square - off2
-        self.off = up(off << BITS, root(least)) + 2 * up(reach * off2, least) + up(reach) + 4
-        self.stretch = root(self.factor) + 1
-        # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 `self.off` (+ 1).
+        self.square = sum(map(mul, self.x, map(self.along, self.features)))
+        need(self.square > 0, "x'Ax of a majorant is not positive")
+        self.stretch, reach = root(self.factor) + 1, root(problem.largest) + 1
+        # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 ulps.
         reach += max(problem.spent) if problem.directions else 0  # |h| <= |g| + r
         weight = up(up(self.stretch * self.stretch) * self.factor)
-        self.error += up(up(weight * (reach + self.off + ONE)) * (8 * self.off + 8)) + up(problem.largest) + 7
+        self.error += 16 * up(up(weight * (reach + 2 * ONE))) + up(problem.largest)
 
     def along(self, j):
-        """Return (A x)_j."""
-        return sum(map(mul, self.x, self.problem.entries(j, self.features))) >> BITS
+        """Return (A x)_j times 2^256."""
+        return sum(map(mul, self.x, self.problem.entries(j, self.features)))
 
     def grows(self, length, r):
         """Return whether a column of such a length must be stretched even where |g_j| is at least the budget."""
-        return self.gain * (length - r + 2 * self.off) > (r - 2 * self.off) << BITS
+        return self.gain * (length - r + 2) > (r - 2) << BITS
 
     def column(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
         if j in self.known:
             return self.known[j]
-        problem, r, off = self.problem, self.problem.spent[j], self.off
-        g = (self.along(j) << BITS) // self.root
+        problem, r, along = self.problem, self.problem.spent[j], self.along(j)
+        g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)  # to an ulp
         aim = sum(x * v[j] for x, v in zip(self.multipliers, problem.directions, strict=True)) >> BITS
         size, f, h = abs(g - aim), ONE, aim
-        length = root(problem.diagonal[j] + 2) + 1
+        length = root(problem.diagonal[j]) + 1
         # Any smaller budget may be taken: |g| where it is all but r, or a tie decides whether the column grows.
         if self.gain > ONE >> 18 and size > r - (r >> 40) and not self.grows(length, size):
             r = min(r, size)
-        if size + off > r:  # a budget of min(r, |g - aim|), so that h is at most `off` away from its true value
+        strong = size + 1 > r
+        if strong:  # a budget of min(r, |g - aim|), so that h is at most an ulp away from its true value
             h += max(size - r, 0) * (1 if g > aim else -1)
         else:
-            inside = r * r - (size + off) ** 2
-            outside = (problem.diagonal[j] + 2 << BITS) - max(abs(g) - off, 0) ** 2
-            f = ONE - min(isqrt((inside << 2 * BITS) // outside), ONE) if outside > 0 else 0
-        if size + off <= r or self.grows(length, r):
+            outside = (problem.diagonal[j] << BITS) - g * g
+            part = isqrt((r * r - (size + 1) ** 2 << 2 * BITS) // outside) if outside > 0 else ONE
+            f = ONE - min(part, ONE)
+        if not strong or self.grows(length, r):
             f, h = up(f * self.stretch), h * self.stretch >> BITS
         self.known[j] = f, f * g >> BITS, h, self.factor * h >> BITS
         return self.known[j]
@@ -633,7 +631,7 @@ class Line:
     def __init__(self, problem, number, near=None):
         """Prove line `number` about a matrix, given as the one of the problem is (see `near`)."""
         line = {name: values[number] for name, values in problem.get.items() if name.startswith("line_")}
-        gram, error, weights = near or problem.near(line["line_features"])
+        gram, weights = near or problem.near(line["line_features"])
         features, self.form, self.in_t = line["line_features"], line["line_form"] & 3, line["line_counts"]
         self.c, self.plain, self.weighted = (fixed(line[f"line_{name}"]) for name in ("c", "plain", "weighted"))
         loads, lifts, alpha, sigma = ([*map(fixed, line[f"line_{x}"])] for x in ("loads", "lifts", "dues", "deflation"))
@@ -649,7 +647,10 @@ class Line:
             gram = self.less_dues(gram, alpha, line["line_pulls"])
         steps = iter(line["line_free"] or line["line_steps"])
         self.lower = self.difference(gram, loads, lifts, weights, signs, steps)
-        need(is_definite(self.lower, error + 2), f"c I - B of line {number} is not positive semidefinite")
+        need(
+            is_definite(self.lower, 3),  # of penalty, dues, and where G is N of MATRIX
+            f"c I - B of line {number} is not positive semidefinite",
+        )
         self.c += kept(sigma)
 
     @staticmethod
@@ -748,9 +749,9 @@ class SampleProblem(Problem):
         return Fraction(total) / (ONE * ONE * self.n)
 
     def near(self, samples):
-        """Return what a line is near to: zero, exactly, and the weights in t."""
+        """Return what a line is near to, zero, and the weights in t."""
         need(all(i in self.rows for i in samples), "a line speaks of a sample that contributes nothing")
-        return [[0] * (a + 1) for a in range(len(samples))], 1, [self.w[i] for i in samples]
+        return [[0] * (a + 1) for a in range(len(samples))], [self.w[i] for i in samples]
 
 
 class SampleMajorant:
@@ -911,7 +912,7 @@ def check_matrix(node, record):
     scale = [isqrt((1 << 3 * BITS) // row[-1]) for row in lower]
     for i, row in enumerate(lower):
         lower[i] = [-(c * scale[i] * other >> 2 * BITS) for c, other in zip(row, scale[: i + 1], strict=True)]
-    line = Line(problem, number, (lower, 1, [ONE] * len(lower)))
+    line = Line(problem, number, (lower, [ONE] * len(lower)))
     sigma = line.plain + largest_sum(line.tau.values(), node.most)
     need(line.c + node.most * max(sigma, 0) <= 0, f"c + {node.most} sigma of its line is positive")
 
