@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from noap.joint.together import TogetherSearch
+from noap.proofs.joint import JointCertificate
 
 import noap
-from noap.joint.together import TogetherSearch
 from noap.proofs.claim import Claim
-from noap.proofs.joint import JointCertificate
 from noap.runtime.controls import Controls
 
 D = 6
