@@ -31,6 +31,7 @@ import struct
 import sys
 import zlib
 from array import array
+from copy import copy
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -141,7 +142,8 @@ def is_definite(lower, error):
 # other words: see Certificate); and what its numbers are: within bounds, features, samples or records of another array.
 
 LAYOUT = """
-u4 -                  feature           include exclude support
+u4 -                  feature           include exclude
+u4 *vectors           feature           support
 f8 support            any               weights
 f8 budgets            budget            rho
 f8 d_or_none          amount            costs
@@ -189,6 +191,14 @@ f4 *free              any               line_free
 i1 *signs             sign              line_signs
 f4 *dues              amount            line_dues
 f4 *pulls             any               line_pulls
+u4 -                  positive          slots claim_levels
+u4 slots              any               slot_size
+f8 *claims            amount            claim_costs
+u4 -                  owned             owner
+u4 *leaves            claim_levels      owner_claims
+u4 -                  line_size         fan_line
+u4 fan_line           any               fan_rank
+f8 *fans              any               fan_factors
 """
 ARRAYS = {name: row.split()[:3] for row in LAYOUT.split("\n") for name in row.split()[3:]}
 TYPES = {"u1": "B", "u4": "I", "i1": "b", "i2": "h", "f4": "f", "f8": "d"}
@@ -198,7 +208,7 @@ BOUNDS |= {"share": (0, 1), "sign": (-1, 1), "norm": (0, 1), "form": (0, 6), "ru
 RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE: "envelope_size"}
 RECORDS |= {LISTED: "list_size", BEYOND: "list_size"}
 COLUMNS = ("name", "dtype", "count", "bytes")
-WORDS = {"kind": "single list", "adversary": "none feature-wise sample-wise", "source": "samples covariance"}
+WORDS = {"kind": "single list joint", "adversary": "none feature-wise sample-wise", "source": "samples covariance"}
 NUMBERS = dict.fromkeys(("value", "bound", "shift"), float)
 NUMBERS |= dict.fromkeys(("exponent", "k", "n_samples", "n_features"), int)
 
@@ -277,10 +287,18 @@ class Certificate:
         no_directions = "no rule is about attacks on samples where v is orthogonal to directions"
         need(not (on_samples and get["directions"]), no_directions)
         need(self.is_list or not get["list_size"], "it lists supports, and claims nothing of them")
+        self.is_joint, owners = self.header["kind"] == "joint", get["owner"]
+        several = ("slots", "claim_levels", "owner", "fan_line")
+        need(self.is_joint or not any(map(get.get, several)), "it has several slots, and claims nothing of them")
         lines = list(zip(get["line_size"], get["line_form"], strict=False))
         parts = list(zip(get["attack_included"], get["attack_free"], strict=False))
         many, moved = up(len(get["directions"]), d), zip(get["attack_rows"], parts, strict=False)
+        fans = zip(get["fan_line"], get["fan_rank"], strict=False)
         lengths = get | {
+            "vectors": get["slot_size"] if self.is_joint else [len(get["support"])],
+            "claims": [d] * len(get["claim_levels"]),
+            "leaves": [len(get["slots"])] * owners.count(d),
+            "fans": [rank * get["line_size"][i] if i < len(lines) else 0 for i, rank in fans],
             "steps": [b * (b - 1) // 2 * (form & 3 == BOX) for b, form in lines],
             "free": [b * (b - 1) // 2 * (form & 3 == FREE) for b, form in lines],
             "signs": [b * (form & 3 == FREE) for b, form in lines],
@@ -297,7 +315,12 @@ class Certificate:
         counts["budgets"] = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[adversary]
         counts["attacks"] = (len(get["majorant_size"]) * self.attacked,)
         bounds = {name: (0, len(values) - 1) for name, values in get.items()} | BOUNDS
-        bounds |= {"feature": (0, d - 1), "sample": (0, n - 1), "scaling_or_none": (0, len(get["scaling_size"]))}
+        bounds |= {
+            "owned": (0, d),
+            "feature": (0, d - 1),
+            "sample": (0, n - 1),
+            "scaling_or_none": (0, len(get["scaling_size"])),
+        }
         bounds["feature_or_sample"] = bounds["sample" if self.attacked else "feature"]
         for name, (_, length, numbers) in ARRAYS.items():
             values, (least, most), places = get[name], bounds[numbers], [0, len(get[name])]
@@ -319,6 +342,9 @@ class Certificate:
         self.rho = rho * (many if len(rho) == 1 else 1) or [0.0] * many
         self.costs = [*map(Fraction, get["costs"])] or [Fraction(0)] * d
         self.levels = [Level(self, number) for number in range(len(get["level_size"]))]
+        counts = [0, *accumulate(get["claim_levels"])]
+        need(not self.is_joint or counts[-1] == len(self.levels), "levels belong to no claim, or are missing")
+        self.claims = [self.levels[i:j] for i, j in pairwise(counts)]
 
 
 class Level:
@@ -428,6 +454,14 @@ class Problem:
         self.directions = [[*map(fixed, V[i : i + d])] for i in range(0, len(V), d)]
         self.once = lru_cache(200)(lambda make, number: make(self, number))
 
+    def priced(self, k, costs):
+        """Return the same problem for at most k features with other costs, rational numbers in the data's units."""
+        other = copy(self)
+        other.k, other.costs = k, [fixed(cost / self.unit) for cost in costs]
+        other.most = other.contributions(costs)
+        other.once = lru_cache(200)(lambda make, number: make(other, number))
+        return other
+
     def less_penalty(self, rows, sigma, order):
         """Return the rows of a lower triangle less those of V'diag(sigma)V, to an ulp."""
         parts = [(s, v) for s, v in zip(sigma, self.directions, strict=True) if s]
@@ -476,18 +510,23 @@ class ColumnProblem(Problem):
         self.largest = max(map(abs, self.diagonal))
         need(self.definite or not any(rho), "budgets of a covariance need a shift")
         self.budgets = [inf if isinf(x) else isqrt(fixed(Fraction(x) ** 2 / n / unit, -BITS)) for x in rho]
-        self.most = []
-        for j, cost in enumerate(certificate.costs):
-            square = n * (squares[j] + unit * Fraction(shift or 0))
-            beyond = 0 if too_short(square, rho[j], 0) else max(root(self.diagonal[j]) + 1 - self.budgets[j], 0)
-            most = up(beyond * beyond) - self.costs[j]
-            self.most.append(min(most, 0) if too_short(square, rho[j], n * cost) else most)
+        self.squares = [n * (square + unit * Fraction(shift or 0)) for square in squares]
+        self.beyond = [max(root(a) + 1 - r, 0) for a, r in zip(self.diagonal, self.budgets, strict=True)]
+        self.most = self.contributions(certificate.costs)
         # What an attack may spend; with directions a budget counts in full, unless it is infinite.
         cut = [min(r, root(a)) for r, a in zip(self.budgets, self.diagonal, strict=True)]
         self.r = [c if r == inf or not self.directions else r for r, c in zip(self.budgets, cut, strict=True)]
         self.spent = [min(r, 4 * root(self.largest)) for r in self.r]
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
+
+    def contributions(self, costs):
+        """Return at least what each feature contributes, above 0 only if it really does, with these costs."""
+        found = []
+        for j, (square, rho) in enumerate(zip(self.squares, self.certificate.rho, strict=True)):
+            most = (0 if too_short(square, rho, 0) else up(self.beyond[j] ** 2)) - self.costs[j]
+            found.append(min(most, 0) if too_short(square, rho, self.n * costs[j]) else most)
+        return found
 
     def exact(self, i, j):
         """Return A_ij without the shift, exactly and in the units of the data."""
@@ -628,8 +667,11 @@ class Line:
       with tau_i = lambda_i^2 / (4 q_i).
     """
 
-    def __init__(self, problem, number, near=None):
-        """Prove line `number` about a matrix, given as the one of the problem is (see `near`)."""
+    def __init__(self, problem, number, near=None, factor=()):
+        """Prove line `number` about a matrix, given as the one of the problem is (see `near`).
+
+        With rows of a factor L only v'Bv <= c + |L'v|^2 is proved.
+        """
         line = {name: values[number] for name, values in problem.get.items() if name.startswith("line_")}
         gram, weights = near or problem.near(line["line_features"])
         features, self.form, self.in_t = line["line_features"], line["line_form"] & 3, line["line_counts"]
@@ -647,8 +689,10 @@ class Line:
             gram = self.less_dues(gram, alpha, line["line_pulls"])
         steps = iter(line["line_free"] or line["line_steps"])
         self.lower = self.difference(gram, loads, lifts, weights, signs, steps)
+        for i, x in enumerate(factor):
+            self.lower[i] = [a + (sum(map(mul, x, y)) >> BITS) for a, y in zip(self.lower[i], factor, strict=False)]
         need(
-            is_definite(self.lower, 3),  # of penalty, dues, and where G is N of MATRIX
+            is_definite(self.lower, 4),  # of penalty, dues, LL', and where G is N of MATRIX
             f"c I - B of line {number} is not positive semidefinite",
         )
         self.c += kept(sigma)
@@ -715,16 +759,18 @@ class SampleProblem(Problem):
         self.rows = {i: [fixed(a, self.exponent) for a in values[i * d : i * d + d]] for i in live}
         self.rho = {i: fixed(certificate.rho[i], self.exponent) for i in live}
         self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
-        self.diagonal, self.most = [], []
-        for j, (cost, paid) in enumerate(zip(self.costs, certificate.costs, strict=True)):
-            x, s = integers([values[i * d + j] for i in live])
-            square = Fraction(sum(map(mul, x, x)), 4**s) / self.n
-            self.diagonal.append(fixed(square / self.unit) + 1)
-            # What leaving j out takes off a value: above 0 only if it really is.
-            self.most.append(self.diagonal[j] - cost if square > paid else 0)
+        columns = [integers([values[i * d + j] for i in live]) for j in range(d)]
+        self.squares = [Fraction(sum(map(mul, x, x)), 4**s) / self.n for x, s in columns]
+        self.diagonal = [fixed(square / self.unit) + 1 for square in self.squares]
+        self.most = self.contributions(certificate.costs)
         self.largest_variance = max(self.diagonal)
         self.top = max(self.rho.values(), default=0)
         self.w = {i: (rho << BITS) // self.top if self.top else ONE for i, rho in self.rho.items()}
+
+    def contributions(self, costs):
+        """Return at least what leaving each feature out takes off a value, above 0 only if it really does."""
+        rows = zip(self.diagonal, self.costs, self.squares, costs, strict=True)
+        return [most - cost if square > paid else 0 for most, cost, square, paid in rows]
 
     def counting(self, node):
         """Return the rows that can contribute in a node, with at least N of each."""
@@ -1102,6 +1148,101 @@ def check_level(problem, level, below):
         pass
 
 
+# Several choices. Let no feature be in two of them, let slot t have at most k_t, and let q_j >= pi_j be any charges.
+# All together are worth at most sum_j (q_j - pi_j) + sum_t max(0, z_t), if no choice that slot t may have is worth more
+# than z_t with costs of at most q: prices are paid once. A tree gives features to one slot after the other.
+
+
+def fan(problem, number, slots):
+    """Return what a line says of all choices together, and of those that use a feature.
+
+    Unit vectors that share no feature are orthogonal: sum v'Bv <= r c + |L|^2. A feature is in one of them, all have at
+    most K: sum_t v'Av is at most that and (plain + weighted) K, and the K largest tau k + alpha - pi. Who uses j pays
+    for it, and for one less of the others.
+    """
+    get, places = problem.get, sum(slots)
+    need(not problem.on_samples and not problem.top, "no line is about all choices where there are budgets")
+    line_number, rank, flat = (get[x][number] for x in ("fan_line", "fan_rank", "fan_factors"))
+    features = get["line_features"][line_number]
+    others = {*problem.allowed} - {*features}
+    fits = not others or (problem.definite and all(problem.most[j] <= 0 for j in others))
+    need(features and fits, f"line {line_number} leaves out a feature that counts")
+    L = [[*map(fixed, flat[i : i + rank])] for i in range(0, len(flat), rank)] if rank else [[] for _ in features]
+    line = Line(problem, line_number, None, L)
+    need(line.c >= 0 and not line.signs, f"line {line_number} has signs, or a constant below 0")
+    adds = {j: line.tau[j] * max(slots) + line.alpha[j] - problem.costs[j] for j in features}
+    falling = sorted((max(x, 0) for x in adds.values()), reverse=True)
+    most = len(slots) * line.c + up(sum(sum(map(mul, x, x)) for x in L)) + sum(falling[:places])
+    most += max(line.plain + line.weighted, 0) * places
+    last = falling[places - 1] if places <= len(falling) else 0
+    return most, {j: most + min(x - last, 0) for j, x in adds.items()}
+
+
+def check_packing(problem, certificate, bound):
+    """Prove that no choices for all slots, none of which share a feature, are worth more than the bound together."""
+    get, costs, unit = certificate.get, certificate.costs, problem.unit
+    slots, leaves, d = list(get["slots"]), iter(get["owner_claims"]), certificate.d
+    need(slots and max(slots) == certificate.k, "the largest slot has not k features")
+    need(not problem.include and not problem.directions, "no theorem is about several choices of such a problem")
+    root = [None if j in problem.allowed else -1 for j in range(d)]
+    for number in range(len(get["fan_line"])):
+        most, using = fan(problem, number, slots)
+        if Fraction(most, ONE) * unit <= bound:
+            return
+        for j, x in using.items():
+            root[j] = -1 if Fraction(x, ONE) * unit <= bound else root[j]  # who uses it does not exceed the bound
+
+    @lru_cache(None)
+    def worth(number):
+        levels, own = certificate.claims[number], [*map(Fraction, get["claim_costs"][number])]
+        need(levels[-1].size <= certificate.k, f"claim {number} is about too many features")
+        check_levels(problem.priced(levels[-1].size, own), levels)
+        return own, max(Fraction(levels[-1].exact), 0) * unit
+
+    todo = [root]
+    for number, branch in enumerate(get["owner"]):
+        need(todo, f"node {number} of the slots: the tree is closed before it")
+        owner = todo.pop()
+        if branch < d:
+            need(owner[branch] in (None, -1), f"node {number} of the slots: the feature has an owner")
+            children, seen = [], set()
+            for slot, k in enumerate(slots):  # of slots that are alike and own nothing the first stands for all
+                if slot in owner or k not in seen:
+                    children.append([*owner[:branch], slot, *owner[branch + 1 :]])
+                    seen |= set() if slot in owner else {k}
+            todo += children[::-1]
+            continue
+        charges, total = list(costs), Fraction(0)
+        for slot, claim in enumerate(next(leaves)):
+            need(
+                slots[slot] <= certificate.claims[claim][-1].size,
+                f"claim {claim} is about fewer features than slot {slot}",
+            )
+            own, most = worth(claim)
+            total += most
+            for j in range(d):
+                if owner[j] is None or owner[j] == slot:
+                    charges[j] = max(charges[j], own[j])
+        total += sum(charges) - sum(costs)
+        need(
+            total <= bound, f"node {number} of the slots: its prices prove no more than {decimal(total, ROUND_CEILING)}"
+        )
+    need(not todo, "the tree of the slots has open nodes")
+
+
+def several(problem, certificate):
+    """Return at most what the vectors of a certificate about several choices are worth together, at least 0."""
+    get, total, at = certificate.get, Fraction(0), 0
+    used = [j for one in get["support"] for j in one]
+    need(len(used) == len(set(used)), "two vectors use the same feature")
+    for k, features in zip(get["slots"], get["support"], strict=True):
+        need(len(features) <= k, "a vector has more features than its slot")
+        if features:
+            total += attained(problem, features, get["weights"][at : at + len(features)])
+        at += len(features)
+    return max(total, Fraction(0))
+
+
 def attained(problem, features, weights):
     """Return a lower bound for the value of a vector, in the units of the data."""
     features, certificate, value = list(features), problem.certificate, Fraction(0)
@@ -1128,11 +1269,17 @@ def proved(certificate, data):
             need(least >= Fraction(claimed) * problem.unit, f"support {i} of the list is worth less than it says")
         check_levels(problem, levels[-1:])
         levels = levels[:-1]
-    check_levels(problem, levels)
     bound, claimed = Fraction(header["bound"]), Fraction(header["value"])
-    need(Fraction(levels[-1].exact) * problem.unit <= bound, "the last level proves less than the bound")
-    value = max(attained(problem, get["support"], get["weights"]), attained(problem, [], []))
+    if certificate.is_joint:
+        check_packing(problem, certificate, bound)
+        value = several(problem, certificate)
+        need(value <= bound, "the bound is below what the vectors are worth")
+    else:
+        check_levels(problem, levels)
+        need(Fraction(levels[-1].exact) * problem.unit <= bound, "the last level proves less than the bound")
+        value = max(attained(problem, get["support"][0], get["weights"]), attained(problem, [], []))
     room = abs(claimed) / 10**9 + Fraction(problem.largest_variance, ONE) * problem.unit / 10**12
+    room += Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 * len(get["slots"])
     need(value >= claimed - room, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
     return decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
 
@@ -1162,6 +1309,11 @@ def explain(certificate):
         many = len(certificate.get["directions"]) // certificate.d
         yield f"  all vectors with |V v| <= 1e-8, where V are the file's {many} directions"
     yield f"  adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)}"
+    if certificate.is_joint:
+        get, claims = certificate.get, len(certificate.claims)
+        yield f"  several choices at once that share no feature, of at most {list(get['slots'])} features, together;"
+        yield f"  by {len(get['fan_line'])} lines about all of them, and {len(get['owner'])} nodes that give features"
+        yield f"  to slots, whose leaves are closed by prices: {claims} claims, whose levels follow one after the other."
     for number, level in enumerate(certificate.levels):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
         if level.is_list:

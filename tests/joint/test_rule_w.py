@@ -17,6 +17,7 @@ from noap.kernel.claim import data_of
 from noap.kernel.packing import FanBound, check_packing
 from noap.kernel.witness import BOX, THRESHOLD, Fan, Line, Owner, Packed, Packing
 from noap.settings import JointSettings, Settings
+from second_checker import second_verdict
 
 # All components are looked at together before a pricing tree has more than a node.
 IMPATIENT = Settings(joint=JointSettings(patience=0, least_looks=0, most_looks=40))
@@ -24,6 +25,16 @@ IMPATIENT = Settings(joint=JointSettings(patience=0, least_looks=0, most_looks=4
 
 def solved(problem, ks, settings=None):
     return noap.solve_components(problem, len(ks), k=ks, gap=1e-6, settings=settings)
+
+
+def data_of_file(problem):
+    return problem.X if problem.X is not None else problem.covariance
+
+
+def accepted_by_both(problem, certificate):
+    report = noap.verify(problem, certificate)
+    assert report.ok, report.message
+    assert second_verdict(certificate.to_bytes(), data_of_file(problem)) is None
 
 
 def with_bound(certificate, bound):
@@ -40,6 +51,7 @@ def rejected(problem, certificate, why):
     assert not report.ok
     assert report.bound == np.inf
     assert why in report.message
+    assert second_verdict(certificate.to_bytes(), data_of_file(problem)) is not None
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +62,7 @@ def problem():
 @pytest.fixture(scope="module")
 def certificate(problem):
     made = solved(problem, (2, 2, 2)).certificate
-    assert noap.verify(problem, made).ok
+    accepted_by_both(problem, made)
     assert len(made.proof.packing.priced) > 1
     assert sum(isinstance(node, Owner) for node in made.proof.packing.nodes) > 0
     return made
@@ -63,7 +75,7 @@ def fans():
     X = rng.standard_normal((15, 7)) * rng.uniform(0.2, 2.0, 7)
     problem = noap.Problem(X, 3, noap.NoAdversary())
     made = solved(problem, (2, 3), IMPATIENT).certificate
-    assert noap.verify(problem, made).ok
+    accepted_by_both(problem, made)
     assert made.proof.packing.fans
     return problem, made
 
@@ -74,7 +86,7 @@ def test_a_bound_below_the_optimum_is_refused_whatever_the_prices(seed):
     best = joint_optimum(problem, ks)
     for settings in (None, IMPATIENT):
         made = solved(problem, ks, settings).certificate
-        assert noap.verify(problem, made).ok
+        accepted_by_both(problem, made)
         # The vectors are worth the optimum: without them nothing but the prices stands against a smaller bound.
         none = np.empty(0)
         alone = with_packing(made, sizes=(0,) * len(ks))
@@ -170,11 +182,38 @@ def test_the_sum_of_the_largest_eigenvalues_is_tight():
         check_packing(data, unproved, Fraction(5))
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_second_checker_agrees_about_samples(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((7, 4)) @ rng.standard_normal((4, 4))
+    costs = rng.uniform(0, 0.1, 4) if seed % 2 else None
+    problem = noap.Problem(X, 2, noap.SampleWise(0.2 * np.abs(X).max()), costs=costs)
+    made = solved(problem, (2, 1)).certificate
+    accepted_by_both(problem, made)
+    if made.bound > 0:
+        rejected(problem, with_bound(made, made.bound * (1 - 1e-5)), "")
+
+
 def test_no_inequality_against_a_budget(fans):
     problem, made = fans
     noisy = problem.with_adversary(noap.FeatureWise(0.5))
     other = solved(noisy, (2, 3)).certificate
     rejected(noisy, with_packing(other, fans=made.proof.packing.fans), "against an adversary with a budget")
+
+
+def test_no_theorem_in_a_metric_or_with_demands(problem, certificate):
+    S, none = problem.covariance, noap.NoAdversary()
+    for terms, why in (
+        ({"metric": 0.1 * np.eye(6) + 0.01}, "in a metric"),
+        ({"include": [0]}, "demanded"),
+        ({"orthogonal_to": np.eye(6)[:1]}, "orthogonal"),
+        ({"costs": np.full(6, 0.01)}, "about other costs"),
+        ({"exclude": [1]}, "forbidden"),
+    ):
+        other = noap.Problem.from_covariance(S, n_samples=5, k=2, adversary=none, **terms)
+        report = noap.verify(other, certificate)
+        assert not report.ok
+        assert why in report.message
 
 
 def test_prices_and_slots_and_trees(problem, certificate):
@@ -250,11 +289,13 @@ def test_what_is_accepted_of_tampered_files_is_true(name, problem, certificate, 
             except Refused:
                 refused += 1
                 continue
-            report = noap.verify(problem, replace(certificate, proof=replace(certificate.proof, packing=packing)))
+            changed_file = replace(certificate, proof=replace(certificate.proof, packing=packing))
+            report = noap.verify(problem, changed_file)
             refused += not report.ok
-            if report.ok:
-                assert report.value <= best * (1 + 1e-9)
-                assert report.bound >= best * (1 - 1e-9)
+            second = second_verdict(changed_file.to_bytes(), data_of_file(problem))
+            if report.ok or second is None:
+                assert changed_file.value <= best * (1 + 1e-9)
+                assert changed_file.bound >= best * (1 - 1e-9)
     assert refused > 0
 
 

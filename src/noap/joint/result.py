@@ -112,9 +112,10 @@ class JointResult:
         """What is proved, in one sentence."""
         if self.bound is None:
             proved = sum(one.status is Status.OPTIMAL for one in self.components)
+            short = "" if len(self.components) == len(self.ks) else f", and no further one was found of {len(self.ks)}"
             return (
                 f"{self.status.value}: {proved} of {counted(len(self.components), 'component')} proved, each the best "
-                f"that those before it leave (deflation: {self.deflation}); nothing is claimed of their sum, "
+                f"that those before it leave (deflation: {self.deflation}){short}; nothing is claimed of their sum, "
                 f"{down(self.value, 8)}."
             )
         if self.value <= 0:

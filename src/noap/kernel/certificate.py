@@ -100,6 +100,10 @@ class Certificate:
         levels = self.proof.levels if packing is None else [one for claim in packing.priced for one in claim.levels]
         return sum(len(level.nodes) for level in levels) + (0 if packing is None else len(packing.nodes))
 
+    @property
+    def _optimum(self) -> str:
+        return "optimum" if self.proof.packing is None else "joint optimum"
+
     def to_bytes(self) -> bytes:
         """Return the file's contents."""
         claim = self.claim
@@ -220,8 +224,8 @@ class Certificate:
         rows = [
             ("adversary", f"{claim.adversary}, {claim.noise_in_words}"),
             ("about", f"{claim.source} of {claim.n_samples} x {claim.n_features}, k = {claim.k}"),
-            ("optimum at least", f"{claim.value:.17g}"),
-            ("optimum at most", f"{claim.bound:.17g}"),
+            (f"{self._optimum} at least", f"{claim.value:.17g}"),
+            (f"{self._optimum} at most", f"{claim.bound:.17g}"),
             *([("supports on the list", len(self.proof.supports))] if self.kind == "list" else []),
             ("nodes", self.nodes),
         ]

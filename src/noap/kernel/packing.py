@@ -151,6 +151,7 @@ def value_of_packing(data: Data | SampleData, packing: Packing, features: IntArr
     total, at = Fraction(0), 0
     for k, size in zip(packing.slots, packing.sizes, strict=True):
         part = slice(at, at + size)
+        need((np.diff(features[part]) > 0).all(), "W: features of a vector that do not ascend")
         worth = data.priced(k, data.terms.costs).value_at_least(features[part], weights[part]) if size else 0.0
         need(math.isfinite(worth), "W: a vector is worth too little for a number")
         total, at = total + Fraction(worth), at + size

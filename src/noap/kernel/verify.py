@@ -117,17 +117,11 @@ def verify_certificate(
             value, bound = (_proved_joint if certificate.kind == "joint" else _proved)(problem, certificate)
             if certificate.kind == "list":
                 threshold, supports, slack = _proved_list(problem, certificate)
-        message = f"{value:.17g} <= optimum <= {bound:.17g}, for all {problem.n_features} features"
+        message = f"{value:.17g} <= {_optimum(certificate)} <= {bound:.17g}, for all {problem.n_features} features"
         directions = 0 if certificate.claim.directions is None else len(certificate.claim.directions)
         if directions:
             given = "1 given direction" if directions == 1 else f"{directions} given directions"
             message += f" and all vectors orthogonal, to {TOLERANCE:.0e}, to {given}"
-        if certificate.proof.packing is not None:
-            sizes = certificate.proof.packing.slots
-            of = f"{sizes[0]}" if len(set(sizes)) == 1 else "different numbers of"
-            message += f", {len(sizes)} disjoint components of at most {of} features together"
-            if certificate.claim.adversary == "sample-wise":
-                message += ", each attacked by itself"
         message += "."
         if threshold is not None:
             listed = "1 support" if supports == 1 else f"{supports} supports"
@@ -143,6 +137,17 @@ def verify_certificate(
             value, bound, threshold, supports = 0.0, math.inf, math.inf, 0
     ok, seconds = reason is None, time.perf_counter() - started
     return Verification(ok, value, bound, message, certificate.nodes, seconds, threshold, supports)
+
+
+def _optimum(certificate: Certificate) -> str:
+    """Return what value and bound enclose, as it stands in a sentence."""
+    if certificate.proof.packing is None:
+        return "optimum"
+    sizes = certificate.proof.packing.slots
+    each = f"{sizes[0]}" if len(set(sizes)) == 1 else ", ".join(map(str, sizes))
+    # One attack on all components is one on each where it moves features; where it moves samples it is not.
+    apart = ", each attacked by itself" if certificate.claim.adversary == "sample-wise" else ""
+    return f"joint optimum of {len(sizes)} disjoint components of at most {each} features{apart}"
 
 
 def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
@@ -185,6 +190,7 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
 def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
     """Return value and bound of several choices together, or refuse."""
     claim, proof = certificate.claim, certificate.proof
+    need(problem.metric is None, "no theorem is about several components in a metric")
     need(serves(problem), f"no theorem is about {problem.adversary!r} with this metric")
     need(claim.adversary != "spectral", "no theorem is about several components against the spectral norm")
     need(len(problem.include) == 0, "no theorem is about several components and demanded features")
