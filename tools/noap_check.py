@@ -1313,7 +1313,7 @@ def explain(certificate):
         get, claims = certificate.get, len(certificate.claims)
         yield f"  several choices at once that share no feature, of at most {list(get['slots'])} features, together;"
         yield f"  by {len(get['fan_line'])} lines about all of them, and {len(get['owner'])} nodes that give features"
-        yield f"  to slots, whose leaves are closed by prices: {claims} claims, whose levels follow one after the other."
+        yield f"  to slots, whose leaves are closed by prices: {claims} claims, whose levels follow in their order."
     for number, level in enumerate(certificate.levels):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
         if level.is_list:

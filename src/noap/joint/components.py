@@ -244,7 +244,7 @@ def _without_ties(found: list[Result]) -> list[Result]:
     kept = list(found)
     for i, one in enumerate(kept):
         others = [other.support for h, other in enumerate(kept) if h != i]
-        kept[i] = break_ties(one, np.concatenate([np.empty(0, dtype=np.int64), *others]))[0]
+        kept[i] = break_ties(one, np.concatenate([one.problem.exclude, *others]))[0]
     return kept
 
 
