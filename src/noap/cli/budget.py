@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from noap.adversaries import BY_KEY, Adversary, NoAdversary
+from noap.analysis.family import SERVES as PATH_SERVES
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
-from noap.sweep.family import SERVES as PATH_SERVES
 
 __all__ = ["AdversaryName", "adversary_of", "budgets_of", "factors_of", "family_of", "noise_unit"]
 

@@ -1,4 +1,4 @@
-"""`noap path`: which features of a file survive as the noise grows."""
+"""`noap path`: which features of a file stay essential as the noise grows."""
 
 import json as json_module
 import math
@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 
 import noap
 from noap._version import __version__
+from noap.analysis.barcode import barcode
 from noap.cli.budget import AdversaryName, budgets_of, factors_of, family_of
 from noap.cli.data import read_table, reading_of
 from noap.cli.options import (
@@ -44,7 +45,6 @@ from noap.errors import InvalidProblem
 from noap.result import Status
 from noap.runtime.counting import CountLine
 from noap.runtime.names import counted
-from noap.sweep.barcode import barcode
 
 if TYPE_CHECKING:
     import polars
@@ -89,7 +89,7 @@ def path(
     out: Annotated[Path | None, typer.Option(help="Write the points to this .csv, .parquet or .json file.")] = None,
     features_out: Annotated[
         Path | None,
-        typer.Option(help="Write to this .csv or .parquet up to where every feature survives, is needed, is shared."),
+        typer.Option(help="Write to this .csv or .parquet where every feature is essential, and where it is selected."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(help="Draw band, barcode and loadings to this .png, .svg or .pdf.")
@@ -105,9 +105,9 @@ def path(
     log: Log = False,
     json: Json = False,
 ) -> int:
-    """Show which features survive as the noise grows, with a proof at every point.
+    """Show which features stay essential as the noise grows, with a proof at every point.
 
-    What survives is measured redundantly enough to outlast errors of that size; that does not make it true.
+    An essential feature is measured redundantly enough to outlast errors of that size; that does not make it true.
 
     For example:
 
@@ -162,11 +162,11 @@ def path(
         progress=log or not json,
     )
     unit = paths[0].family.noise_unit
-    # As long a search as the path was; on a terminal somebody may be waiting for it.
-    with CountLine("features that no component can do without: path", len(paths), wanted=log or not json) as line:
+    # These searches may take as long as the path.
+    with CountLine("essential features: path", len(paths), wanted=log or not json) as line:
         for one in paths:
             line.say(line.doing)
-            _ = one.needed
+            _ = one.essential
             line.step()
     document = _document(paths, unit, center=center, scale=scale)
     if out is not None:
@@ -189,32 +189,24 @@ def path(
 
 
 def print_path(path: noap.Path, names: tuple[str, ...], unit: float, console: Console) -> None:
-    """Print how long every feature lives, the stages and what is proved; `unit` is the rho of noise 1."""
+    """Print where every feature is essential, the stages and what is proved; `unit` is the rho of noise 1."""
     rows, dial = barcode(path), path.family.dial
     grid = Grid(title=f"k = {path.k}: {len(rows)} of {len(names)} features are ever selected", title_justify="left")
     grid.add_column("feature")
-    grid.add_column(f"survives to {dial}", justify="right")
-    grid.add_column(f"needed at {dial}")
-    grid.add_column(f"shared at {dial}")
-    standings = ["needed", "shared"]
-    if path.unsettled.any():
-        grid.add_column(f"not settled at {dial}")
-        standings.append("open")
+    grid.add_column(f"essential to {dial}", justify="right")
+    grid.add_column(f"essential at {dial}")
+    grid.add_column(f"selected at {dial}")
     for row in rows[:_MOST_ROWS]:
-        spans = [
-            "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.standing == standing)
-            for standing in standings
-        ]
-        never = "shared" if any(bar.shared for bar in row.bars) else "not settled"
-        survives = never if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
-        grid.add_row(escape(names[row.feature]), survives, *spans)
+        end = "never" if math.isnan(row.essential_to) else f"{row.essential_to / unit:.4g}"
+        essential = "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.essential)
+        selected = "; ".join(_span(a / unit, b / unit) for a, b in path.intervals[row.feature])
+        grid.add_row(escape(names[row.feature]), end, essential, selected)
     console.print(grid)
     if len(rows) > _MOST_ROWS:
         console.print(f"... and {len(rows) - _MOST_ROWS} more; --features-out writes all of them.")
     how = "proved" if path.proves else f"as far as method {path.results[0].method} could find"
     console.print(
-        f"A feature survives while every component within the asked gap of the best needs it ({how}); where it is "
-        "shared, one without it does as well.",
+        f"A feature is essential where every component within the asked gap of the best uses it ({how}).",
         soft_wrap=True,
     )
     words = {"full": counted(path.k, "feature"), "partial": "fewer", "single": "one", "none": "nothing left"}
@@ -269,10 +261,8 @@ def _document(paths: tuple[noap.Path, ...], unit: float, *, center: bool, scale:
 def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
     base, whole = path.family.base, path.family.whole
     names = path.feature_names or tuple(f"x{j}" for j in range(base.n_features))
-    known = {
-        name: {names[j]: rho for j, rho in enumerate(rhos.tolist()) if not math.isnan(rho)}
-        for name, rhos in (("survives", path.survives), ("lifetimes", path.lifetimes))
-    }
+    lifetimes = {names[j]: rho for j, rho in enumerate(path.lifetimes.tolist()) if not math.isnan(rho)}
+    ends = {names[row.feature]: row.essential_to for row in barcode(path) if not math.isnan(row.essential_to)}
     intervals = {names[j]: spans for j, spans in enumerate(path.intervals) if spans}
 
     def in_noise(of: dict[str, float]) -> dict[str, float] | None:
@@ -289,11 +279,11 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
         "costs": given["costs"],
         "rho_max": path.rho_max if math.isfinite(path.rho_max) else None,
         "note": path.note,
-        "survives": known["survives"],
-        "survives_noise": in_noise(known["survives"]),
-        "survives_proved": path.proves,
-        "lifetimes": known["lifetimes"],
-        "lifetimes_noise": in_noise(known["lifetimes"]),
+        "essential_to": ends,
+        "essential_to_noise": in_noise(ends),
+        "essential_proved": path.proves,
+        "lifetimes": lifetimes,
+        "lifetimes_noise": in_noise(lifetimes),
         "intervals": intervals,
         "intervals_noise": None
         if whole is not None
@@ -310,11 +300,11 @@ def _as_dict(path: noap.Path, unit: float) -> dict[str, Any]:
                 "limit": None if result.limit is None else result.limit.value,
                 "features": [names[j] for j in support],
                 "loadings": result.v[support].tolist(),
-                "needed": [names[j] for j in np.flatnonzero(needed)],
+                "essential": [names[j] for j in np.flatnonzero(essential)],
                 "messages": list(result.messages),
             }
-            for rho, result, support, needed in zip(
-                path.rhos.tolist(), path.results, path.supports, path.needed, strict=True
+            for rho, result, support, essential in zip(
+                path.rhos.tolist(), path.results, path.supports, path.essential, strict=True
             )
         ],
     }

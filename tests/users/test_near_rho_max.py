@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_diabetes, load_wine
 
 import noap
+from noap.analysis.sweep import improved
 from noap.errors import NoapWarning
-from noap.sweep.point import improved
 
 KINDS = {"feature": noap.FeatureWise, "sample": noap.SampleWise}
 

@@ -1,4 +1,4 @@
-"""Sweeps over rho and k: certified at the points and between them."""
+"""Paths over the budget: certified at the points and between them."""
 
 from fractions import Fraction
 
@@ -12,14 +12,9 @@ from sklearn.datasets import load_breast_cancer
 
 import noap
 from judge import exact_feature_wise, feature_wise_best, sample_wise_optimum
+from noap.analysis.family import Family, convex_bounds
+from noap.analysis.path import Path, Stage
 from noap.errors import InvalidProblem
-from noap.sweep import sweep
-from noap.sweep.barcode import barcode as barcode_of
-from noap.sweep.between import convex_bounds
-from noap.sweep.family import Family
-from noap.sweep.path import Path, Stage
-from noap.sweep.point import Task, improved
-from noap.ties import lowest_tie
 
 
 def data(seed, n=30, d=7):
@@ -52,16 +47,12 @@ def test_brute_force_lies_in_the_band_at_and_between_the_points(seed):
     assert (upper[at_points] <= path.bounds * (1 + 1e-12)).all()
 
 
-def test_every_point_is_certified_and_most_without_a_search(cancer, monkeypatch):
-    searched = []
-    run = Task.run
-    monkeypatch.setattr(Task, "run", lambda task: searched.append(task) or run(task))
+def test_every_point_is_certified_and_most_without_a_search(cancer):
     path = noap.path(cancer, 5, rhos=np.linspace(0, 0.999, 50) * np.sqrt(len(cancer)))
     assert len(path) == 50
     assert all(result.status is noap.Status.OPTIMAL and result.gap <= 1e-4 for result in path.results)
-    assert len(searched) < 25
     by_chord = [i for i, result in enumerate(path.results) if "convex" in " ".join(result.messages)]
-    assert len(by_chord) >= 25
+    assert sum(path.results[i].nodes == 0 and path.results[i].certificate is None for i in by_chord) >= 25
     for i in by_chord[::8]:
         cold = noap.solve(noap.Problem(cancer, k=5, adversary=noap.FeatureWise(path.rhos[i])), gap=1e-6)
         assert path.values[i] <= cold.bound
@@ -187,14 +178,9 @@ def test_sample_wise_band_below_brute_force():
         assert lower >= 0.5 * optimum
 
 
-def test_a_sweep_over_k_gives_one_path_per_k(monkeypatch):
-    X, starts = data(7), []
-    monkeypatch.setattr(
-        sweep, "improved", lambda problem, rows: starts.append((problem.k, rows)) or improved(problem, rows)
-    )
+def test_several_k_give_one_path_each():
+    X = data(7)
     paths = noap.path(X, [3, 1, 2], rhos=[0.0, 2.0, 4.0])
-    # The vectors of a smaller k are among the starts of the next.
-    assert any(k == 2 and (rows == paths[0].vectors[0]).all(axis=1).any() for k, rows in starts)
     assert [path.k for path in paths] == [1, 2, 3]
     values = np.array([path.values for path in paths])
     assert (np.diff(values, axis=0) >= -1e-12).all()
@@ -237,24 +223,22 @@ def test_names_are_kept_and_the_table_holds_the_path(cancer):
     assert table["noise"].to_numpy() == pytest.approx(path.rhos / np.sqrt(len(cancer)))
 
 
-def test_the_survivors_are_a_table(cancer):
+def test_the_features_are_a_table(cancer):
     path = noap.path(cancer.iloc[:, :8], 3, points=5)
     table = path.features_frame()
     unit = np.sqrt(len(cancer))
     assert set(table["feature"]) == {cancer.columns[j] for j in np.flatnonzero(path.selected.any(axis=0))}
-    assert table["survives_rho"].drop_nulls().is_sorted(descending=True)
+    assert table["essential_to_rho"].drop_nulls().is_sorted(descending=True)
     told = {row["feature"]: row for row in table.iter_rows(named=True)}
     for j, name in enumerate(cancer.columns[:8]):
         if name not in told:
             continue
         row = told[name]
         assert row["k"] == 3
-        if np.isnan(path.survives[j]):
-            assert row["survives_noise"] is row["survives_rho"] is None
-        else:
-            assert row["survives_rho"] == path.survives[j]
-            assert row["survives_noise"] == path.survives[j] / unit
-        for word, mask in (("needed", path.needed), ("shared", path.shared), ("unsettled", path.unsettled)):
+        ends = path.rhos[path.essential[:, j]]
+        assert row["essential_to_rho"] == (ends.max() if ends.size else None)
+        assert row["essential_to_noise"] == (ends.max() / unit if ends.size else None)
+        for word, mask in (("essential", path.essential), ("selected", path.selected)):
             inside = [any(a <= rho <= b for a, b in row[f"{word}_rho"]) for rho in path.rhos]
             assert inside == mask[:, j].tolist()
             flat = np.ravel(row[f"{word}_rho"])
@@ -288,21 +272,19 @@ def test_ties_go_to_the_lowest_index(cancer):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((20, 3))
     X = np.column_stack([X, -X[:, 1], X[:, 1]])
-    problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.1))
-    v = np.array([0.6, 0, 0, 0, 0.8])
-    w, pairs = lowest_tie(problem, v)
-    assert w == pytest.approx([0.6, 0.8, 0, 0, 0])
-    assert pairs == ((1, 3), (1, 4))
+    alone = noap.path(X, 1, noap.SampleWise, rhos=[0.1]).results[0]
+    assert alone.support.tolist() in ([0], [1], [2])
+    assert "Feature 1 ties with 3, 4" in " ".join(alone.messages) or alone.support.tolist() != [1]
 
 
 def test_plot_draws_a_bar_per_interval(cancer, tmp_path):
     path = noap.path(cancer, 5, points=9, tolerance=0.01)
     figure = path.plot()
     variance, barcode, loadings = figure.axes
-    bars = sum(len(row.bars) for row in barcode_of(path))
-    assert len(barcode.patches) == bars >= sum(len(runs) for runs in path.intervals)
-    longest = int(np.nanargmax(path.survives))
-    assert barcode.get_yticklabels()[0].get_text() == path.feature_names[longest]
+    assert len(barcode.patches) >= sum(len(runs) for runs in path.intervals)
+    solid = sum(bar.get_hatch() is None for bar in barcode.patches)
+    assert solid == sum(len(spans) for spans in path.features_frame()["essential_rho"])
+    assert barcode.get_yticklabels()[0].get_text() == path.features_frame()["feature"][0]
     assert len(variance.collections) == 1
     assert len(loadings.get_yticklabels()) == np.isfinite(path.lifetimes).sum()
     figure.savefig(tmp_path / "path.png")
@@ -354,11 +336,8 @@ def test_the_band_has_no_opinion_outside_the_path():
         ("exact", {"gap": -1.0}, "gap must be a finite number"),
     ],
 )
-def test_options_are_checked_before_anything_is_solved(method, options, words, monkeypatch):
-    from noap import methods as _methods
-
-    monkeypatch.setattr(_methods, "ascent", None)
+def test_options_are_checked_also_where_nothing_is_left_to_solve(method, options, words):
     with pytest.raises(InvalidProblem, match=words):
         noap.path(np.eye(3), 1, method=method, **options)
-    with pytest.raises(InvalidProblem, match=words):  # also where nothing would be left to solve
+    with pytest.raises(InvalidProblem, match=words):
         noap.solve(noap.Problem(np.eye(3), k=1, adversary=noap.FeatureWise(9.0)), method, **options)

@@ -1,4 +1,4 @@
-"""Many small problems, in one process or in several, and what Ctrl-C leaves of them."""
+"""Tasks that share nothing: a seed for each, one process or several, and the answers that Ctrl-C leaves."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
@@ -9,14 +9,14 @@ from noap.errors import InvalidProblem
 from noap.runtime.counting import CountLine
 from noap.runtime.interrupts import noticing_interrupts
 
-__all__ = ["finished", "seeds"]
+__all__ = ["finished", "in_order", "seeds"]
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
 
 def seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
-    """Return a seed for every task, so that the answer does not depend on who does it; None means 0."""
+    """Return one seed per task, so that the answer does not depend on the number of processes; None means 0."""
     try:
         if isinstance(random_state, np.random.Generator):
             random_state = int(random_state.integers(2**32))
@@ -27,19 +27,27 @@ def seeds(random_state: Any, count: int) -> list[np.random.SeedSequence]:
         ) from None
 
 
+def in_order(work: Callable[[Task], Answer], tasks: Sequence[Task], n_jobs: int | None) -> Iterator[Answer]:
+    """Yield the answers in the order of the tasks; `work` must be a function of a module, which processes can load."""
+    if n_jobs in (None, 1) or len(tasks) < 2:
+        return (work(task) for task in tasks)
+    # Imported only where several processes are wanted; it ships no types.
+    from joblib import Parallel, delayed  # type: ignore[import-untyped]
+
+    answers: Iterator[Answer] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(task) for task in tasks)
+    return answers
+
+
 def finished(
     work: Callable[[Task], Answer], tasks: Sequence[Task], *, n_jobs: int | None, what: str, progress: bool
 ) -> tuple[list[Answer], bool]:
-    """Do the tasks in order, and return the answers and whether Ctrl-C ended it before the last one.
+    """Return the answers in order, and whether Ctrl-C ended the work before the last task.
 
     Parameters
     ----------
-    work : callable
-        Of a module, so that it can travel to another process.
-    tasks : sequence
-    n_jobs : int or None
+    work, tasks, n_jobs : as for `in_order`
     what : str
-        What progress counts.
+        Name of one task in the line of progress.
     progress : bool
 
     Raises
@@ -50,23 +58,12 @@ def finished(
     answers: list[Answer] = []
     with noticing_interrupts() as interrupts, CountLine(what, len(tasks), progress) as line:
         try:
-            for answer in _answers(work, tasks, n_jobs):
+            for answer in in_order(work, tasks, n_jobs):
                 answers.append(answer)
                 line.step()
-                # A task may have answered Ctrl-C itself.
-                if interrupts.seen:
+                if interrupts.seen:  # a task may have answered Ctrl-C by itself
                     break
         except KeyboardInterrupt:
             if not answers:
                 raise
     return answers, len(answers) < len(tasks)
-
-
-def _answers(work: Callable[[Task], Answer], tasks: Sequence[Task], n_jobs: int | None) -> Iterator[Answer]:
-    if n_jobs in (None, 1) or len(tasks) < 2:
-        return (work(task) for task in tasks)
-    # Imported where processes are wanted; it ships no types.
-    from joblib import Parallel, delayed  # type: ignore[import-untyped]
-
-    answers: Iterator[Answer] = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(work)(task) for task in tasks)
-    return answers

@@ -1,7 +1,8 @@
 """noap.stability: resampling by hand gives the same, and nothing depends on who does it."""
 
-import os
+import io
 import signal
+import sys
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ from scipy import sparse
 
 import noap
 from noap.errors import InvalidProblem, NoapWarning
-from noap.resampling import bootstrap, tasks
 
 
 @pytest.fixture(scope="module")
@@ -107,55 +107,45 @@ def test_the_table_and_the_picture(problem):
     assert "30 resamples, the same 4 features in" in repr(found)
 
 
-def test_ctrl_c_leaves_the_resamples_so_far(problem, monkeypatch):
-    done = []
-    resampled = bootstrap._resampled
+class Pressed(noap.Problem):
+    """A problem that has Ctrl-C pressed when its samples are taken for the fifth time, or before it is solved."""
 
-    def pressed(task):
-        done.append(task)
-        if len(done) == 4:
-            os.kill(os.getpid(), signal.SIGINT)
-        return resampled(task)
+    taken = 0
 
-    monkeypatch.setattr(bootstrap, "_resampled", pressed)
-    with pytest.warns(NoapWarning, match=r"Interrupted: frequencies are those of the [34] resamples .* of 50"):
-        found = noap.stability(problem, n_boot=50)
-    assert len(found.values) in (3, 4)
-
-
-def test_ctrl_c_on_the_data_themselves_is_passed_on(problem, monkeypatch):
-    def solve(problem, method, **options):
-        try:
+    def samples(self, *what):
+        Pressed.taken += 1
+        if Pressed.taken == 5:
             signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            return noap.solve(problem, method, **options)
+        return super().samples(*what)
 
-    monkeypatch.setattr(bootstrap, "solve", solve)
+
+class PressedAtOnce(noap.Problem):
+    def check_unchanged(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_leaves_the_resamples_so_far(frame):
+    with pytest.warns(NoapWarning, match=r"Interrupted: frequencies are those of the \d resamples .* of 50"):
+        found = noap.stability(Pressed(frame, k=4, adversary=noap.FeatureWise(1.0)), n_boot=50)
+    assert 1 <= len(found.values) <= 4
+
+
+def test_ctrl_c_on_the_data_themselves_is_passed_on(frame):
     with pytest.raises(KeyboardInterrupt):
-        noap.stability(problem, n_boot=50)
+        noap.stability(PressedAtOnce(frame, k=4, adversary=noap.FeatureWise(1.0)), n_boot=50)
 
 
 def test_progress_counts_resamples_if_wanted(problem, monkeypatch):
-    lines, steps = [], []
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
 
-    class Line:
-        def __init__(self, what, total, wanted):
-            lines.append((what, total, wanted))
-
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            pass
-
-        def step(self):
-            steps.append(lines[-1])
-
-    monkeypatch.setattr(tasks, "CountLine", Line)
+    monkeypatch.setattr(sys, "stderr", Terminal())
     noap.stability(problem, n_boot=3)
+    assert sys.stderr.getvalue() == ""
     noap.stability(problem, n_boot=2, progress=True)
-    assert lines == [("resample", 3, False), ("resample", 2, True)]
-    assert steps == [lines[0]] * 3 + [lines[1]] * 2
+    assert "noap: resample 1 of 2" in sys.stderr.getvalue()
+    assert "noap: resample 2 of 2" in sys.stderr.getvalue()
 
 
 @pytest.mark.parametrize(

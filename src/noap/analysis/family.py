@@ -1,4 +1,9 @@
-"""One set of data, one sparsity, every budget: the problems that a path goes through."""
+r"""The problems of a path: one data set, one sparsity, every budget; and what the solved ones prove between them.
+
+:math:`\sqrt{n\,\mathrm{opt}(\rho)}` is convex in rho. So the chord between two proved bounds is a bound for every rho
+between them, and the lower convex hull of the bounds holds the best of all such chords. From below, every vector found
+is feasible at every rho. With costs the optimum itself is convex, and the chords are those of the bounds.
+"""
 
 import math
 from collections.abc import Callable
@@ -16,23 +21,26 @@ from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 
-__all__ = ["SERVES", "Family"]
+__all__ = ["SERVES", "Family", "convex_bounds"]
 
 # The adversaries whose optima are a convex curve in rho that ends at rho_max.
 SERVES = (FeatureWise, SampleWise)
+# A chord is a handful of operations on numbers of one sign, each off by an ulp at most: this covers them.
+_OUTWARD = 1 + 1e-14
+_TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
     r"""The problems that differ in rho alone.
 
-    Their optima are one curve: :math:`\sqrt{n\,\mathrm{opt}(\rho)}` is the maximum over u and v of
-    :math:`u^\top X v - \rho\,\sigma_1(u, v)`, with :math:`\sigma_1` the support function at budget 1. Every term is a
-    line in rho that does not rise, so the curve is convex and does not rise either.
+    :math:`\sqrt{n\,\mathrm{opt}(\rho)}` is the maximum over u and v of :math:`u^\top X v - \rho\,\sigma_1(u, v)`, with
+    :math:`\sigma_1` the support function at budget 1. Every term is a line in rho that does not rise, so the maximum is
+    convex and does not rise either.
 
     With a budget for each feature (or sample) rho is a factor on all of them, and :math:`\sigma_1` the support function
     of the budgets as given. With costs the optimum itself is convex, as the maximum of
-    :math:`(\|Xv\| - \rho \sum_j \rho_j |v_j|)_+^2/n` less what v costs; its root need not be.
+    :math:`(\|Xv\| - \rho \sum_j \rho_j |v_j|)_+^2/n` less the costs of v; its root need not be.
 
     Attributes
     ----------
@@ -50,7 +58,7 @@ class Family:
 
     @classmethod
     def of(cls, X: Any, k: Any, make: Any) -> "Family":
-        """Validate what the user passed; X may be a Problem, whose data and costs are then used."""
+        """Validate the arguments of a user; X may be a Problem, which gives its data and costs."""
         whole = make if isinstance(make, Adversary) and not make.has_one_budget else None
         if whole is not None:
             make = whole.rescaled
@@ -87,39 +95,39 @@ class Family:
         family._compute_once()
         return family
 
-    @property
-    def dial(self) -> str:
-        """What is swept over, in one word: "noise", or "factor" on the budgets of the features (or samples)."""
-        return "noise" if self.whole is None else "factor"
-
-    @property
-    def noise_unit(self) -> float:
-        """The rho of one unit of the dial: a factor counts as it is."""
-        return 1.0 if self.whole is not None else type(self.base.adversary).noise_unit(self.base.n_samples)
-
     def _compute_once(self) -> None:
-        """Have the base compute what every point will ask for: `at` copies what is there."""
+        """Let the base compute what every point needs: the problems that `at` returns share it."""
         _ = self.base.column_norms
         if not self.base.adversary.gram_suffices:
             _ = self.base.row_top_k_norms
         elif self.base.n_features <= MANY_FEATURES:
             _ = self.base.covariance
 
+    @property
+    def dial(self) -> str:
+        """Name of the swept quantity: "noise", or "factor" on the budgets of the features (or samples)."""
+        return "noise" if self.whole is None else "factor"
+
+    @property
+    def noise_unit(self) -> float:
+        """The rho of noise 1; 1 where rho is a factor."""
+        return 1.0 if self.whole is not None else type(self.base.adversary).noise_unit(self.base.n_samples)
+
     @cached_property
     def rho_max(self) -> float:
-        """The budget (or factor) from which on the optimum is 0; inf if a feature that is exact is left."""
+        """The budget (or factor) from which on the optimum is 0; inf if a feature without error is left."""
         return self.base.rho_max if self.whole is None else self.base.with_adversary(self.whole).rho_max
 
     @cached_property
     def end(self) -> float:
-        """Where a sweep ends: at rho_max, or where all is gone that has a budget, and no factor changes more."""
+        """The end of a sweep: rho_max, or the last factor that changes anything where rho_max is infinite."""
         if self.whole is None or math.isfinite(self.rho_max):
             return self.rho_max
         return float(self._ends.max(initial=0.0))
 
     @cached_property
     def _ends(self) -> FloatArray:
-        """The factors at which single features (or samples) are gone, increasing; without those that never are."""
+        """The factors, rising, at which the single features (or samples) that can vanish do so."""
         assert self.whole is not None
         lengths = self.base.column_norms if self.base.adversary.gram_suffices else self.base.row_top_k_norms
         moved = (lengths > 0) & (self.whole.rho > 0) & np.isfinite(self.whole.rho)
@@ -127,21 +135,21 @@ class Family:
         return ends
 
     def place(self, rho: float) -> float:
-        """Return where a budget lies on the sweep, from 0 to 1: evenly, so that grids know no budgets of their own.
+        """Return the position of a budget on the sweep, from 0 to 1.
 
-        With factors it is the mean over the features of how far along its own range each of them is: where one has a
-        tiny budget and lasts a hundred times as long as the others, these are still told apart.
+        With factors it is the mean, over the features, of the position within the range of each: a single feature with
+        a tiny budget lasts a hundred times as long as the others, which must still be told apart.
         """
         if self.whole is None:
             return rho / self.end if self.end > 0 else 0.0
         return float(np.minimum(rho / self._ends, 1.0).mean()) if len(self._ends) else 0.0
 
     def even(self, points: int, end: float | None = None) -> FloatArray:
-        """Return so many budgets from 0 to the end, evenly placed, and the factor 1 if it lies between."""
+        """Return budgets from 0 to the end at even positions, and the factor 1 if it lies between."""
         last = self.end if end is None else min(end, self.end)
         if self.whole is None:
             return np.linspace(0.0, last, points)
-        # Between two ends the place is linear in the factor.
+        # Between two ends the position is linear in the factor.
         corners = np.unique(np.concatenate([[0.0], self._ends[self._ends < last], [last]]))
         places = np.array([self.place(float(corner)) for corner in corners])
         grid = np.interp(np.linspace(0.0, places[-1], points), places, corners)
@@ -149,7 +157,7 @@ class Family:
         return np.unique(np.append(grid, 1.0) if last > 1 else grid)
 
     def adversary(self, rho: float) -> Adversary:
-        """Return the adversary of budget rho: of the kind of the base, for the curve is that of one kind."""
+        """Return the adversary of budget rho; it must be of the kind of the base, whose curve is convex."""
         if self.whole is not None:
             return self.whole.rescaled(rho)
         made, kind = self.make(rho), type(self.base.adversary)
@@ -160,11 +168,15 @@ class Family:
             )
         return made
 
+    def at(self, rho: float) -> Problem:
+        """Return the problem with budget rho, which shares the products of the data."""
+        return self.base.with_adversary(self.adversary(rho))
+
     def restricted(self, features: IntArray) -> "Family":
         """Return the family on the chosen features alone."""
         base = self.base.restricted(features)
         if base.X is not None and "covariance" in self.base.__dict__:
-            # The same products; to form them again would cost as much as the searches that are to come.
+            # Forming the same products again would cost as much as the searches.
             block = self.base.covariance[np.ix_(features, features)]
             block.flags.writeable = False
             base.__dict__["covariance"] = block
@@ -173,12 +185,8 @@ class Family:
         family._compute_once()
         return family
 
-    def at(self, rho: float) -> Problem:
-        """Return the problem with budget rho; what it has computed from the data is shared, not computed again."""
-        return self.base.with_adversary(self.adversary(rho))
-
     def distances(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
-        r"""Return sqrt(n value) of every vector at every budget.
+        r"""Return :math:`\sqrt{n\,\mathrm{value}}` of every vector at every budget.
 
         Feature-wise these are the lines :math:`(\|Xv\|_2 - \rho\|v\|_1)_+`.
 
@@ -193,26 +201,98 @@ class Family:
         """
         adversaries = [self.adversary(float(rho)) for rho in rhos]
         if self.base.adversary.gram_suffices:
-            energy = self._energies(vectors)
+            norms = self._norms(vectors)
             return np.array(
-                [a.distance_from_energy(energy, vectors) for a in adversaries if isinstance(a, GramAdversary)]
+                [a.distance_from_energy(norms, vectors) for a in adversaries if isinstance(a, GramAdversary)]
             ).reshape(len(rhos), len(vectors))
         scores = np.array([products.scores(self.base.samples("a path"), v) for v in vectors])
         return np.array([a.distance(scores, vectors) for a in adversaries]).reshape(len(rhos), len(vectors))
 
-    def worths(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
-        """Return the value of every vector at every budget, an array of shape (r, m); costs are taken off."""
-        worths: FloatArray = self.distances(vectors, rhos) ** 2 / self.base.n_samples
-        return worths if self.base.costs is None else worths - (vectors != 0) @ self.base.costs
+    def values(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
+        """Return the value of every vector at every budget, less its costs: an array of shape (r, m)."""
+        values: FloatArray = self.distances(vectors, rhos) ** 2 / self.base.n_samples
+        return values if self.base.costs is None else values - (vectors != 0) @ self.base.costs
 
-    def _energies(self, vectors: FloatArray) -> FloatArray:
-        """Return |Xv| for every row of vectors; each touches the columns of its support only."""
-        energies = []
+    def _norms(self, vectors: FloatArray) -> FloatArray:
+        """Return |Xv| for every row of vectors, from the columns of its support."""
+        norms = []
         for v in vectors:
             if self.base.X is not None:
-                energies.append(float(np.linalg.norm(products.scores(self.base.X, v))))
+                norms.append(float(np.linalg.norm(products.scores(self.base.X, v))))
                 continue
             support = np.flatnonzero(v)
             block = self.base.covariance[np.ix_(support, support)]
-            energies.append(math.sqrt(self.base.n_samples * max(float(v[support] @ block @ v[support]), 0.0)))
-        return np.array(energies)
+            norms.append(math.sqrt(self.base.n_samples * max(float(v[support] @ block @ v[support]), 0.0)))
+        return np.array(norms)
+
+    def bounds(self, rhos: FloatArray, bounds: FloatArray, at: FloatArray) -> FloatArray:
+        """Return the bounds that proved ones at increasing budgets imply at others, by convexity."""
+        return convex_bounds(rhos, bounds, self.rho_max, at, roots=self.base.costs is None)
+
+
+def convex_bounds(
+    rhos: FloatArray, bounds: FloatArray, zero_from: float, at: FloatArray, *, roots: bool = True
+) -> FloatArray:
+    r"""Return the bounds that convexity implies.
+
+    Parameters
+    ----------
+    rhos : array of shape (m,)
+        Increasing budgets.
+    bounds : array of shape (m,)
+        Upper bounds on the optimum there; inf where nothing is proved.
+    zero_from : float
+        A budget from which on the optimum is 0.
+    at : array of shape (r,)
+        Budgets.
+    roots : bool
+        Whether the root of the optimum is convex, or only the optimum.
+
+    Returns
+    -------
+    array of shape (r,)
+        inf to the left of the first bound.
+
+    Examples
+    --------
+    >>> convex_bounds(np.array([0.0, 2.0]), np.array([16.0, 4.0]), 4.0, np.array([1.0, 3.0, 5.0])).round(6)
+    array([9., 1., 0.])
+    """
+    proved = np.isfinite(bounds) & (rhos < zero_from)
+    x, y = rhos[proved], np.sqrt(bounds[proved]) if roots else bounds[proved]
+    if np.isfinite(zero_from):
+        x, y = np.append(x, zero_from), np.append(y, 0.0)
+    limits = np.where(at >= zero_from, 0.0, np.inf)
+    if x.size == 0:
+        return limits
+    corners = _lower_hull(x, y)
+    x, y = x[corners], y[corners]
+    inside = (at >= x[0]) & (at <= x[-1])
+    asked = at[inside]
+    if x.size == 1:
+        limits[inside] = np.minimum(limits[inside], y[0] ** 2 if roots else y[0])
+        return limits
+    right = np.clip(np.searchsorted(x, asked), 1, len(x) - 1)
+    left = right - 1
+    # Both weights are quotients of differences, so nothing cancels where the chord comes close to 0; and they are
+    # formed before they meet the bounds, so that no product of two small numbers vanishes.
+    width = x[right] - x[left]
+    chord = ((x[right] - asked) / width) * y[left] + ((asked - x[left]) / width) * y[right]
+    squares = (chord * _OUTWARD) ** 2 if roots else chord * _OUTWARD
+    # Rounding may lower a tiny square by more than the factor covers.
+    squares = np.where((squares < _TINY) & (chord > 0), np.nextafter(squares, np.inf), squares)
+    limits[inside] = np.minimum(limits[inside], squares)
+    return limits
+
+
+def _lower_hull(x: FloatArray, y: FloatArray) -> list[int]:
+    """Return the positions of the corners of the lower convex hull, from left to right (Andrew's chain)."""
+    corners: list[int] = []
+    for i in range(len(x)):
+        while len(corners) >= 2:
+            a, b = corners[-2], corners[-1]
+            if (y[b] - y[a]) * (x[i] - x[a]) < (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            corners.pop()
+        corners.append(i)
+    return corners

@@ -1,4 +1,4 @@
-"""What the same features are worth when nothing ties them together: every column shuffled by itself."""
+"""Robust variance by chance: the same features with every column shuffled by itself, which breaks all correlations."""
 
 import warnings
 from dataclasses import dataclass
@@ -11,14 +11,13 @@ from noap.data.validation import as_samples
 from noap.errors import NoapWarning
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
-from noap.resampling.tasks import finished, seeds
 from noap.runtime.interrupts import noticing_interrupts
+from noap.runtime.tasks import finished, seeds
 from noap.solving import NOTHING_LEFT, solve
 
 __all__ = ["PermutationNull", "permutation_null"]
 
-# Nulls that agree to this share are one number as far as rounding lets anyone tell: one feature is worth the same
-# in any order.
+# Values that agree to this share are equal to rounding: a single feature has the same variance in any order.
 _SAME = 1e-9
 
 
@@ -44,8 +43,8 @@ class PermutationNull:
     def shares(self) -> FloatArray:
         """The share of the robust variance that chance does not explain: 1 - mean of the nulls/value; 0 for value 0.
 
-        Not in standard deviations of the nulls: with enough noise a single feature is the best that shuffled data have,
-        and that is worth the same in any order.
+        Standard deviations of the nulls are no unit for it: with enough noise the best component of shuffled data is a
+        single feature, whose variance is the same in any order.
         """
         shares = 1.0 - self.nulls.mean(axis=0) / np.where(self.values > 0, self.values, 1.0)
         beyond: FloatArray = np.where((self.values > 0) & (np.abs(shares) > _SAME), shares, 0.0)
@@ -53,13 +52,13 @@ class PermutationNull:
 
     @property
     def errors(self) -> FloatArray:
-        """What one shuffled copy more or less may change of the shares: the standard deviation of the nulls/value."""
+        """The standard deviation of the nulls/value: the error of the shares of a single shuffled copy."""
         errors: FloatArray = self.nulls.std(axis=0, ddof=1) / np.where(self.values > 0, self.values, 1.0)
         return errors
 
     @property
     def p_values(self) -> FloatArray:
-        """The share of copies, the data counted among them, that are worth as much as the data."""
+        """The share of copies, the data counted among them, whose value is as large as that of the data."""
         reached = self.nulls >= self.values * (1 - _SAME)
         shares: FloatArray = (1 + reached.sum(axis=0)) / (1 + len(self.nulls))
         return shares
@@ -79,8 +78,8 @@ def permutation_null(
 ) -> PermutationNull:
     """Compare the data with copies in which every column is shuffled by itself.
 
-    Shuffling keeps every feature, and so what it is worth alone, and breaks what ties features together. Witten,
-    Tibshirani and Hastie (2009) choose the sparsity of a component by it.
+    Shuffling keeps the variance of every feature and breaks the correlations between them. Witten, Tibshirani and
+    Hastie (2009) choose the sparsity of a component by it.
 
     Parameters
     ----------
@@ -105,7 +104,7 @@ def permutation_null(
     drawn = seeds(random_state, n_permutations)
     tasks: list[_Copy] = [_Copy(X, None, ks, adversaries, costs, method)]
     tasks += [_Copy(X, seed, ks, adversaries, costs, method) for seed in drawn]
-    answers, cut = finished(_worth, tasks, n_jobs=n_jobs, what="shuffled copy", progress=progress)
+    answers, cut = finished(_values, tasks, n_jobs=n_jobs, what="shuffled copy", progress=progress)
     if len(answers) < 3:
         raise KeyboardInterrupt
     return PermutationNull(answers[0], np.array(answers[1:]), not cut)
@@ -121,12 +120,12 @@ class _Copy:
     method: str
 
 
-def _worth(task: _Copy) -> FloatArray:
+def _values(task: _Copy) -> FloatArray:
     """Return the robust variances of the data (no seed) or of one shuffled copy."""
     X = task.X
     if task.seed is not None:
         X = np.random.default_rng(task.seed).permuted(X, axis=0)
-    # Whether to centre was for whoever made X to decide.
+    # as_samples keeps Problem from warning of data that are not centred.
     problem = Problem(as_samples(X), task.ks[0], task.adversaries[0], costs=task.costs)
     values = np.zeros((len(task.adversaries), len(task.ks)))
     with noticing_interrupts() as interrupts, warnings.catch_warnings():

@@ -1,6 +1,5 @@
 """What a path over k is used for: the choice of k, the table, the picture, the command line."""
 
-import io
 import itertools
 import json
 import re
@@ -10,13 +9,11 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 
 import noap
 from k_path_cases import data, standardised_wine
-from noap.cli.k_path import _print as print_k_path
 from noap.errors import InvalidProblem, NoapWarning
-from noap.sweep import KPath
+from noap.report import build_report
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +30,7 @@ def by_hand(values, bounds=None):
     """A path with these values: of feature k alone, on a diagonal covariance."""
     problem = noap.Problem.from_covariance(np.diag(values), n_samples=1, k=len(values), adversary=noap.NoAdversary())
     unit = np.eye(len(values))
-    return KPath(
+    return noap.KPath(
         tuple(
             noap.Result(problem.with_sparsity(i + 1), "by hand", unit[i], bound=bound, bound_proof="rigorous")
             for i, bound in enumerate(bounds or values)
@@ -128,13 +125,14 @@ def command(*arguments):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_the_table_fits_a_terminal(wine_path, wine, width):
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_k_path(wine_path, tuple(wine.columns), 0.9, wine_path.choose(0.9), console)
-    table = console.file.getvalue().split("is proved to keep")[0].splitlines()
+def test_the_table_fits_a_terminal(wine, tmp_path, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    wine.to_csv(tmp_path / "wine.csv", index=False)
+    shown = command(tmp_path / "wine.csv", "-k", 6, "--noise", 0.3).stdout
+    table = shown.split("is proved to keep")[0].splitlines()[:-1]
     assert max(map(len, table)) <= width
     starts = [number for number, line in enumerate(table) if re.match(r"\W*\d+\W+\d\.\d", line)]
-    assert len(starts) == len(wine_path)
+    assert len(starts) == 6
     assert max(b - a for a, b in itertools.pairwise(starts)) <= 3  # lines of one row
     for column in ("robust", "gap", "adds", "keeps", "features that come and go"):
         assert column in "\n".join(table)
@@ -195,18 +193,20 @@ def test_a_limit_that_stopped_it_is_code_3(tmp_path):
 
 
 def test_the_end_of_the_curve_is_no_choice_and_no_bend():
-    """What the largest k keeps of itself says nothing, nor does a bend at the last point."""
-    from noap.report.sizes import _sentence
-
-    flat = by_hand([1.0, 2.0, 3.0, 4.0])
-    assert _sentence(flat) == "No fewer than 4 are proved to keep 90 % of the best that 4 could keep."
-    longer = by_hand([1.0, 2.0, 3.0, 4.0, 4.0])
-    cut = KPath(longer.results[:4])
-    assert _sentence(cut).endswith("Whether more than that pay is shown with a larger k.")
-    assert "4 could keep. The curve bends most at 2." in _sentence(by_hand([4.0, 8.0, 9.5, 10.0]))
-    assert _sentence(longer) == "4 are proved to keep 100 % of the best that 5 could keep. The curve bends most at 4."
+    """The share that the largest k keeps of itself says nothing, nor does a bend at the last point."""
+    cut = noap.KPath(by_hand([1.0, 2.0, 3.0, 4.0, 4.0]).results[:4])
     for panel in cut.plot().axes:
         assert not [line for line in panel.lines if line.get_label().startswith("k = ")]
+
+
+def test_the_report_says_so_too():
+    factor = np.random.default_rng(5).standard_normal((50, 1))  # every copy of it adds as much as the one before
+    alike = build_report(np.repeat(factor, 5, axis=1), k=3, noise=0.2, n_components=1, points=3).html()
+    assert "No fewer than 3 are proved to keep 90 % of the best that 3 could keep." in alike
+    assert "Whether more than that pay is shown with a larger k." in alike
+    two = np.repeat(np.random.default_rng(6).standard_normal((60, 2)), [2, 2], axis=1) * [1.0, 1.0, 0.01, 0.01]
+    bent = build_report(two, k=4, noise=0.0, n_components=1, points=3, scale=False).html()
+    assert "2 are proved to keep 99.9 % of the best that 4 could keep. The curve bends most at 2." in bent
 
 
 def test_the_table_says_nothing_of_the_last_k(tmp_path):
@@ -219,11 +219,13 @@ def test_the_table_says_nothing_of_the_last_k(tmp_path):
 
 
 def test_a_step_that_rounding_makes_is_nothing(tmp_path):
-    from noap.cli.k_path import _step
-
-    assert _step(2.22e-16, 1.5) == _step(-2.22e-16, 1.5) == "0"
-    assert _step(2.22e-6, 1.5) == "2.22e-06"
     np.save(tmp_path / "x.npy", data(0, n=8, d=3))
     zero = command(tmp_path / "x.npy", "-k", 3, "--noise", 2).stdout
     assert "Nothing survives the adversary: the optimum is 0 for every k up to 3." in zero
     assert "+x" not in zero
+    np.save(tmp_path / "copies.npy", np.repeat(data(0, n=8, d=1), 3, axis=1) * [1.0, 0.0, 0.0])
+    flat = command(tmp_path / "copies.npy", "-k", 3, "--noise", 0, "--json")
+    assert [level["increment"] for level in json.loads(flat.stdout)["levels"]][1:] == pytest.approx([0, 0], abs=1e-12)
+    shown = command(tmp_path / "copies.npy", "-k", 3, "--noise", 0).stdout.splitlines()
+    steps = [line.split() for line in shown if re.match(r"\s+[23]\s", line)]
+    assert [words[3] for words in steps] == ["0", "0"]

@@ -1,4 +1,4 @@
-"""`noap.near_optimal`: every support that comes close to the best one, and whether the list is complete."""
+"""`noap.near_optimal`: every support of almost the best value, and a proof that none is missing."""
 
 import contextlib
 import importlib
@@ -42,13 +42,13 @@ __all__ = ["NearOptimal", "near_optimal"]
 LISTING_SERVES = ENERGY_LESS_L1
 # The optimum is proved to this gap before the list is made: the list does not depend on it.
 _GAP = 1e-4
-# The search lists what is worth so little less than the threshold: room for what rounding keeps open there.
+# The search lists supports down to this share below the threshold, where rounding leaves nodes open.
 _BELOW = 1e-8
-# What further features add to a support counts as nothing up to a tenth of `within`, but not more, nor less, than this.
+# Further features of a support add nothing if they add less than a tenth of `within`, between these limits.
 _MOST_SLACK, _LEAST_SLACK = 1e-4, 1e-6
-# What rounding keeps open at the threshold is worth it to this share.
+# Values within this share of the threshold count as on it.
 _ON_THRESHOLD = 1e-7
-# Features that cost something add nothing where they add less than this share.
+# With costs, features add nothing if they add less than this share.
 _NOTHING = 1e-9
 
 
@@ -67,20 +67,20 @@ class NearOptimal:
     supports : tuple of int arrays
         The features that each of them uses.
     threshold : float
-        What a support has to be worth to be listed: (1 - within) times the best value.
+        The least value of a listed support: (1 - within) times the best value.
     complete : bool
-        Whether the search proves that no other support is worth more than the threshold. The first of the list is then
-        optimal, to the bound that the certificate has.
+        Whether the search proves that no other support has a value above the threshold. The first of the list is then
+        optimal, to the bound of the certificate.
     limit : Limit or None
-        What stopped the search; None also where it ended because `limit` supports were found.
+        The limit that stopped the search; None also if it ended because `limit` supports were found.
     nodes : int
     seconds : float
     certificate : Certificate or None
         The proof that the list is complete, for :func:`noap.verify`; None where it is not.
     core : array of int
-        The features that all of them use.
+        The features that all supports use.
     counts : array of int, shape (d,)
-        How many of them use each feature.
+        The number of supports that use each feature.
     """
 
     problem: Problem
@@ -103,23 +103,23 @@ class NearOptimal:
 
     @property
     def threshold(self) -> float:
-        """What a support has to be worth to be listed."""
+        """The least value of a listed support."""
         return (1.0 - self.within) * float(self.values[0]) if len(self) else 0.0
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:
-        """The features of each."""
+        """The features of each support."""
         return tuple(np.flatnonzero(v) for v in self.vectors)
 
     @cached_property
     def counts(self) -> IntArray:
-        """How many of the supports use each feature."""
+        """The number of supports that use each feature."""
         counts: IntArray = (self.vectors != 0).sum(axis=0)
         return counts
 
     @property
     def core(self) -> IntArray:
-        """The features that all of them use; none if there is no support."""
+        """The features that all supports use; none if there is no support."""
         return np.flatnonzero(self.counts == len(self)) if len(self) else np.empty(0, dtype=np.int64)
 
     def to_frame(self) -> "polars.DataFrame":
@@ -128,8 +128,8 @@ class NearOptimal:
         Returns
         -------
         polars.DataFrame
-            Columns value, share (of the best), size, features (names, or positions as text), and what the support has
-            instead of what the best one has: `instead_of` and `has`.
+            Columns value, share (of the best), size, features (names, or positions as text), `has` (features that the
+            best support lacks) and `instead_of` (features of the best support that this one lacks).
         """
         import polars
 
@@ -152,20 +152,20 @@ class NearOptimal:
         )
 
     def plot(self, ax: Any = None, top: int | None = None) -> Any:
-        """Draw which features each support uses, the best on the left, and what each keeps of the best.
+        """Draw the features of each support, the best on the left, and its share of the best value.
 
         Parameters
         ----------
         ax : matplotlib Axes or sequence of two, optional
-            Where to draw; given one, what each keeps is left out. A figure of its own by default.
+            Where to draw; on a single one the shares are left out. A figure of its own by default.
         top : int, optional
-            At most so many features; 25 by default.
+            The largest number of features; 25 by default.
 
         Returns
         -------
         matplotlib.figure.Figure
         """
-        # Pictures lie a layer above; the name is resolved when someone asks for one.
+        # Pictures lie in a layer above; the name is resolved on use.
         return importlib.import_module("noap.figures").draw_near_optimal(self, ax=ax, top=top)
 
 
@@ -185,10 +185,10 @@ def near_optimal(
 
     .. math:: \max_{\mathrm{supp}(v) = S} \min_{\|E\| \le \rho} \tfrac1n \|(X + E) v\|_2^2 \ge (1 - within)\,opt
 
-    and S is no part of another one on the list; with costs, which are taken off both sides, also if it is. A feature
-    that adds less than 1e-9 of the value adds nothing. The list shows how far the answer is the only one, which
-    features all good answers share, and which can stand in for which. It is found by the search of the exact method,
-    and `certificate` proves that nothing is missing (docs/kernel.md, "Lists").
+    and S is no part of another one on the list; with costs, which are subtracted on both sides, also if it is. A
+    feature that adds less than 1e-9 of the value adds nothing. The list shows whether the answer is the only one, which
+    features all good answers have in common, and which features are interchangeable. The tree search of the exact
+    method finds it, and `certificate` proves that nothing is missing (docs/kernel.md, "Lists").
 
     Parameters
     ----------
@@ -197,8 +197,8 @@ def near_optimal(
     within : float
         At least 0 and below 1.
     limit : int, optional
-        Stop once so many supports were met; the list is then not complete, and shorter where some of them are part of
-        others or turn out to be worth less.
+        Stop once this many supports were found; the list is then not complete, and shorter if some of them are part of
+        others or turn out to have a smaller value.
     time_limit : float, optional
         Seconds. When it runs out, or on Ctrl-C, the list so far comes back.
     random_state : int, Generator or None
@@ -229,7 +229,7 @@ def near_optimal(
         problem.adversary,
         LISTING_SERVES,
         "near_optimal",
-        "see with noap.stability, which takes any adversary, which features come back",
+        "use noap.stability, which takes any adversary, to see which features return",
     )
     problem.require_covariance("near_optimal")
     share, most = _share(within), None if limit is None else as_count("limit", limit)
@@ -250,7 +250,7 @@ def near_optimal(
 
 
 def _listed(problem: Problem, within: float, most: int | None, controls: Controls) -> NearOptimal:
-    """Prove the optimum first, so that the threshold is known, then list what exceeds it."""
+    """Prove the optimum first, which sets the threshold, then list the supports above it."""
     # The proof of a list contains that of the bound, so both stand on the tree, whatever the number of features.
     limits = Limits.checked(None, None, True, settings=Settings(most_features=problem.n_features))
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
@@ -278,7 +278,7 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     vectors = [best.v, *(_whole(problem, one) for one in listing.supports)]
     values = np.array([problem.value(v) for v in vectors])
     threshold = (1.0 - within) * float(values.max())
-    # What rounding leaves at the threshold is listed, if that is what it is.
+    # Supports whose value is on the threshold to rounding are listed.
     good = np.flatnonzero(values >= threshold * (1.0 - _ON_THRESHOLD))
     ordered = list(_by_support([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]).values())
     kept = np.array(_maximal(ordered) if problem.costs is None else _worth_their_cost(ordered, problem))
@@ -317,7 +317,7 @@ def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
 
 
 def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
-    """Return those whose support is no part of another one's."""
+    """Return the vectors whose support is no part of another one's."""
     supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
     largest = max(map(len, supports))
     return [
@@ -328,12 +328,12 @@ def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
 
 
 def _worth_their_cost(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
-    """Return those of which no part is worth as much: where features cost something, more may be worth less."""
+    """Return the vectors of which no part has as large a value: with costs, more features may have a smaller one."""
     listed = [(frozenset(np.flatnonzero(v).tolist()), problem.value(v), v) for v in vectors]
     return [
         v
         for own, value, v in listed
-        if not any(part < own and worth >= (1 - _NOTHING) * value for part, worth, _ in listed)
+        if not any(part < own and other >= (1 - _NOTHING) * value for part, other, _ in listed)
     ]
 
 

@@ -8,9 +8,9 @@ import pytest
 
 import noap
 from noap import FeatureWise, SampleWise
+from noap.analysis.family import convex_bounds
 from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapWarning
-from noap.sweep.between import convex_bounds
 
 
 @pytest.fixture(scope="module")
@@ -75,7 +75,8 @@ def test_equal_budgets_give_the_path_of_the_number(data):
     by_factor = noap.path(data, 3, FeatureWise(np.full(7, 2.0)), rhos=by_number.rhos / 2)
     assert by_factor.values == pytest.approx(by_number.values, abs=1e-9)
     assert [s.tolist() for s in by_factor.supports] == [s.tolist() for s in by_number.supports]
-    assert 2 * by_factor.survives == pytest.approx(by_number.survives, nan_ok=True)
+    assert (by_factor.essential == by_number.essential).all()
+    assert 2 * by_factor.lifetimes == pytest.approx(by_number.lifetimes, nan_ok=True)
     assert 2 * by_factor.rho_max == pytest.approx(by_number.rho_max)
 
 
@@ -96,7 +97,7 @@ def test_an_exact_feature_outlives_every_factor(data):
     assert path.rhos[-1] == pytest.approx(np.delete(np.linalg.norm(data, axis=0) / np.fmax(budgets, 1e-9), 2).max())
     assert path.supports[-1].tolist() == [2]
     assert path.values[-1] == pytest.approx(np.mean(data[:, 2] ** 2))
-    assert path.survives[2] == path.rhos[-1]
+    assert path.essential[-1].tolist() == [j == 2 for j in range(7)]
 
 
 def test_samples_with_budgets_of_their_own_are_scaled_too(data):
@@ -115,7 +116,7 @@ def test_tables_and_pictures_say_that_it_is_a_factor(data):
     frame = path.to_frame()
     assert frame["factor"].to_list() == [0.0, 1.0, 2.0]
     assert not {"rho", "noise"} & set(frame.columns)
-    assert [name for name in path.features_frame().columns if name.startswith("survives")] == ["survives_factor"]
+    assert path.features_frame().columns[2:] == ["essential_to_factor", "essential_factor", "selected_factor"]
     assert "<th>factor</th>" in path._repr_html_()
     assert ">noise<" not in path._repr_html_()
     for unit in ("noise", "rho"):
@@ -158,8 +159,8 @@ def test_a_proved_path_over_budgets_of_samples(data):
 
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")  # 1.1e-4 where one feature is about to come in
 @pytest.mark.parametrize("seed", range(12))
-def test_hostile_paths_are_bounded_and_need_what_they_say(seed):
-    """Zeros, infinities, ties, doubled columns and costs: between the points and for every needed feature."""
+def test_hostile_paths_are_bounded_and_essential_features_are(seed):
+    """Zeros, infinities, ties, doubled columns and costs: between the points and for every essential feature."""
     rng = np.random.default_rng(seed)
     d, n = int(rng.integers(3, 7)), int(rng.integers(4, 20))
     X = rng.standard_normal((n, d)).round(1)
@@ -177,7 +178,7 @@ def test_hostile_paths_are_bounded_and_need_what_they_say(seed):
             there = noap.solve(path.family.at(float(rho)), gap=1e-6)
         assert there.value <= high * (1 + 1e-9) + 1e-12
         assert low <= there.bound * (1 + 1e-9) + 1e-12
-    for i, j in np.argwhere(path.needed):
+    for i, j in np.argwhere(path.essential):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoapWarning)
             without = noap.solve(path.results[i].problem.restricted(np.delete(np.arange(d), j)), gap=1e-7)
