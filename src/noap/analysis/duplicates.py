@@ -1,7 +1,7 @@
-"""Features that measure one thing several times: groups of near-copies, by correlation.
+"""`noap.duplicates`: groups of near-copies among the features, by correlation.
 
 A feature that others repeat outlasts much noise: the adversary has to move all of them. It is measured redundantly,
-which is not to say that it is true, for copies of one random vector are repeated as well.
+which does not make it true: copies of one random vector are repeated as well.
 """
 
 import itertools
@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from noap.data.arguments import as_fraction
 from noap.data.validation import as_samples
-from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.problem import Problem
@@ -18,14 +18,14 @@ from noap.problem import Problem
 __all__ = ["ABOVE", "POINTER", "duplicates", "note_on_copies"]
 
 ABOVE = 0.95
-"""The correlation from which on two features are near-copies, unless somebody says otherwise."""
+"""The default for the correlation of near-copies."""
 
 POINTER = "; noap.duplicates(X) lists such groups."
-"""How the note on copies ends; a reader of a page has no use for it."""
+"""The end of the note on near-copies, which pages leave out."""
 
 # Columns whose correlations are formed at a time: 100,000 features take 200 MB then.
 _BLOCK = 256
-# What centring leaves of a constant column is rounding: it varies with nothing.
+# A constant column is 0 after centring, to this share of its entries.
 _CONSTANT = 1e-12
 
 
@@ -36,14 +36,14 @@ def duplicates(X: Any, above: float = ABOVE) -> tuple[tuple[Any, ...], ...]:
 
     .. math:: |r_{ij}| = \frac{|(x_i - \bar x_i)^\top (x_j - \bar x_j)|}{\|x_i - \bar x_i\|_2\,\|x_j - \bar x_j\|_2}
 
-    exceeds `above`. A group holds all features that lead to one another by such pairs, so that two of its members may
-    be correlated less. Features of one group keep each other in a robust component whatever they measure, copies of a
-    random vector too: drop or merge what is one measurement, and read what then survives.
+    exceeds `above`. A group holds all features that such pairs connect, so that two of its members may be correlated
+    less. Features of one group keep each other in a robust component whatever they measure, copies of a random vector
+    too: drop or merge those of one measurement, and solve again.
 
     Parameters
     ----------
     X : array-like, DataFrame or SciPy sparse matrix of shape (n, d)
-        As measured, or standardised: neither means nor scales matter. A constant column is nobody's copy.
+        As measured, or standardised: neither means nor scales matter. A constant column is no copy of any other.
     above : float
         At least 0 and below 1.
 
@@ -58,20 +58,13 @@ def duplicates(X: Any, above: float = ABOVE) -> tuple[tuple[Any, ...], ...]:
     >>> noap.duplicates([[1.0, -2.0, 5.0], [2.0, -4.0, 1.0], [3.0, -6.1, 4.0]])
     ((0, 1),)
     """
-    least = _share(above)
+    least = as_fraction("above", above)
     data, names = as_samples(X)
     return tuple(tuple(group if names is None else (names[j] for j in group)) for group in _groups(data, least))
 
 
 def note_on_copies(problem: Problem, features: IntArray) -> str | None:
-    """Return a sentence on how many of some features are near-copies of others among them; None if none is.
-
-    Parameters
-    ----------
-    problem : Problem
-        Whose data are looked at; of a covariance the correlations are those of centred data.
-    features : array of int
-    """
+    """Return a sentence on near-copies among the given features of a problem; None if there are none."""
     if len(features) < 2:
         return None
     if problem.X is None:
@@ -87,18 +80,8 @@ def note_on_copies(problem: Problem, features: IntArray) -> str | None:
     )
 
 
-def _share(above: Any) -> float:
-    try:
-        least = np.nan if isinstance(above, (bool, np.bool_)) else float(above)
-    except (TypeError, ValueError):
-        least = np.nan
-    if not 0 <= least < 1:
-        raise InvalidProblem(f"above must be a number of at least 0 and below 1, got {above!r}.")
-    return least
-
-
 def _groups(X: Data, above: float) -> list[list[int]]:
-    """Return the groups of columns that pairs with an absolute correlation above this connect, two columns or more."""
+    """Return the groups of two columns or more that absolute correlations above the limit connect."""
     d = int(X.shape[1])
     parts = [np.arange(first, min(first + _BLOCK, d)) for first in range(0, d, _BLOCK)]
     # The group of a column is known by its first member.

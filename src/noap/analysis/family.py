@@ -186,18 +186,9 @@ class Family:
         return family
 
     def distances(self, vectors: FloatArray, rhos: FloatArray) -> FloatArray:
-        r"""Return :math:`\sqrt{n\,\mathrm{value}}` of every vector at every budget.
+        r"""Return :math:`\sqrt{n\,\mathrm{value}}` of the m vectors at the r budgets, an array of shape (r, m).
 
         Feature-wise these are the lines :math:`(\|Xv\|_2 - \rho\|v\|_1)_+`.
-
-        Parameters
-        ----------
-        vectors : array of shape (m, d)
-        rhos : array of shape (r,)
-
-        Returns
-        -------
-        array of shape (r, m)
         """
         adversaries = [self.adversary(float(rho)) for rho in rhos]
         if self.base.adversary.gram_suffices:
@@ -233,25 +224,9 @@ class Family:
 def convex_bounds(
     rhos: FloatArray, bounds: FloatArray, zero_from: float, at: FloatArray, *, roots: bool = True
 ) -> FloatArray:
-    r"""Return the bounds that convexity implies.
+    """Return the bounds at the budgets `at` that those at increasing `rhos` imply by convexity; inf left of the first.
 
-    Parameters
-    ----------
-    rhos : array of shape (m,)
-        Increasing budgets.
-    bounds : array of shape (m,)
-        Upper bounds on the optimum there; inf where nothing is proved.
-    zero_from : float
-        A budget from which on the optimum is 0.
-    at : array of shape (r,)
-        Budgets.
-    roots : bool
-        Whether the root of the optimum is convex, or only the optimum.
-
-    Returns
-    -------
-    array of shape (r,)
-        inf to the left of the first bound.
+    The optimum is 0 from `zero_from` on. Its root is convex, or with `roots=False` only the optimum itself.
 
     Examples
     --------

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -50,26 +50,6 @@ class KPath(ResultSeries):
     ----------
     results : tuple of Result
         One per k, in rising order, each with its own bound and certificate.
-    ks : array of int, shape (m,)
-    values, bounds : arrays of shape (m,)
-        Robust variances of the vectors found, which never fall, and proved bounds: values <= optimum <= bounds. The
-        bounds are those of the results, so each has its certificate.
-    vectors : array of shape (m, d)
-        Unit vectors, one per row.
-    supports : tuple of int arrays
-        The features selected; none where the adversary cancels everything (value 0). At most k: noise can make fewer
-        the best choice.
-    increments : array of shape (m,)
-        The increase of the value at every step; the first entry is the first value.
-    shares : array of shape (m,)
-        The share of the optimum at the largest k that is proved to be kept: value over the last bound.
-    implied_bounds : array of shape (m,)
-        The bounds that all bounds imply together; no certificate holds them.
-    tied : tuple of int arrays
-        The selected features that another one could replace at exactly the same value: on standardised data, always
-        the single feature of k = 1.
-    certificates : tuple of Certificate or None
-    feature_names : tuple of str, or None
     """
 
     results: tuple[Result, ...]
@@ -83,11 +63,7 @@ class KPath(ResultSeries):
     def __iter__(self) -> Iterator[Result]:
         return iter(self.results)
 
-    @overload
-    def __getitem__(self, position: int) -> Result: ...
-    @overload
-    def __getitem__(self, position: slice) -> tuple[Result, ...]: ...
-    def __getitem__(self, position: int | slice) -> Result | tuple[Result, ...]:
+    def __getitem__(self, position: Any) -> Any:
         return self.results[position]
 
     def at(self, k: int) -> Result:
@@ -120,12 +96,15 @@ class KPath(ResultSeries):
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:  # type: ignore[override]
-        """The features selected for each k; none where the value is 0."""
+        """The features selected for each k, at most k of them; none where the value is 0."""
         return tuple(result.support if result.value > 0 else result.support[:0] for result in self.results)
 
     @cached_property
     def tied(self) -> tuple[IntArray, ...]:
-        """Per k the selected features that another one, of a later index, could replace at the same value."""
+        """Per k the selected features that another one, of a later index, could replace at the same value.
+
+        On standardised data this is always so of the single feature of k = 1.
+        """
         return tuple(
             np.array(sorted({kept for kept, _ in lowest_tie(result.problem, result.v)[1]}), dtype=np.int64)
             for result in self.results
@@ -223,17 +202,7 @@ class KPath(ResultSeries):
     def plot(self, share: float | None = None, ax: Any = None) -> Any:
         """Draw the robust variance against k with its certified band, and the increase at every step.
 
-        Parameters
-        ----------
-        share : float, optional
-            Mark the k that `choose(share)` gives; the elbow by default.
-        ax : matplotlib Axes or sequence of two, optional
-            Where to draw: one for the variance alone, two for both panels; a figure of its own by default.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            `figure.savefig("k-path.png")` writes it.
+        The parameters and the Figure are those of `noap.figures.draw_k_path`.
         """
         # Pictures lie in a layer above; the name is resolved on use.
         return importlib.import_module("noap.figures").draw_k_path(self, share, ax)

@@ -94,21 +94,7 @@ def _level(
 
 
 def implied_bounds(problem: Problem, ks: IntArray, bounds: FloatArray) -> FloatArray:
-    """Return the best bound on the optimum of every level that the bounds of all levels imply.
-
-    Parameters
-    ----------
-    problem : Problem
-        Its k does not matter.
-    ks : array of shape (m,)
-        Rising.
-    bounds : array of shape (m,)
-        Proved upper bounds.
-
-    Returns
-    -------
-    array of shape (m,)
-        Nowhere above `bounds`, and rising.
+    """Return the best bounds that those of all levels, with rising k, imply: they rise, and none is above its own.
 
     Examples
     --------

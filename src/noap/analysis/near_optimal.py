@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, require_served
-from noap.data.arguments import as_count
+from noap.data.arguments import as_count, as_fraction
 from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.kernel.certificate import Certificate, Proof
@@ -64,10 +64,6 @@ class NearOptimal:
         The best direction found on each support, the best of all first.
     values : array of shape (m,)
         Their robust variances, falling.
-    supports : tuple of int arrays
-        The features that each of them uses.
-    threshold : float
-        The least value of a listed support: (1 - within) times the best value.
     complete : bool
         Whether the search proves that no other support has a value above the threshold. The first of the list is then
         optimal, to the bound of the certificate.
@@ -77,10 +73,6 @@ class NearOptimal:
     seconds : float
     certificate : Certificate or None
         The proof that the list is complete, for :func:`noap.verify`; None where it is not.
-    core : array of int
-        The features that all supports use.
-    counts : array of int, shape (d,)
-        The number of supports that use each feature.
     """
 
     problem: Problem
@@ -103,7 +95,7 @@ class NearOptimal:
 
     @property
     def threshold(self) -> float:
-        """The least value of a listed support."""
+        """The least value of a listed support: (1 - within) times the best value."""
         return (1.0 - self.within) * float(self.values[0]) if len(self) else 0.0
 
     @cached_property
@@ -134,12 +126,12 @@ class NearOptimal:
         import polars
 
         names = self.problem.feature_names or tuple(str(j) for j in range(self.problem.n_features))
-        first = set(self.supports[0].tolist()) if len(self) else set()
 
         def listed(sets: list[set[int]]) -> "polars.Series":
             return polars.Series([[names[j] for j in sorted(one)] for one in sets], dtype=polars.List(str))
 
         sets = [set(support.tolist()) for support in self.supports]
+        first = sets[0] if sets else set()
         return polars.DataFrame(
             {
                 "value": self.values,
@@ -154,16 +146,7 @@ class NearOptimal:
     def plot(self, ax: Any = None, top: int | None = None) -> Any:
         """Draw the features of each support, the best on the left, and its share of the best value.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or sequence of two, optional
-            Where to draw; on a single one the shares are left out. A figure of its own by default.
-        top : int, optional
-            The largest number of features; 25 by default.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
+        The parameters and the Figure are those of `noap.figures.draw_near_optimal`.
         """
         # Pictures lie in a layer above; the name is resolved on use.
         return importlib.import_module("noap.figures").draw_near_optimal(self, ax=ax, top=top)
@@ -232,7 +215,7 @@ def near_optimal(
         "use noap.stability, which takes any adversary, to see which features return",
     )
     problem.require_covariance("near_optimal")
-    share, most = _share(within), None if limit is None else as_count("limit", limit)
+    share, most = as_fraction("within", within), None if limit is None else as_count("limit", limit)
     controls = Controls.checked(_GAP, time_limit, random_state, progress)
     problem.check_unchanged()
     if problem.optimum_is_zero:
@@ -280,8 +263,7 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     threshold = (1.0 - within) * float(values.max())
     # Supports whose value is on the threshold to rounding are listed.
     good = np.flatnonzero(values >= threshold * (1.0 - _ON_THRESHOLD))
-    ordered = list(_by_support([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]]).values())
-    kept = np.array(_maximal(ordered) if problem.costs is None else _worth_their_cost(ordered, problem))
+    kept = np.array(_shortened([vectors[i] for i in good[np.argsort(-values[good], kind="stable")]], problem))
     values = np.array([problem.value(v) for v in kept])
     certificate = None
     if level is not None and isinstance(best.proof, Proof):
@@ -308,40 +290,20 @@ def _whole(problem: Problem, one: Support) -> FloatArray:
     return unit(v)
 
 
-def _by_support(vectors: list[FloatArray]) -> dict[frozenset[int], FloatArray]:
-    """Return one vector for each support, the first."""
-    by_support: dict[frozenset[int], FloatArray] = {}
+def _shortened(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
+    """Return one vector for each support, the first, without the supports that are not listed.
+
+    Without costs, a part of another support is not listed; with costs, where more features may have a smaller value, a
+    support is not listed if a part of it has as large a value.
+    """
+    first: dict[frozenset[int], FloatArray] = {}
     for v in vectors:
-        by_support.setdefault(frozenset(np.flatnonzero(v).tolist()), v)
-    return by_support
-
-
-def _maximal(vectors: list[FloatArray]) -> list[FloatArray]:
-    """Return the vectors whose support is no part of another one's."""
-    supports = [frozenset(np.flatnonzero(v).tolist()) for v in vectors]
-    largest = max(map(len, supports))
+        first.setdefault(frozenset(np.flatnonzero(v).tolist()), v)
+    if problem.costs is None:
+        return [v for own, v in first.items() if not any(own < other for other in first)]
+    values = {own: problem.value(v) for own, v in first.items()}
     return [
         v
-        for own, v in zip(supports, vectors, strict=True)
-        if len(own) == largest or not any(own < other for other in supports)
+        for own, v in first.items()
+        if not any(part < own and value >= (1 - _NOTHING) * values[own] for part, value in values.items())
     ]
-
-
-def _worth_their_cost(vectors: list[FloatArray], problem: Problem) -> list[FloatArray]:
-    """Return the vectors of which no part has as large a value: with costs, more features may have a smaller one."""
-    listed = [(frozenset(np.flatnonzero(v).tolist()), problem.value(v), v) for v in vectors]
-    return [
-        v
-        for own, value, v in listed
-        if not any(part < own and other >= (1 - _NOTHING) * value for part, other, _ in listed)
-    ]
-
-
-def _share(within: Any) -> float:
-    try:
-        share = math.nan if isinstance(within, (bool, str)) else float(within)
-    except (TypeError, ValueError):
-        share = math.nan
-    if not 0 <= share < 1:
-        raise InvalidProblem(f"within must be a number of at least 0 and below 1, got {within!r}.")
-    return share

@@ -18,7 +18,7 @@ from noap.analysis.essential import essential_features
 from noap.analysis.family import Family
 from noap.analysis.series import ResultSeries, frozen
 from noap.analysis.sweep import Sweep
-from noap.data.arguments import as_jobs, as_strength
+from noap.data.arguments import as_count, as_jobs, as_strength
 from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import BoolArray, FloatArray, IntArray, holds_truth
@@ -57,32 +57,11 @@ class Path(ResultSeries):
     Attributes
     ----------
     results : tuple of Result
-        One per budget, in increasing order of rho, with everything that is known about the point.
-    rhos, values, bounds : arrays of shape (m,)
-        Budgets, robust variances of the vectors found and proved bounds: values <= optimum <= bounds. Where features
-        (or samples) have budgets of their own, the rhos are the factors on them, here and in all that counts in rho;
-        where features have costs, values and bounds are those of the robust variance less the costs.
-    vectors : array of shape (m, d)
-        Unit vectors, one per row.
-    supports : tuple of int arrays
-        The features selected. Where the adversary cancels everything (value 0) none is, and the row of
-        `vectors` means nothing.
-    essential : bool array of shape (m, d)
-        The features that a point cannot do without: every direction within the asked gap of the one found uses them.
-        Tables and pictures rank by it.
-    proves : bool
-        Whether `essential` is proved; else the method found nothing that refutes it.
-    lifetimes : array of shape (d,)
-        Per feature the last rho whose vector uses it, ties included; nan if none does.
-    intervals : tuple of tuples of (start, end)
-        Per feature the ranges of rho over which it is selected without a break: features can leave, come back and
-        enter late. A range that is one point wide has start = end.
-    k : int
-    rho_max : float
-        The budget from which on the optimum is 0; inf where a feature without error outlives every factor.
-    feature_names : tuple of str, or None
-    note : str or None
-        The number of features ever selected that are near-copies of one another, where there are any.
+        One per budget, in increasing order of rho, with everything that is known about the point. Where features (or
+        samples) have budgets of their own, rho is a factor on them, here and in all that counts in rho; where features
+        have costs, values and bounds are those of the robust variance less the costs.
+    family : Family
+        The data, the sparsity and the adversary.
     """
 
     results: tuple[Result, ...]
@@ -265,20 +244,7 @@ class Path(ResultSeries):
     def plot(self, ax: Any = None, top: int | None = None, unit: str = "noise") -> Any:
         """Draw the robust variance with its certified band, the barcode of the features and their loadings.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes or sequence of three, optional
-            Where to draw: one for the barcode alone, three for all panels; a figure of its own by default.
-        top : int, optional
-            The largest number of features to draw, those that are essential longest; 40 by default.
-        unit : "noise" or "rho"
-            The unit of the budget: noise as in tables and reports, or rho as in the paper and in `rhos`. A factor on
-            several budgets is drawn as it is.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            `figure.savefig("path.png")` writes it.
+        The parameters and the Figure are those of `noap.figures.draw_path`.
         """
         # Pictures lie in a layer above; the name is resolved on use.
         return importlib.import_module("noap.figures").draw_path(self, ax, top, unit)
@@ -302,30 +268,16 @@ def _runs(labels: np.ndarray) -> list[tuple[int, int]]:
 
 @overload
 def path(
-    X: Any,
-    k: int,
-    adversary: Callable[[float], Adversary] | Adversary = ...,
-    rhos: ArrayLike | None = ...,
-    method: str = ...,
-    n_jobs: int | None = ...,
-    *,
-    points: int = ...,
-    tolerance: float = ...,
-    end: float | None = ...,
-    **options: Any,
+    X: Any, k: int, adversary: Any = ..., rhos: Any = ..., method: Any = ..., n_jobs: Any = ..., **options: Any
 ) -> Path: ...
 @overload
 def path(
     X: Any,
     k: Sequence[int],
-    adversary: Callable[[float], Adversary] | Adversary = ...,
-    rhos: ArrayLike | None = ...,
-    method: str = ...,
-    n_jobs: int | None = ...,
-    *,
-    points: int = ...,
-    tolerance: float = ...,
-    end: float | None = ...,
+    adversary: Any = ...,
+    rhos: Any = ...,
+    method: Any = ...,
+    n_jobs: Any = ...,
     **options: Any,
 ) -> tuple[Path, ...]: ...
 @interrupts_wait
@@ -405,7 +357,9 @@ def path(
     """
     jobs = as_jobs(n_jobs)
     budgets = None if rhos is None else _budgets(rhos)
-    last = None if end is None else as_strength("end", end)
+    last, first = None if end is None else as_strength("end", end), as_count("points", points)
+    if first < 2:
+        raise InvalidProblem(f"points must be at least 2, got {first}.")
     settings = _settings(options)
     if isinstance(k, (Sequence, np.ndarray)) and not isinstance(k, str):
         if len(k) == 0:
@@ -425,7 +379,7 @@ def path(
                 sweep.hints = _distinct(found[-1])
             wanted = budgets
             if budgets is None:
-                wanted = family.even(_count(points), last)
+                wanted = family.even(first, last)
             assert wanted is not None
             sweep.grid(wanted)
             if budgets is None and family.whole is None:
@@ -477,12 +431,6 @@ def _distinct(known: Path) -> FloatArray:
     """Return one vector per support of the path, the first in order of rho."""
     first = {tuple(support): v for support, v in zip(reversed(known.supports), known.vectors[::-1], strict=True)}
     return np.array(list(first.values()))
-
-
-def _count(points: Any) -> int:
-    if isinstance(points, bool) or not isinstance(points, (int, np.integer)) or points < 2:
-        raise InvalidProblem(f"points must be an integer of at least 2, got {points!r}.")
-    return int(points)
 
 
 def _share(tolerance: Any) -> float:

@@ -81,25 +81,8 @@ def permutation_null(
     Shuffling keeps the variance of every feature and breaks the correlations between them. Witten, Tibshirani and
     Hastie (2009) choose the sparsity of a component by it.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    ks : list of int
-    adversaries : list of Adversary
-    n_permutations : int
-        At least 2.
-    costs : array of shape (d,), optional
-        As for :class:`noap.Problem`.
-    method : str
-        As for :func:`noap.solve`, for the data and the copies alike.
-    random_state : int, Generator or None
-    n_jobs : int, optional
-    progress : bool
-
-    Returns
-    -------
-    PermutationNull
-        On Ctrl-C that of the copies so far, two at least.
+    The options are those of :func:`noap.solve`, for the data and the copies alike; at least two copies are made. On
+    Ctrl-C the comparison with the copies so far comes back, if these are two at least.
     """
     drawn = seeds(random_state, n_permutations)
     tasks: list[_Copy] = [_Copy(X, None, ks, adversaries, costs, method)]

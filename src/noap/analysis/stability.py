@@ -46,11 +46,6 @@ class Stability:
         leaves nothing.
     values : array of shape (n_boot,)
         Their robust variances, each on its own resample.
-    frequencies : array of shape (d,)
-        The share of resamples that select each feature.
-    supports : tuple of int arrays
-    support_frequency : float
-        The share of resamples that select exactly the features of `result`.
     """
 
     result: Result
@@ -134,16 +129,7 @@ class Stability:
     def plot(self, ax: Any = None, top: int = 20) -> Any:
         """Draw the frequency of each feature, most frequent on top.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a figure of its own by default.
-        top : int
-            The largest number of features.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
+        The parameters and the Figure are those of `noap.figures.draw_stability`.
         """
         # Pictures lie in a layer above; the name is resolved on use.
         return importlib.import_module("noap.figures").draw_stability(self, ax=ax, top=top)
