@@ -87,7 +87,8 @@ class JointSearch:
         self.value = 0.0
         self.pricings = self.nodes = 0
         self.fan: FanSearch | None = None
-        self._looked = False
+        # Without such an inequality nothing is to be looked at.
+        self._looked = isinstance(data, SampleData) or not FanSearch.serves(data, settings)
         self.line = Part(controls.progress)
         slots = Slots.free(ks, data.allowed)
         self.root = _Node(slots, self._by_lengths(slots))
@@ -241,8 +242,7 @@ class JointSearch:
     def _see_together(self) -> None:
         """Bound all components by one inequality, and remove the features that no better packing uses."""
         self._looked = True
-        if isinstance(self.data, SampleData) or not FanSearch.serves(self.data, self.settings):
-            return
+        assert isinstance(self.data, Data)
         share = self.controls.share(1)
         until = math.inf if share is None else self.controls.seconds + self.joint.together * share
         self.fan = fan = FanSearch(self.data, self.ks, self.settings)

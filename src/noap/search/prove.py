@@ -182,8 +182,9 @@ class Search:
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
         if subtree is not None:
             self._open_holes(relaxation, subtree)
-        if self.settings.depth_first or (self.data.r_max == 0 and not self.data.costs.any()):
-            return self._depth_first(I, F, p)
+        depth_first = self.settings.depth_first or (self.data.r_max == 0 and not self.data.costs.any())
+        if depth_first and not self._depth_first(relaxation, I, F, p):
+            return False
         while self._open:
             self.check()
             knot = self._open[0][2]
@@ -239,12 +240,12 @@ class Search:
             if knot.proof is None:
                 self._push(knot)
 
-    def _depth_first(self, I: IntArray, F: IntArray, p: int) -> bool:  # noqa: E741
-        """Close the root without an adversary: dominance, and the matrix rule on the Schur complement where that fails.
+    def _depth_first(self, relaxation: Relaxation, I: IntArray, F: IntArray, p: int) -> bool:  # noqa: E741
+        """Close the root by dominance, and by the matrix rule on the Schur complement where that fails.
 
-        An open node has the lines of the root.
+        An open node has the lines of the root. Decided supports that no attack closes are left open.
         """
-        stack = [(self.root, I, F, p)]
+        stack, left = [(self.root, I, F, p)], list[_Knot]()
         self._open.clear()
         while stack:
             self.check()
@@ -265,13 +266,21 @@ class Search:
                 continue
             if outlook.feature < 0:
                 self._climb_from(I)
-                return False
+                if self.data.r_max == 0:
+                    return False
+                assert self.root.relaxed is not None
+                knot.relaxed = relaxation.child(self.root.relaxed, *self._places(I, F, p))
+                self._close(relaxation, knot)
+                left += [] if knot.proof is not None else [knot]
+                continue
             # In this order: whatever interrupts, no leaf is forgotten.
             knot.kids = [_Knot(self.root.relaxed, self.root.by_lengths) for _ in range(2)]
             knot.branch = Feature(outlook.feature)
             without, with_it = children(I, F, p, outlook.feature)
             stack += [(knot.kids[1], *without), (knot.kids[0], *with_it)]
         self._open.clear()
+        for knot in left:
+            self._push(knot)
         return True
 
     def _climb_from(self, I: IntArray) -> None:  # noqa: E741
