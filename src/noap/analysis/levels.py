@@ -17,8 +17,8 @@ from noap.methods import run_exact, unfinished
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls
-from noap.runtime.counting import CountLine
 from noap.runtime.limits import Limits
+from noap.runtime.progress import CountLine
 
 __all__ = ["RATIO_SERVES", "implied_bounds", "solved_levels"]
 

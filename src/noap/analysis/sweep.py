@@ -20,8 +20,8 @@ from noap.methods import run_exact, unfinished
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
 from noap.runtime.controls import Controls
-from noap.runtime.counting import CountLine
 from noap.runtime.interrupts import Interrupts, raising_interrupts
+from noap.runtime.progress import CountLine
 from noap.runtime.tasks import in_order
 from noap.solving import checked_options, solve
 from noap.ties import break_ties
