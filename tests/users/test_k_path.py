@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from k_path_cases import data, standardised_wine
 
 import noap
 from judge import exact_worth, feature_wise_best, sample_wise_optimum, vanilla_best
-from k_path_cases import data, standardised_wine
 from noap.analysis.levels import implied_bounds
 from noap.errors import InvalidProblem, NoapWarning
 
