@@ -103,7 +103,7 @@ def test_the_proof_of_one_streamed_component_is_found_too(table):
 def test_a_proof_that_was_tampered_with_is_rejected(table):
     noap("solve", "data.csv", "-k", 2, "-c", 3, "--joint", "--certificate", "p.noap", cwd=table)
     proof = library.Certificate.load(table / "p.noap")
-    replace(proof, claim=replace(proof.claim, bound=proof.bound * 0.99)).save(table / "bad.noap")
+    replace(proof, claim=replace(proof.claim, value=0.0, bound=proof.bound * 0.99)).save(table / "bad.noap")
     checked = noap("verify", "bad.noap", "data.csv", cwd=table)
     assert checked.returncode == 4
     assert "Rejected: " in checked.stdout
