@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 import noap
+from commands import noap as command_line
 from noap.errors import InvalidProblem
 from noap.report import build_report
-from test_cli_files import noap as command_line
 
 NAMES = [f"gene {letter}" for letter in "abcdefghij"]
 

@@ -1,7 +1,5 @@
 """Which features a path cannot do without: against brute force without the feature, and where people read it."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,11 +7,10 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits, load_wine
-from typer.testing import CliRunner
 
 import noap
+from commands import document, run
 from judge import feature_wise_optimum, sample_wise_optimum
-from noap.cli.app import app
 from noap.errors import NoapWarning
 from noap.report import build_report
 from noap.report.words import answer
@@ -208,13 +205,12 @@ def test_the_report_opens_with_features_that_are_needed():
 
 def test_the_command_line_shows_what_is_needed_and_what_is_shared(tmp_path):
     load_wine(as_frame=True).data.to_csv(tmp_path / "wine.csv", index=False)
-    shown = CliRunner().invoke(app, ["path", str(tmp_path / "wine.csv"), "-k", "4", "--points", "7"])
-    assert shown.exit_code == 0
-    alcohol = next(line for line in shown.output.splitlines() if "alcohol" in line)
+    words = ("path", tmp_path / "wine.csv", "-k", 4, "--points", 7)
+    shown = run(*words)
+    alcohol = next(line for line in shown.splitlines() if "alcohol" in line)
     assert "shared" in alcohol
-    assert "needs it (proved)" in shown.output.replace("\n", " ")
-    told = CliRunner().invoke(app, ["path", str(tmp_path / "wine.csv"), "-k", "4", "--points", "7", "--json"])
-    path = json.loads(told.output)["paths"][0]
+    assert "needs it (proved)" in shown.replace("\n", " ")
+    path = document(*words)["paths"][0]
     assert "alcohol" not in path["survives"]
     assert path["survives_proved"] is True
     assert path["lifetimes"]["alcohol"] > max(path["survives"].values())

@@ -202,3 +202,27 @@ def test_experiments_count_their_trials(cell, tmp_path):
     with Store(tmp_path / "trials.jsonl") as store:
         run([spec], store, progress=True)
     assert cell[-2] == "noap: trial 2 of 2, 0:00:00 left"
+
+
+def test_a_terminal_counts_the_supports_that_are_found(monkeypatch, capsys):
+    said = []
+    monkeypatch.setattr(noap.runtime.line.Line, "show", lambda self, text: said.append(text))
+    monkeypatch.setattr(noap.runtime.line.Line, "due", lambda self: True)
+    problem = noap.Problem(noap.standardise(X), 3, noap.FeatureWise.with_noise(0.2, len(X)))
+    noap.near_optimal(problem, within=0.05, progress=True)
+    assert said[-1].endswith("supports found")
+    before = len(said)
+    noap.near_optimal(problem, within=0.05)
+    assert len(said) == before
+
+
+def test_a_search_says_which_component_it_is_about(monkeypatch):
+    said = []
+    monkeypatch.setattr(noap.runtime.line.Line, "show", lambda self, text: said.append(text))
+    monkeypatch.setattr(noap.runtime.line.Line, "due", lambda self: True)
+    noap.RobustSparsePCA(3, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
+    assert {text.split(":")[0] for text in said} == {f"component {c} of 3" for c in (1, 2, 3)}
+    said.clear()
+    noap.RobustSparsePCA(0.5, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
+    assert said
+    assert said[0].startswith("component 1: ")
