@@ -217,7 +217,6 @@ CHILD = """
 import json, re, resource, sys
 import numpy as np
 import noap
-from commands import document
 
 tiny = noap.Problem(np.random.default_rng(0).standard_normal((20, 2500)), k=2, adversary=noap.NoAdversary())
 noap.verify(tiny, noap.solve(tiny, time_limit=30).certificate)

@@ -112,11 +112,11 @@ ANSWERS = {
     "show": (("show", "p.noap"), "Claim: |Vector: "),
     "path": (
         ("path", *DATA, "--noise", "0,0.3"),
-        "survives to noise|a/b|Stages by noise|2 of 2 points proved optimal",
+        "essential to noise|a/b|Stages by noise|2 of 2 points proved optimal",
     ),
     "path by factors": (
         ("path", *DATA, "--noise-file", "noise.csv", "--factor", "0,1", "--method", "ascent"),
-        "survives to|A factor multiplies the noise of every feature",
+        "essential to|A factor multiplies the noise of every feature",
     ),
     "k-path": (("k-path", *DATA), "k = 1 to 2 of 6 features|2 of 2 levels proved optimal|features that come and go"),
     "k-path with costs": (("k-path", *DATA, "--noise-file", "both.tsv"), "less costs"),
@@ -316,20 +316,23 @@ def test_tables_and_figures_are_written(folder, command):
     assert json.loads((folder / "t.json").read_text()) == written
 
 
-def test_path_writes_what_survives(folder):
+def test_path_writes_where_features_are_essential(folder):
     words = ("path", "data.csv", "-k", 1, "-k", 2, "--noise", "0,0.2,0.4", "--features-out")
     found = document(*words, "f.csv", cwd=folder)["paths"]
-    survivors = pl.read_csv(folder / "f.csv")
+    written = pl.read_csv(folder / "f.csv")
     for one in found:
-        rows = survivors.filter(pl.col("k") == one["k"]).drop_nulls("survives_noise")
-        assert dict(zip(rows["feature"], rows["survives_rho"], strict=True)) == pytest.approx(one["survives"])
-        assert one["survives_noise"] == pytest.approx({name: rho / UNIT for name, rho in one["survives"].items()})
+        rows = written.filter(pl.col("k") == one["k"]).drop_nulls("essential_to_noise")
+        assert dict(zip(rows["feature"], rows["essential_to_rho"], strict=True)) == pytest.approx(one["essential_to"])
+        for name in ("essential_to", "lifetimes"):
+            assert one[f"{name}_noise"] == pytest.approx({key: rho / UNIT for key, rho in one[name].items()})
         assert {name: len(of) for name, of in one["intervals_noise"].items()} == {
             name: len(of) for name, of in one["intervals"].items()
         }
-    assert set(survivors["needed_noise"].fill_null("")) <= {"", "0", "0.2", "0.4", "0 to 0.2", "0.2 to 0.4", "0 to 0.4"}
+    spans = {"", "0", "0.2", "0.4", "0 to 0.2", "0.2 to 0.4", "0 to 0.4"}
+    assert set(written["essential_noise"].fill_null("")) <= spans
+    assert set(written["selected_noise"]) <= spans - {""}
     run(*words, "f.parquet", cwd=folder)
-    assert pl.read_parquet(folder / "f.parquet")["survives_rho"].to_list() == survivors["survives_rho"].to_list()
+    assert pl.read_parquet(folder / "f.parquet")["essential_to_rho"].to_list() == written["essential_to_rho"].to_list()
 
 
 PRECIOUS = [
