@@ -5,8 +5,7 @@ import polars as pl
 import pytest
 
 import noap as library
-from commands import document, noap, run
-from test_progress import left_on_screen, on_terminal
+from commands import document, left_on_screen, noap, on_terminal, run
 
 RNG = np.random.default_rng(4)
 X = RNG.standard_normal((60, 1)) + 0.5 * RNG.standard_normal((60, 5))

@@ -2,11 +2,10 @@
 
 import io
 import logging
-import os
-import pty
 import re
 import subprocess
 import sys
+import time
 import types
 
 import numpy as np
@@ -14,11 +13,10 @@ import polars as pl
 import pytest
 
 import noap
-import noap.runtime.line
+from commands import left_on_screen, on_terminal
 from noap.experiments import Method, SpikedModel, Store, run
 from noap.experiments.spec import Spec
-from noap.runtime.counting import CountLine
-from noap.runtime.progress import SearchLine, TracePoint
+from noap.runtime.progress import CountLine, SearchLine, TracePoint
 
 X = np.random.default_rng(0).standard_normal((40, 8)) + np.random.default_rng(1).standard_normal((40, 1))
 
@@ -27,39 +25,6 @@ X = np.random.default_rng(0).standard_normal((40, 8)) + np.random.default_rng(1)
 def table(tmp_path):
     pl.DataFrame(X, schema=[f"f{j}" for j in range(8)]).write_csv(tmp_path / "data.csv")
     return tmp_path
-
-
-def on_terminal(*arguments, cwd):
-    """Run `python -m noap` with a terminal for stderr; return its exit code, stdout and what the terminal got."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "noap", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "100", "TERM": "xterm"},
-    ) as process:
-        os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # what Linux says at the end
-                break
-            if not part:
-                break
-            seen += part
-        stdout = process.stdout.read().decode()
-    os.close(ours)
-    return process.returncode, stdout, seen.decode()
-
-
-def left_on_screen(seen):
-    """What a terminal shows in the end: carriage returns go back, and the rest of the line is erased."""
-    rows = []
-    for row in seen.replace("\r\n", "\n").split("\n"):
-        rows.append(re.sub(r"\x1b\[[\d;]*[a-zA-Z]", "", row.split("\r")[-1]))
-    return "\n".join(rows).strip()
 
 
 @pytest.mark.parametrize("jobs", [None, 2])
@@ -108,7 +73,7 @@ def test_a_log_hears_of_it_every_minute(monkeypatch, caplog, capsys):
     noap.path(X, k=3, rhos=[0.0, 0.5, 1.0], progress=True)
     assert caplog.records == []  # over in less than a minute
     moment = iter(range(0, 10_000, 25))  # every look at the clock is 25 s later
-    monkeypatch.setattr(noap.runtime.line, "time", types.SimpleNamespace(monotonic=lambda: next(moment)))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moment))
     noap.path(X, k=3, rhos=np.linspace(0, 2, 12), progress=True)
     said = [record.getMessage() for record in caplog.records]
     assert all(re.match(r"point \d+ of 12", line) for line in said)
@@ -121,7 +86,9 @@ def test_a_log_hears_of_it_every_minute(monkeypatch, caplog, capsys):
 
 
 def test_the_command_line_logs_when_asked(table):
-    code = "import noap.runtime.line as line; line._LOG_EVERY = 0.0; from noap.cli import main; main()"
+    # Every look at the clock is a minute later.
+    clock = "import itertools, time; minutes = itertools.count(0.0, 61.0); time.monotonic = lambda: next(minutes)"
+    code = f"{clock}; from noap.cli import main; main()"
     for options, heard in (((), False), (("--log",), True), (("--log", "--json"), True)):
         command = [sys.executable, "-c", code, "path", "data.csv", "-k", "3", "--noise", "0,0.1,0.2", *options]
         done = subprocess.run(command, capture_output=True, text=True, cwd=table, check=False)
@@ -138,7 +105,8 @@ class Terminal(io.StringIO):
 
 
 def test_a_search_stands_behind_the_count(monkeypatch):
-    monkeypatch.setattr(noap.runtime.line, "_BLINK", 0.0)
+    moment = iter(range(10_000))  # every look at the clock is a second later
+    monkeypatch.setattr(time, "monotonic", lambda: next(moment))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "stderr", Terminal())
     with CountLine("point", 9, wanted=True) as points:
@@ -204,25 +172,26 @@ def test_experiments_count_their_trials(cell, tmp_path):
     assert cell[-2] == "noap: trial 2 of 2, 0:00:00 left"
 
 
-def test_a_terminal_counts_the_supports_that_are_found(monkeypatch, capsys):
-    said = []
-    monkeypatch.setattr(noap.runtime.line.Line, "show", lambda self, text: said.append(text))
-    monkeypatch.setattr(noap.runtime.line.Line, "due", lambda self: True)
+@pytest.fixture
+def log(monkeypatch, caplog):
+    """What a log hears where every look at the clock is 25 s later."""
+    caplog.set_level(logging.INFO, logger="noap")
+    moment = iter(range(0, 10**9, 25))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moment))
+    return caplog
+
+
+def test_a_log_counts_the_supports_that_are_found(log):
     problem = noap.Problem(noap.standardise(X), 3, noap.FeatureWise.with_noise(0.2, len(X)))
-    noap.near_optimal(problem, within=0.05, progress=True)
-    assert said[-1].endswith("supports found")
-    before = len(said)
     noap.near_optimal(problem, within=0.05)
-    assert len(said) == before
+    assert log.records == []
+    noap.near_optimal(problem, within=0.05, progress=True)
+    assert any(record.getMessage().endswith("supports found") for record in log.records)
 
 
-def test_a_search_says_which_component_it_is_about(monkeypatch):
-    said = []
-    monkeypatch.setattr(noap.runtime.line.Line, "show", lambda self, text: said.append(text))
-    monkeypatch.setattr(noap.runtime.line.Line, "due", lambda self: True)
-    noap.RobustSparsePCA(3, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
-    assert {text.split(":")[0] for text in said} == {f"component {c} of 3" for c in (1, 2, 3)}
-    said.clear()
-    noap.RobustSparsePCA(0.5, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
-    assert said
-    assert said[0].startswith("component 1: ")
+def test_a_search_says_which_component_it_is_about(log):
+    for n_components, names in ((3, {f"component {c} of 3" for c in (1, 2, 3)}), (0.5, {"component 1"})):
+        log.clear()
+        noap.RobustSparsePCA(n_components, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
+        said = {record.getMessage().split(":")[0] for record in log.records}
+        assert said >= names
