@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from noap.heuristics.metric import multiplier_of
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
@@ -142,6 +143,10 @@ class CheapTree:
         if len(data.directions):
             yield Attack(at, x, multipliers=multipliers_of(data, v))
             return
+        if data.constrained:
+            yield Attack(at, x, multipliers=np.array([multiplier_of(data, v)]))
+            yield Attack(at, x)
+            return
         yield Attack(at, x)
         g /= length
         spare = data.lengths - data.r
@@ -258,7 +263,7 @@ class CheapTree:
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
         data, n = self._features(), len(I)
-        if len(data.directions):
+        if len(data.directions) or data.metric is not None:
             start: FloatArray = np.zeros(len(data.A))
             start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]
             found = climbed(data, start, 10, (I, F, p))
