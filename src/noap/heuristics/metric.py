@@ -103,7 +103,7 @@ def climbed_in_metric(data: Data, start: FloatArray, node: tuple[IntArray, IntAr
     for _ in range(3):
         largest = _largest(np.abs(v[F])[None, :] * np.sqrt(data.metric.B.diagonal()[F]), p)[0] if p else F[:0]
         support = np.sort(np.concatenate([I, F[largest]])).astype(np.intp)
-        if not len(support) or not best.offer(support[None, :], v if v[support].all() else None):
+        if not len(support) or not best.offer(support[None, :], steps=4):
             break
         C = _attacked(data, best.v) - best.value * data.metric.B
         v = C @ best.v / max(float(np.abs(C).max()), 1e-300) + best.v
@@ -210,7 +210,7 @@ def _some(
     if data.r_max == 0:
         return leading, values[:, -1]
     r = data.r[supports]
-    if starts is None and supports.shape[1] > 1:
+    if starts is None and supports.shape[1] > 1 and steps > 4:
         starts = np.linalg.solve(back, vectors[:, :, -2:-1])[:, :, 0]
     v, value = _climbed(A, B, r, leading, steps)
     if starts is not None:
@@ -243,7 +243,18 @@ def _measured(A: FloatArray, B: FloatArray, r: FloatArray, v: FloatArray) -> tup
 
 
 def _shrunk(B: FloatArray, g: FloatArray, r: FloatArray, v: FloatArray) -> FloatArray:
-    """Return about the minimisers of w'Bw/2 - g'w + sum r |w|, by coordinate descent from multiples of v."""
+    """Return about the minimisers of w'Bw/2 - g'w + sum r |w|, by coordinate descent from multiples of v.
+
+    Where the solution without signs but those of v keeps them, it is the minimiser.
+    """
+    whole: FloatArray = np.linalg.solve(B, (g - r * np.sign(v))[:, :, None])[:, :, 0]
+    other = (whole * np.sign(v) <= 0).any(axis=1)
+    if other.any():
+        whole[other] = _descended(B[other], g[other], r[other], v[other])
+    return whole
+
+
+def _descended(B: FloatArray, g: FloatArray, r: FloatArray, v: FloatArray) -> FloatArray:
     gains = np.maximum(np.einsum("mi,mi->m", g, v) - (r * np.abs(v)).sum(axis=1), 0.0)
     w: FloatArray = v * gains[:, None]
     rest = g - np.einsum("mij,mj->mi", B, w)

@@ -106,6 +106,8 @@ class CheapTree:
 
     def __post_init__(self) -> None:
         self._own_z = np.ones(self.data.d)
+        settings, in_metric = self.settings, self.data.metric is not None and self.data.constrained
+        self._own_response = settings.own_response_in_metric if in_metric else settings.own_response
 
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
@@ -206,7 +208,7 @@ class CheapTree:
             isinstance(self.data, Data)
             and self.data.r_max > 0
             and len(I)
-            and not outlook.ratio <= self.settings.own_response
+            and not outlook.ratio <= self._own_response
         ):
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():

@@ -163,6 +163,8 @@ class Search:
         budget, holes = settings.cheap_nodes, 0
         if self.data.r_max == 0:
             budget = settings.cheap_nodes_vanilla
+        elif self.data.metric is not None and self.data.constrained:
+            budget, holes = settings.cheap_nodes_in_metric, settings.holes
         elif w.min() < settings.alike * w.max():
             budget, holes = settings.cheap_nodes_unequal, settings.holes
         subtree = self.cheap.close(I, F, p, budget, holes)
