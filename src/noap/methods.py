@@ -116,10 +116,10 @@ def _ascended(
 
         data, _ = data_of(problem)
         assert isinstance(data, Data)  # samples are attacked neither with directions nor in a metric
-        v = ascend(data, Settings())
-        if problem.metric is not None and not v.any():
-            v = np.eye(problem.n_features)[int(np.argmax(np.where(data.allowed, data.most, -np.inf)))]
-        return outside(problem, data, v)
+        found = ascend(data, Settings())
+        if problem.metric is not None and not found.any():
+            found = np.eye(problem.n_features)[int(np.argmax(np.where(data.allowed, data.most, -np.inf)))]
+        return outside(problem, data, found)
     if problem.adversary.simplest is not problem.adversary:
         problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
     if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win

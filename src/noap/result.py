@@ -32,7 +32,6 @@ from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
 from noap.proofs.packing import Proof
 from noap.proofs.sample_wise import SampleProof
 from noap.runtime.limits import Limit
@@ -392,9 +391,7 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         v[int(np.argmax(problem.column_norms))] = 1.0
     if problem.metric is not None:  # an optimum of 0 is one in every metric
         v /= length(problem.metric, v)
-        nothing = MetricProof(0.0, 0.0, 0.0, GramProof.trivial(0.0))
-        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=nothing)
-    if not serves(ZERO_PROOF_SERVES, problem.adversary):
+    if problem.metric is not None or not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     # Without a budget the sample-wise adversary does nothing, and X'X is enough.
     by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle

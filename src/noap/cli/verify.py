@@ -16,8 +16,8 @@ import noap
 from noap.adversaries import BY_NAME, Adversary
 from noap.checker.verify import Verification
 from noap.cli.budget import AdversaryName
-from noap.cli.data import PREPARED, Table, read_table, reading_of
-from noap.cli.metric import MetricOf, read_metric, require_metric_fits
+from noap.cli.data import PREPARED, read_table, reading_of
+from noap.cli.metric import read_metric, require_metric_fits
 from noap.cli.options import (
     KINDS,
     Columns,
@@ -117,8 +117,9 @@ def verify(
     """
     proof = load(certificate, memory_limit=memory_limit)
     if isinstance(proof, KernelCertificate):
-        if metric is not None:
+        if metric is not None and proof.claim.metric is None:
             raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
+        require_metric_fits(metric, metric_ridge, streamed=wants_stream(data, False))
         reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
         kind = AdversaryName("sample" if proof.claim.adversary.startswith("sample") else "feature")
         files = noise_file, cost_file, noise_units, kind
@@ -127,6 +128,7 @@ def verify(
             data,
             reading,
             lambda names: read_single_features(*files, names, reading),
+            lambda table: None if metric is None else read_metric(metric, metric_ridge, table, reading),
             json,
             time_limit,
             memory_limit,
@@ -135,17 +137,15 @@ def verify(
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
     reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
-    _require_files(claim, certificate, noise_file, cost_file, metric)
-    require_metric_fits(metric, metric_ridge, streamed=wants_stream(data, False))
+    if metric is not None:
+        raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
+    _require_files(claim, certificate, noise_file, cost_file)
 
     def single(names: tuple[str, ...]) -> SingleFeatures:
         kind = AdversaryName(BY_NAME[claim.adversary].key)
         return read_single_features(noise_file, cost_file, noise_units, kind, names, reading)
 
-    def form(table: Table) -> MetricOf | None:
-        return None if metric is None else read_metric(metric, metric_ridge, table, reading)
-
-    candidates = _candidates(claim, data, reading, noise_file is not None, single, form)
+    candidates = _candidates(claim, data, reading, noise_file is not None, single)
     found, prepared = _named(claim, data, candidates)
     found = on_device(found, device)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
@@ -201,7 +201,7 @@ def _document(
         "noise": claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples),
         "own_budgets": claim.budgets is not None,
         "with_costs": claim.costs is not None,
-        "with_metric": claim.metric is not None,
+        "with_metric": False,
         "k": proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
@@ -249,13 +249,8 @@ def _features_sentence(features: list[str]) -> str:
     return f"Features of its vector, by the names in DATA: {listed(features, None)}."
 
 
-def _require_files(
-    claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None, metric: Path | None
-) -> None:
-    """Raise InvalidProblem if the claim is about budgets or costs of features, or a metric, and no file says which."""
-    if (claim.metric is None) != (metric is None):
-        wanted = "a metric; pass the --metric it was made with" if metric is None else "no metric; leave out --metric"
-        raise InvalidProblem(f"CERT {certificate} is about {wanted}.")
+def _require_files(claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None) -> None:
+    """Raise InvalidProblem if the claim is about budgets or costs of features, and no file says which."""
     if claim.budgets is not None and noise_file is None:
         moved = BY_NAME[claim.adversary].key
         raise InvalidProblem(
@@ -273,8 +268,7 @@ def _strength_sentence(claim: Claim) -> str:
     said = f"noise {noise:.6g} (rho = {claim.rho:.6g})"
     if claim.budgets is not None:
         said = f"{BY_NAME[claim.adversary].key}s with noises of their own, the largest {noise:.6g}"
-    said = said if claim.costs is None else f"{said}, with costs"
-    return said if claim.metric is None else f"{said}, with a metric"
+    return said if claim.costs is None else f"{said}, with costs"
 
 
 def _named(claim: Claim, data: Path, candidates: Iterator[tuple[noap.Problem, str]]) -> tuple[noap.Problem, str | None]:
@@ -295,7 +289,6 @@ def _candidates(
     reading: Reading,
     own: bool,
     single: Callable[[tuple[str, ...]], SingleFeatures],
-    form: Callable[[Table], MetricOf | None],
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     kind = AdversaryName(BY_NAME[claim.adversary].key)
@@ -313,7 +306,7 @@ def _candidates(
         yield from streamed()
         return
     table = read_table(data, reading)
-    given, metric = single(table.names), form(table)
+    given = single(table.names)
 
     def adversary(scales: Callable[[], FloatArray]) -> Adversary:
         rho = None if own else claim.rho
@@ -330,7 +323,6 @@ def _candidates(
                     k=claim.k,
                     adversary=adversary(lambda: np.ones(claim.n_features)),
                     costs=given.costs,
-                    metric=None if metric is None else metric(False, False),
                     feature_names=table.names,
                 ),
                 "a covariance",
@@ -344,6 +336,5 @@ def _candidates(
         except InvalidProblem:
             continue  # a constant column cannot be scaled: then it was not
         faced = adversary(partial(table.scales, center, scale))
-        own_form = None if metric is None else metric(center, scale)
-        problem = noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs, metric=own_form)
+        problem = noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs)
         yield problem, PREPARED[center, scale]

@@ -14,7 +14,8 @@ from rich.console import Console
 
 import noap
 from noap.cli.budget import AdversaryName
-from noap.cli.data import PREPARED, read_table
+from noap.cli.data import PREPARED, Table, read_table
+from noap.cli.metric import MetricOf
 from noap.cli.single_features import SingleFeatures
 from noap.cli.stream import streamed_problem, wants_stream
 from noap.data.files.reading import Reading
@@ -58,15 +59,17 @@ def verify_tree(
     data: Path,
     reading: Reading,
     single: Callable[[tuple[str, ...]], SingleFeatures],
+    form: Callable[[Table], MetricOf | None],
     json: bool,
     time_limit: float | None,
     memory_limit: float | None,
 ) -> int:
     """Check a certificate against a file, print the verdict, and return the exit code.
 
-    What `single` says of the features takes the place of what the certificate says, which must be the same.
+    What `single` says of the features, and `form` of the metric, takes the place of what the certificate says, which
+    must be the same.
     """
-    problem, prepared = _named(proof, data, reading, single)
+    problem, prepared = _named(proof, data, reading, single, form)
     names = problem.feature_names or ()
     report = noap.verify(problem, proof, time_limit=time_limit, memory_limit=memory_limit)
     if json:
@@ -76,7 +79,7 @@ def verify_tree(
     console.print(report.message)
     if report.ok:
         claim = proof.claim
-        costs = "" if claim.costs is None else ", with costs"
+        costs = ("" if claim.costs is None else ", with costs") + ("" if claim.metric is None else ", with a metric")
         console.print(
             f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {claim.k}; data {prepared}, {claim.n_samples} "
             f"samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
@@ -97,11 +100,15 @@ def verify_tree(
 
 
 def _named(
-    proof: Certificate, data: Path, reading: Reading, single: Callable[[tuple[str, ...]], SingleFeatures]
+    proof: Certificate,
+    data: Path,
+    reading: Reading,
+    single: Callable[[tuple[str, ...]], SingleFeatures],
+    form: Callable[[Table], MetricOf | None],
 ) -> tuple[noap.Problem, str | None]:
     """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
     claim, last = proof.claim, None
-    for problem, prepared in _candidates(claim, data, reading, single):
+    for problem, prepared in _candidates(claim, data, reading, single, form):
         if fingerprint_of(problem) == claim.fingerprint:
             return problem, prepared
         last = problem
@@ -111,7 +118,11 @@ def _named(
 
 
 def _candidates(
-    claim: Claim, data: Path, reading: Reading, single: Callable[[tuple[str, ...]], SingleFeatures]
+    claim: Claim,
+    data: Path,
+    reading: Reading,
+    single: Callable[[tuple[str, ...]], SingleFeatures],
+    form: Callable[[Table], MetricOf | None],
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     terms: dict[str, Any] = {
@@ -121,6 +132,7 @@ def _candidates(
         "include": claim.include.tolist(),
         "exclude": claim.exclude.tolist(),
         "orthogonal_to": claim.directions,
+        "metric": claim.metric,
     }
     table = None if wants_stream(data, False) else read_table(data, reading)
     if table is not None and table.X.shape[1] != claim.n_features:
@@ -128,7 +140,10 @@ def _candidates(
             f"DATA has {table.X.shape[1]} columns of features, the certificate is about {claim.n_features}; say what "
             "noap solve was told about columns."
         )
+    metric = None if table is None else form(table)
     if claim.source == "covariance":
+        if metric is not None:
+            terms["metric"] = metric(False, False)
         if table is not None and table.X.shape[0] == table.X.shape[1]:
             terms["feature_names"] = table.names
             yield noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, **terms), "a covariance"
@@ -151,6 +166,8 @@ def _candidates(
             scales = partial(table.scales, center, scale)
             kind = AdversaryName("sample" if claim.adversary == "sample-wise" else "feature")
             terms["adversary"] = given.adversary(kind, None, None, claim.n_samples, scales)
+        if metric is not None:
+            terms["metric"] = metric(center, scale)
         return noap.Problem(X, **terms), PREPARED[center, scale]
 
     if claim.mean is not None and claim.scale is not None:
@@ -210,6 +227,7 @@ def _claimed(proof: Certificate) -> dict[str, Any]:
         "noise": claim.noise,
         "own_budgets": isinstance(claim.noise, list),
         "with_costs": claim.costs is not None,
+        "with_metric": claim.metric is not None,
         "k": claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,

@@ -1,12 +1,13 @@
 r"""Ascent in a metric: good k-sparse vectors for :math:`(\sqrt{v^\top A v} - \sum_j r_j |v_j|)_+^2 / v^\top B v`.
 
-Supports are made by exchanges of one feature, and by power steps on :math:`A - TB` with T the value so far (Dinkelbach:
-:math:`v^\top (A - TB) v > 0` says that v is worth more), with A as the worst attack on the best vector leaves it. On one
-support the best vector is the leading generalised eigenvector; against an adversary :math:`h(v) = \sqrt{v^\top A v} -
-\sum_j r_j |v_j|` is climbed on :math:`v^\top B v = 1`. With :math:`g = Av/\sqrt{v^\top A v}` Cauchy and Schwarz give
-:math:`\sqrt{w^\top A w} \ge g^\top w` for every w, with equality at v. So the w that maximises
-:math:`(g^\top w - \sum_j r_j |w_j|)/\sqrt{w^\top B w}` is worth at least as much as v; it has the direction of the
-minimiser of :math:`\tfrac12 w^\top B w - g^\top w + \sum_j r_j |w_j|`, which coordinate descent finds.
+Supports are made by exchanges of one feature, and by power steps on :math:`A - TB` with T the value so far
+(Dinkelbach: :math:`v^\top (A - TB) v > 0` says that v is worth more), with A as the worst attack on the best vector
+leaves it. On one support the best vector is the leading generalised eigenvector; against an adversary
+:math:`h(v) = \sqrt{v^\top A v} - \sum_j r_j |v_j|` is climbed on :math:`v^\top B v = 1`. With
+:math:`g = Av/\sqrt{v^\top A v}` Cauchy and Schwarz give :math:`\sqrt{w^\top A w} \ge g^\top w` for every w, with
+equality at v. So the w that maximises :math:`(g^\top w - \sum_j r_j |w_j|)/\sqrt{w^\top B w}` is worth at least as much
+as v; it has the direction of the minimiser of :math:`\tfrac12 w^\top B w - g^\top w + \sum_j r_j |w_j|`, which
+coordinate descent finds.
 """
 
 from collections.abc import Callable
@@ -96,7 +97,7 @@ def ascend_in_metric(data: Data, starts: FloatArray | None = None, check: Callab
 
 
 def climbed_in_metric(data: Data, start: FloatArray, node: tuple[IntArray, IntArray, int]) -> FloatArray:
-    """Return a good vector of a node (I, F, p) near one: the best on its support, and on what power steps make of it."""
+    """Return a good vector of a node (I, F, p) near one: the best on its support, and on those of power steps."""
     assert data.metric is not None
     (I, F, p), best = node, _Best(data)  # noqa: E741
     v, p = start, min(p, len(F))
@@ -197,9 +198,7 @@ def _best_on(
     return np.concatenate([one for one, _ in found]), np.concatenate([one for _, one in found])
 
 
-def _some(
-    data: Data, supports: IntArray, starts: FloatArray | None, steps: int
-) -> tuple[FloatArray, FloatArray]:
+def _some(data: Data, supports: IntArray, starts: FloatArray | None, steps: int) -> tuple[FloatArray, FloatArray]:
     assert data.metric is not None
     A, B = (M[supports[:, :, None], supports[:, None, :]] for M in (data.A, data.metric.B))
     L = np.linalg.cholesky(B)

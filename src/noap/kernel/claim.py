@@ -27,6 +27,7 @@ __all__ = ["Claim", "data_of", "difference", "fingerprint_of", "serves", "terms_
 # The theorems are about these adversaries, by exact type.
 _NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SampleWise: "sample-wise", SpectralNorm: "spectral"}
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
+_LEAST, _MOST = -490, 500  # powers of two, of the length of the longest column in units of the metric
 _SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
 
 
@@ -55,7 +56,7 @@ class Claim:
     directions : array of shape (m, d), or None
         The claim is about v that are orthogonal to them, to 1e-8.
     metric : array of shape (d, d), or (d,) for a diagonal, or None
-        The claim is about v with :math:`v^\\top B v = 1`.
+        The claim is about v with v'Bv = 1.
     mean, scale : arrays of shape (d,), or None
         How the samples were prepared from those in a file, where that is known.
     """
@@ -201,6 +202,12 @@ def data_of(
     """
     terms = terms_of(problem, least)
     d = problem.n_features
+    if exponent is None and terms.metric is not None:
+        # Columns counted in units of the metric may be out of the range of values, whatever the data are.
+        lengths = problem.column_norms / math.sqrt(problem.n_samples)
+        sizes = (np.frexp(lengths)[1] + terms.units)[lengths > 0]
+        if len(sizes) and not _LEAST < sizes.max() < _MOST:
+            raise InvalidProblem("metric and X together give values beyond the range of doubles; rescale the metric.")
     if type(problem.adversary) is SampleWise and terms.rho is not None:
         return SampleData(lambda: _blocks(problem), d, terms, exponent), 0.0
     if problem.X is not None:

@@ -47,7 +47,8 @@ class NearMatrix:
 
     .. math:: v^\top G v \le c\|v\|^2 + \mu_1 s + \mu_w t + \sum_{v_i \ne 0} (\tau_i\,[s \text{ or } t] + \alpha_i) .
 
-    In a metric :math:`cv^\top \mathrm{metric}\, v` takes the place of the first term. The decoding is not trusted: mu_1 is what the difference of B and G takes, whose entries may be off by `error`.
+    In a metric :math:`c v^\top \mathrm{metric}\, v` takes the place of the first term. The decoding is not trusted:
+    mu_1 is what the difference of B and G takes, whose entries may be off by `error`.
 
     Attributes
     ----------

@@ -244,7 +244,9 @@ class _Reader:
     `normals` that of multipliers of an attack.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray], d: int, samples: int | None, directions: int, normals: int) -> None:
+    def __init__(
+        self, arrays: dict[str, np.ndarray], d: int, samples: int | None, directions: int, normals: int
+    ) -> None:
         self.arrays, self.d, self.samples, self.directions, self.normals = arrays, d, samples, directions, normals
         self._at: dict[str, int] = {}
 

@@ -88,7 +88,9 @@ def climbed(
 ) -> FloatArray:
     """Return where ascent leads from one vector, within a node (I, F, p); zeros where nothing is left of it."""
     if data.metric is not None:
-        return climbed_in_metric(data, start, (data.include, np.flatnonzero(data.allowed), data.k) if node is None else node)
+        return climbed_in_metric(
+            data, start, (data.include, np.flatnonzero(data.allowed), data.k) if node is None else node
+        )
     climber = _climber(data, node)
     V = climber.projected(start[None, :])
     if len(V) == 0:

@@ -204,12 +204,7 @@ class CheapTree:
         for bounder in self.bounders:
             if self.holds(bounder, I, F, p, outlook):
                 return bounder.leaf(F, p)
-        if (
-            isinstance(self.data, Data)
-            and self.data.r_max > 0
-            and len(I)
-            and not outlook.ratio <= self._own_response
-        ):
+        if isinstance(self.data, Data) and self.data.r_max > 0 and len(I) and not outlook.ratio <= self._own_response:
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
                 if self.holds(bounder, I, F, p, outlook):
