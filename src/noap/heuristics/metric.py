@@ -75,7 +75,8 @@ def ascend_in_metric(data: Data, starts: FloatArray | None = None, check: Callab
     leading = np.linalg.solve(L.T, np.linalg.eigh((C + C.T) / 2)[1][:, -min(4, len(usable)) :]).T
     best.offer(usable[_largest(leading * np.sqrt(B.diagonal()), k)])
     for start in () if starts is None else np.atleast_2d(starts):
-        best.offer(np.sort(np.append(np.flatnonzero(start), usable)[:k])[None, :], start)
+        given = np.intersect1d(np.flatnonzero(start), usable)
+        best.offer(np.sort(np.append(given, np.setdiff1d(usable, given))[:k])[None, :], start)
     chosen = np.empty(0, dtype=np.intp)
     for _ in range(k):
         check()
