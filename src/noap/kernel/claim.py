@@ -225,9 +225,7 @@ def data_of(
             if tried > 1e-6:
                 break
     if terms.metric is not None and terms.rho is not None and terms.rho.any() and exponent is None:
-        raise InvalidProblem(
-            "S is not positive semidefinite to 1e-6 in the units of the metric; pass samples."
-        )
+        raise InvalidProblem("S is not positive semidefinite to 1e-6 in the units of the metric; pass samples.")
     return Data.from_covariance(S, terms, None, exponent), None
 
 
