@@ -254,8 +254,6 @@ class SampleSearch:
             self._certify(self.root, bounder)
         return False
 
-    # A node
-
     def _examine(self, knot: _Knot, is_root: bool) -> "list[Node | _Knot] | None":
         """Return what a node is closed by or split into; None where nothing helps."""
         settings = self.settings.samples
