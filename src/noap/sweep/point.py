@@ -132,6 +132,8 @@ class Task:
         return quietly(self.problem, "ascent", **shared).v
 
     def _proved(self, v: FloatArray, gap: float, limits: Limits) -> Result:
+        if not self.problem.adversary.gram_suffices:
+            return run_exact(self.problem, self._controls(gap), limits, v)
         from noap.exact.prove import proved_result  # loads Numba
 
         return proved_result(self.problem, self._controls(gap), v, limits, asked_gap=float(self.options["gap"]))
