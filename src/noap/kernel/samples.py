@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from noap.kernel.arithmetic import TINY, U, gamma, need
+from noap.kernel.arithmetic import TINY, U, gamma, need, sum_up
 from noap.kernel.cancelled import sum_of_squares
 from noap.kernel.data import Terms
 from noap.kernel.definite import dominance
@@ -72,10 +72,12 @@ class SampleData:
         Their budgets, at most.
     n, d, k, exponent : int
         n counts all samples.
+    squares : array of shape (d,)
+        At least :math:`\|x_j\|^2/n` of these rows.
     costs, most : arrays of shape (d,)
         What a feature costs, at most, and at least what leaving it out can take off a value.
     top : float
-        Largest :math:`\|x_j\|^2/n` of these rows.
+        The largest of these squares.
     include, exclude : arrays of int
     allowed : bool array of shape (d,)
     """
@@ -111,7 +113,8 @@ class SampleData:
             squares += np.einsum("ij,ij->j", X, X)
         squares *= (1 + gamma(len(self.X) + 8)) / self.n
         self.top = float(squares.max(initial=0.0))
-        self.most: FloatArray = np.where(squares > 0, np.nextafter(squares + TINY - self.costs, np.inf), -self.costs)
+        self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)
+        self.most: FloatArray = np.where(squares > 0, np.nextafter(self.squares - self.costs, np.inf), -self.costs)
 
     def _counting(
         self, blocks: Callable[[], Iterable[FloatArray]], budgets: FloatArray
@@ -160,7 +163,24 @@ class SampleData:
         return np.concatenate(found)
 
     def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
-        r"""Return at least :math:`\frac1n \sum_i (N(x_i) - \rho_i)_+^2` less what I costs: no choice is worth more."""
+        r"""Return at least what any choice of a node is worth, by the lengths of its samples or of its features."""
+        return min(self._by_samples(I, F, p), self._by_features(I, F, p))
+
+    def _by_features(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        r"""Return a bound by the squares :math:`a_j = \|x_j\|^2/n`.
+
+        A choice is worth at most :math:`(\sqrt a - r)_+^2 \le \theta a` less its costs, :math:`a = \sum_S a_j`, r the
+        least budget over root n, :math:`\theta = (1 - r/\sqrt A)_+^2` with A the largest of these sums.
+        """
+        count = min(max(p, 0), len(F))
+        reach = sum_up([*self.squares[I].tolist(), *_largest(self.squares[F], count)])
+        least = float(self.rho.min(initial=math.inf)) / math.sqrt(self.n) * (1 - 4 * U)
+        left = max(1.0 - least / math.sqrt(reach) * (1 - 4 * U), 0.0) if reach > 0 else 0.0
+        most = np.nextafter(left * left * (1 + 8 * U) * self.squares * (1 + 4 * U) - self.costs, np.inf)
+        return sum_up([*most[I].tolist(), *_largest(np.maximum(most[F], 0.0), count)])
+
+    def _by_samples(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        r"""Return :math:`\frac1n \sum_i (N(x_i) - \rho_i)_+^2` less what I costs, rounded up."""
         columns, total, at = np.concatenate([I, F]), 0.0, 0
         for X in self.portions():
             left = np.maximum(norms_above(X[:, columns], len(I), p) - self.rho[at : at + len(X)], 0.0)
@@ -200,6 +220,12 @@ class SampleData:
             total += float(left @ left)
             at += len(X)
         return total / self.n * (1 - gamma(len(self.X) + 12)) - spent
+
+
+def _largest(numbers: FloatArray, count: int) -> list[float]:
+    """Return so many of the largest numbers."""
+    largest: list[float] = np.partition(numbers, len(numbers) - count)[len(numbers) - count :].tolist() if count else []
+    return largest
 
 
 def _cancelled(inside: FloatArray, free: FloatArray, p: int, rho: float) -> bool:
