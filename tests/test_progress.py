@@ -199,6 +199,6 @@ def test_a_notebook_shows_it_under_the_cell(cell, capsys):
 
 def test_experiments_count_their_trials(cell, tmp_path):
     spec = Spec("tiny", "feature", SpikedModel(8, 2, 3.0), (30,), (0.0, 1.0), (0,), (Method("PPM", "ppm"),))
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         run([spec], store, progress=True)
     assert cell[-2] == "noap: trial 2 of 2, 0:00:00 left"

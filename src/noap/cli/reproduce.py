@@ -64,7 +64,7 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option(help="Folder of tables, figures and claims. noap-reproduction[-quick].")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="File of finished trials. trials.sqlite in --out.")] = None,
+    store: Annotated[Path | None, typer.Option(help="File of finished trials. trials.jsonl in --out.")] = None,
     best: Annotated[
         Best,
         typer.Option(help="Objective that decides figure 1's best: of the population, as in the paper, or sample."),
@@ -114,7 +114,7 @@ def reproduce(
         + [f"{name} {f'{value:g}' if isinstance(value, float) else value}" for name, value in given.items() if value]
     )
     console = Console(highlight=False, soft_wrap=True, quiet=json)
-    with Store(store if store is not None else folder / "trials.sqlite", writing=not render) as kept:
+    with Store(store if store is not None else folder / "trials.jsonl", writing=not render) as kept:
         ended = (
             None if render else run(list(chosen.values()), kept, jobs=jobs, cluster=cluster, progress=log or not json)
         )

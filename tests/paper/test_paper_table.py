@@ -12,7 +12,7 @@ import noap.mip
 from noap.cli.app import app
 from noap.methods import METHODS
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 PAGE = (ROOT / "docs" / "paper-notes.md").read_text(encoding="utf-8")
 NUMBERED = {"Theorem": 5, "Proposition": 7, "Lemma": 1, "Remark": 2, "Assumption": 3, "Algorithm": 2, "Figure": 2}
 VERDICTS = ("holds", "corrected", "depends", "definition", "as printed", "quoted")

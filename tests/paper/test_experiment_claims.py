@@ -8,11 +8,11 @@ import pytest
 import noap
 from noap.experiments import SpikedModel, Store, paper_specs, run
 from noap.experiments.claims import CLAIMS, Verdict, judge
-from noap.experiments.claims.claim import ranges, verdict_of
-from noap.experiments.claims.screening import supports_found
+from noap.experiments.claims.captions import supports_found
+from noap.experiments.claims.claim import ranges
 from noap.experiments.figures import recovery, stage_of
 from noap.experiments.population import guaranteed_cosines, population_of
-from noap.experiments.report import FIGURES, render, stage_rows, write_figures
+from noap.experiments.report import FIGURES, drawable, render, stage_rows, write_figures
 from noap.experiments.table import trials
 
 
@@ -205,7 +205,7 @@ def test_bands_of_cosines_end_at_1():
 
 
 def test_small_helpers():
-    assert verdict_of([]) is Verdict.UNKNOWN
+    assert Verdict.of([]) is Verdict.UNKNOWN
     assert ranges([3.0]) == "3"
 
 
@@ -240,13 +240,14 @@ def small():
 
 def test_a_small_run_is_drawn_judged_and_drawn_the_same_again(small, tmp_path):
     first, second = tmp_path / "first", tmp_path / "second"
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         assert run(list(small.values()), store).complete
         for folder in (first, second):
             folder.mkdir()
         judged = render(small, store, first, command="noap reproduce all --quick")
         again = {name: trials(small[name], store) for name in ("recovery", "sample-wise")}
-        assert write_figures(small, again, second) == ["theorem3", "theorem4"]
+        assert drawable(again) == ["theorem3", "theorem4"]
+        write_figures(small, again, second)
         figures = trials(small["figures"], store)
         by_sample = trials(small["figures"], store, best="sample")
     assert Verdict.UNKNOWN not in {

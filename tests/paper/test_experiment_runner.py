@@ -16,14 +16,14 @@ from experiment_cases import COUNT, SPEC, measured, run_logged
 
 from noap.errors import InvalidProblem
 from noap.experiments import Method, Store, perform, run
-from noap.experiments.progress import time_left
+from noap.experiments.runner import time_left
 from noap.experiments.spec import Trial
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     """The table of a run that nothing disturbs."""
-    with Store(tmp_path_factory.mktemp("judge") / "trials.sqlite") as store:
+    with Store(tmp_path_factory.mktemp("judge") / "trials.jsonl") as store:
         run([SPEC], store)
         return measured(store)
 
@@ -55,7 +55,7 @@ def stamps(path):
 
 
 def test_killed_ten_times(tmp_path, context, undisturbed):
-    path, log = tmp_path / "trials.sqlite", tmp_path / "log"
+    path, log = tmp_path / "trials.jsonl", tmp_path / "log"
     moments = random.Random(7)
     kept: dict[str, str] = {}
     for _ in range(10):
@@ -97,7 +97,7 @@ def _slowly(log, trial):
 
 
 def test_ctrl_c_finishes_the_trial_in_flight(tmp_path, context, undisturbed):
-    path, log = tmp_path / "trials.sqlite", tmp_path / "log"
+    path, log = tmp_path / "trials.jsonl", tmp_path / "log"
     answer = context.SimpleQueue()
     child = context.Process(target=_interrupted, args=(path, log, answer))
     child.start()
@@ -122,14 +122,14 @@ def test_ctrl_c_inside_a_solver_is_no_result(tmp_path):
         seen.append(trial)
         return None if len(seen) == 3 else perform(trial)
 
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         ended = run([SPEC], store, work=halfway)
         assert (ended.done, ended.interrupted) == (2, True)
         assert len(store) == 2
 
 
 def test_two_processes_store_the_same(tmp_path, undisturbed):
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         assert run([SPEC], store, jobs=2).done == COUNT
         assert measured(store) == undisturbed
 
@@ -146,7 +146,7 @@ with Store(Path(sys.argv[1])) as store:
 
 
 def test_a_killed_run_leaves_no_worker_behind_and_can_go_on(tmp_path, undisturbed):
-    path, log = tmp_path / "trials.sqlite", tmp_path / "log"
+    path, log = tmp_path / "trials.jsonl", tmp_path / "log"
     places = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     child = subprocess.Popen(
         [sys.executable, "-c", IN_PARALLEL, str(path), str(log)],
@@ -174,7 +174,7 @@ def test_a_killed_run_leaves_no_worker_behind_and_can_go_on(tmp_path, undisturbe
 
 @pytest.mark.parametrize("jobs", [0, -2, 1.5, True])
 def test_jobs_is_checked(tmp_path, jobs):
-    with Store(tmp_path / "trials.sqlite") as store, pytest.raises(InvalidProblem, match="jobs"):
+    with Store(tmp_path / "trials.jsonl") as store, pytest.raises(InvalidProblem, match="jobs"):
         run([SPEC], store, jobs=jobs)
 
 
@@ -184,7 +184,7 @@ def test_a_bug_in_a_method_keeps_what_is_finished(tmp_path):
             raise RuntimeError("boom")
         return perform(trial)
 
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         with pytest.raises(RuntimeError, match="boom"):
             run([SPEC], store, work=buggy)
         assert len(store) == 2
@@ -222,6 +222,6 @@ def test_where_the_optimum_is_zero_only_blind_methods_have_a_direction():
 
 def test_a_method_can_be_renamed_and_still_finds_its_rows(tmp_path):
     other = dataclasses.replace(SPEC, methods=(dataclasses.replace(SPEC.methods[0], label="power"),))
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         run([dataclasses.replace(SPEC, methods=SPEC.methods[:1])], store)
         assert run([other], store).done == 0

@@ -23,13 +23,16 @@ def cluster():
         yield found
 
 
-def slow_work(pause):
+def slow_work(pause, log):
     def work(trial):  # a closure travels by value: workers cannot import the tests
+        import os
         import time
 
         from noap.experiments import perform
 
         time.sleep(pause)
+        with open(log, "a", encoding="utf-8") as stream:
+            stream.write(f"{os.getpid()}\n")
         return perform(trial)
 
     return work
@@ -39,7 +42,7 @@ def test_a_worker_is_killed_and_the_table_is_the_same(cluster, tmp_path):
     with distributed.Client(cluster, set_as_default=False) as client:
         victims = list(client.run(os.getpid).values())
     assert len(victims) == 2
-    path = tmp_path / "cluster.sqlite"
+    path = tmp_path / "cluster.jsonl"
 
     def kill_one():
         deadline = time.monotonic() + 60
@@ -55,23 +58,23 @@ def test_a_worker_is_killed_and_the_table_is_the_same(cluster, tmp_path):
     with Store(path) as store:
         killer = threading.Thread(target=kill_one)
         killer.start()
-        ended = run([SPEC], store, cluster=cluster.scheduler_address, work=slow_work(0.05))
+        ended = run([SPEC], store, cluster=cluster.scheduler_address, work=slow_work(0.05, str(tmp_path / "log")))
         killer.join()
         assert killed.is_set()
+        workers = set(map(int, (tmp_path / "log").read_text().split()))
+        assert set(victims) <= workers
+        assert os.getpid() not in workers
         assert (ended.done, ended.complete) == (COUNT, True)
         found = measured(store)
-    with Store(tmp_path / "here.sqlite") as store:
+    with Store(tmp_path / "here.jsonl") as store:
         run([SPEC], store)
         assert measured(store) == found
 
 
 def test_an_address_that_is_none_and_one_that_does_not_answer(tmp_path):
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         with pytest.raises(InvalidProblem, match="address of a Dask scheduler"):
             run([SPEC], store, cluster="somewhere")
-        from noap.experiments.executors import on_cluster
-
-        silent = on_cluster("tcp://127.0.0.1:9", timeout=0.5)
         with pytest.raises(NoapError, match="cannot be reached"):
-            list(silent([], lambda trial: None, lambda: False))
+            run([SPEC], store, cluster="tcp://127.0.0.1:9")
         assert len(store) == 0

@@ -11,9 +11,9 @@ import pytest
 import noap
 from noap.experiments import Method, Spec, SpikedModel, Store, perform, run
 from noap.experiments.figures import cosines, measures
-from noap.experiments.methods import find
 from noap.experiments.population import population_of
 from noap.experiments.table import AVERAGED, points, trials
+from noap.experiments.trial import find
 from noap.theory import population_value, spiked_wishart
 
 MODEL = SpikedModel(d=20, k=3, lam=3.0, k1=1, c=0.8)
@@ -47,7 +47,7 @@ def test_without_a_solution_nothing_is_measured_and_nothing_is_drawn_as_0(tmp_pa
         Method("MIP", "mip", PRINTED, time_limit=1e-9),
     )  # fmt: skip
     one = spec(*methods)
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         assert run([one], store).complete
         table = trials(one, store)
     row = table.filter(pl.col("method") == "MIP").row(0, named=True)
@@ -102,7 +102,7 @@ def test_a_point_whose_solutions_are_mostly_starts_is_marked(kept, marked):
 def test_best_follows_the_population_objective_unless_asked_otherwise(tmp_path):
     methods = (Method("PPM", "ppm"), Method("MIP", "exact"), Method("MIP-r", "vanilla"))
     one = spec(*methods, budgets=(0.4, 0.8), seeds=tuple(range(8)), n=20)
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         assert run([one], store).complete
         by_population, by_sample = trials(one, store), trials(one, store, best="sample")
     chosen = {}

@@ -3,13 +3,15 @@
 import json
 import math
 import platform
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 import noap
-from noap.experiments import environment as environment_module
 from noap.experiments.environment import environment, listed
 from noap.experiments.formats import frame_of, markdown, write_table
 
@@ -26,9 +28,11 @@ def test_the_record_names_no_place_and_is_nobodys_to_change():
     assert environment()["commit"]
 
 
-def test_an_installed_package_has_no_commit(monkeypatch, tmp_path):
-    monkeypatch.setattr(environment_module, "_HERE", tmp_path)
-    assert environment_module._commit() == "none (installed package)"
+def test_an_installed_package_has_no_commit(tmp_path):
+    shutil.copytree(Path(noap.__file__).parent, tmp_path / "noap", ignore=shutil.ignore_patterns("__pycache__"))
+    code = "from noap.experiments.environment import environment; print(environment()['commit'])"
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert shown.stdout.strip() == "none (installed package)"
 
 
 def test_the_record_in_words():

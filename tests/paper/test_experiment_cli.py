@@ -22,7 +22,7 @@ def reproduce(*arguments, cwd):
         (("figure1", "--backend", "cplex"), "backend"),
         (("figure1", "--cluster", "somewhere"), "address of a Dask scheduler"),
         (("all", "--render"), "does not exist; run the experiment first"),
-        (("all", "--store", "nowhere/trials.sqlite"), "does not exist; create it first"),
+        (("all", "--store", "nowhere/trials.jsonl"), "does not exist; create it first"),
     ],
     ids=lambda value: "-".join(map(str, value)) if isinstance(value, tuple) else "",
 )
@@ -35,11 +35,11 @@ def test_bad_input_is_one_line_and_code_2(tmp_path, arguments, words):
 
 
 def test_somebody_elses_file_is_left_alone(tmp_path):
-    (tmp_path / "trials.sqlite").write_text("mine")
-    done = reproduce("figure1", "--store", "trials.sqlite", cwd=tmp_path)
+    (tmp_path / "trials.jsonl").write_text("mine")
+    done = reproduce("figure1", "--store", "trials.jsonl", cwd=tmp_path)
     assert done.returncode == 2
     assert "left alone" in done.stderr
-    assert (tmp_path / "trials.sqlite").read_text() == "mine"
+    assert (tmp_path / "trials.jsonl").read_text() == "mine"
 
 
 def test_help_has_an_example(tmp_path):
