@@ -91,23 +91,31 @@ class SampleData:
         self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
     ) -> None:
         need(terms.directions is None, NO_DIRECTIONS)
-        size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
-        self.exponent = max(min(math.frexp(size)[1], 600), -600) if exponent is None else exponent
-        need(isinstance(self.exponent, int) and abs(self.exponent) <= 600, "the exponent is out of range")
-        largest = math.ldexp(size, -self.exponent) if size else 0.0
-        need(size == 0 or 2.0**-40 < largest < 2.0**40, "the exponent does not fit the data")
+        need(exponent is None or (isinstance(exponent, int) and abs(exponent) <= 600), "the exponent is out of range")
         self.terms, self.n, self.d, self.k = terms, terms.n_samples, d, terms.k
         self.include, self.exclude = terms.include, terms.exclude
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
         self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
-        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         assert terms.rho is not None
         need((terms.rho >= 0).all(), "budgets must be at least 0")
         budgets = np.broadcast_to(terms.rho, (self.n,))
-        self.X, self.rho, self.rows = self._counting(blocks, budgets)
+        sizes, at = [0.0], 0
+        for block in blocks() if exponent is None else ():
+            sizes.append(float(np.abs(block[np.isfinite(budgets[at : at + len(block)])]).max(initial=0.0)))
+            at += len(block)
+        own = math.frexp(max(sizes))[1]
+        for _ in range(2):  # the second time by the size of those that can contribute, where others are far larger
+            self.exponent = max(min(own, 600), -600) if exponent is None else exponent
+            self.X, self.rho, self.rows = self._counting(blocks, budgets)
+            size = float(np.abs(self.X).max(initial=0.0))
+            if exponent is not None or size == 0 or size > 2.0**-20:
+                break
+            own = self.exponent + math.frexp(size)[1]
+        need(size == 0 or 2.0**-40 < size < 2.0**40, "the exponent does not fit the data")
+        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
+        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
+        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         squares = np.zeros(d)
         for X in self.portions():
             squares += np.einsum("ij,ij->j", X, X)
@@ -128,8 +136,8 @@ class SampleData:
             scaled = np.ldexp(block, -self.exponent)
             r = np.ldexp(rho, -self.exponent)
             above = norms_above(scaled[:, columns], len(inside), p)
-            counts = ~(above <= r)
-            for i in np.flatnonzero(counts & (above * (1 - _NEAR) <= r)):
+            counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
+            for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
                 counts[i] = not _cancelled(block[i, inside], block[i, free], p, float(rho[i]))
             kept_rows.append(scaled if counts.all() else scaled[counts])
             kept_rho.append(np.where(r[counts] < _SMALL, 0.0, r[counts]))

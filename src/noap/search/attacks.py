@@ -18,6 +18,9 @@ from noap.settings import SampleSettings
 
 __all__ = ["Duel", "climbed", "opponents", "smoothed"]
 
+# No attack is worth finding for a smaller target: its smoothing would underflow.
+_NOTHING = 1e-250
+
 
 def opponents(M: FloatArray, inside: int, p: int, count: int, turn: int = 0) -> FloatArray:
     """Return vectors to climb from: rows of M, half of them with the largest diagonals, the others in turn."""
@@ -57,6 +60,8 @@ def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, setti
         within: FloatArray = E * np.minimum(1.0, rho / np.maximum(lengths, 1e-300))[:, None]
         return within
 
+    if not target > _NOTHING:
+        return E
     best, least, inverse = E, at(E, target)[1], 2.0
     for width in settings.widths:
         here = ahead = best
