@@ -1,6 +1,5 @@
 """What a path over k is used for: the choice of k, the table, the picture, the command line."""
 
-import io
 import itertools
 import json
 import re
@@ -10,11 +9,9 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 
 import noap
 from k_path_cases import data, standardised_wine
-from noap.cli.k_path import _print as print_k_path
 from noap.errors import InvalidProblem, NoapWarning
 from noap.sweep import KPath
 
@@ -128,13 +125,13 @@ def command(*arguments):
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_the_table_fits_a_terminal(wine_path, wine, width):
-    console = Console(file=io.StringIO(), width=width, highlight=False)
-    print_k_path(wine_path, tuple(wine.columns), 0.9, wine_path.choose(0.9), console)
-    table = console.file.getvalue().split("is proved to keep")[0].splitlines()
+def test_the_table_fits_a_terminal(wine, tmp_path, width, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(width))
+    wine.to_csv(tmp_path / "wine.csv", index=False)
+    table = command(tmp_path / "wine.csv", "--noise", 0.3).stdout.split("is proved to keep")[0].splitlines()[:-1]
     assert max(map(len, table)) <= width
     starts = [number for number, line in enumerate(table) if re.match(r"\W*\d+\W+\d\.\d", line)]
-    assert len(starts) == len(wine_path)
+    assert len(starts) == 10
     assert max(b - a for a, b in itertools.pairwise(starts)) <= 3  # lines of one row
     for column in ("robust", "gap", "adds", "keeps", "features that come and go"):
         assert column in "\n".join(table)
@@ -218,11 +215,7 @@ def test_the_table_says_nothing_of_the_last_k(tmp_path):
     assert "elbow" not in shown
 
 
-def test_a_step_that_rounding_makes_is_nothing(tmp_path):
-    from noap.cli.k_path import _step
-
-    assert _step(2.22e-16, 1.5) == _step(-2.22e-16, 1.5) == "0"
-    assert _step(2.22e-6, 1.5) == "2.22e-06"
+def test_where_nothing_is_left_no_feature_comes(tmp_path):
     np.save(tmp_path / "x.npy", data(0, n=8, d=3))
     zero = command(tmp_path / "x.npy", "-k", 3, "--noise", 2).stdout
     assert "Nothing survives the adversary: the optimum is 0 for every k up to 3." in zero

@@ -1,4 +1,4 @@
-"""Read a table from a file and write one: CSV and its relatives, Parquet, Excel, NPY or NPZ."""
+"""Read a table from a file: CSV and its relatives, Parquet, Excel, NPY or NPZ."""
 
 import warnings
 import zipfile
@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from noap.cli.output import write_file
 from noap.data.files.binary import read_excel, read_parquet
 from noap.data.files.columns import chosen
 from noap.data.files.reading import Reading, is_text, stem_suffix
 from noap.data.files.text import read_text
-from noap.data.files.whole import whole_table, write_text_table
 from noap.data.implicit import centred
 from noap.data.standardising import centre_and_scale, standardise
 from noap.data.validation import Samples, as_samples
@@ -23,7 +21,7 @@ from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.mapped import empty_file, in_file
 from noap.linalg.types import Data, FloatArray
 
-__all__ = ["PREPARED", "TABLES", "Table", "read_table", "reading_of", "write_like"]
+__all__ = ["PREPARED", "Table", "read_table"]
 
 # How samples may have been prepared: centred, scaled.
 PREPARED = {
@@ -32,7 +30,6 @@ PREPARED = {
     (False, True): "scaled",
     (False, False): "as given",
 }
-TABLES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz")
 
 
 @dataclass(frozen=True)
@@ -79,19 +76,6 @@ class Table:
             return centre_and_scale(self.samples, center=center, scale=scale)[2]
 
 
-def reading_of(
-    delimiter: str | None,
-    decimal: str | None,
-    header: bool | None,
-    columns: list[str] | None,
-    drop: list[str] | None,
-    index: str | None,
-    sheet: str | None,
-) -> Reading:
-    """Return what the options of a command say about its FILE."""
-    return Reading(delimiter, decimal, header, tuple(columns or ()), tuple(drop or ()), index, sheet)
-
-
 def read_table(path: Path, reading: Reading | None = None) -> Table:
     """Read `path`, or raise InvalidProblem with one sentence that says what is wrong with it."""
     if not path.is_file():
@@ -129,34 +113,6 @@ def _columns(X: Data, positions: list[int]) -> Data:
     for first in range(0, len(X), step := max(1, 2**22 // X.shape[1])):
         some[first : first + step] = X[first : first + step][:, positions]
     return some
-
-
-def write_like(path: Path, option: str, X: FloatArray, names: tuple[str, ...], file: Path, reading: Reading) -> None:
-    """Write FILE again with other numbers in its features.
-
-    Columns that are no features (labels, what was left out) stay where they are, and a text table is laid out as FILE
-    is; arrays hold the features alone. The suffix of `path` says the format.
-    """
-
-    def write(temporary: Path) -> None:
-        import polars as pl
-
-        kind = path.suffix.lower()
-        if kind == ".npy":
-            np.save(temporary, X)
-            return
-        if kind == ".npz":
-            np.savez(temporary, X=X, feature_names=np.array(names))
-            return
-        moved = [pl.Series(name, X[:, j]) for j, name in enumerate(names)]
-        whole = whole_table(file, reading)
-        frame = pl.DataFrame(moved) if whole is None else whole.frame.with_columns(moved)
-        if kind == ".parquet":
-            frame.write_parquet(temporary)
-        else:
-            write_text_table(frame, temporary, None if whole is None else whole.dialect)
-
-    write_file(path, option, write)
 
 
 def _read_arrays(path: Path) -> Table:
