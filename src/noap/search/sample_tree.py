@@ -27,6 +27,7 @@ from noap.settings import Settings
 __all__ = ["SampleSearch"]
 
 _Node = tuple[IntArray, IntArray, int]
+_BY_LENGTHS: Node = LENGTHS
 # Steps of ascent from a node's own rows, from the strongest opponents, and on one support.
 _OWN_STEPS, _OPPONENTS_STEPS, _SUPPORTS_STEPS = 15, 12, 60
 
@@ -471,14 +472,21 @@ class SampleSearch:
             response = response or bounder
         goal = (self.target + self._paid(local)) * data.n * (1 - 1e-6)
         attack = self._as_witness(smoothed(local.X, local.rho, _moves_of(response, local), goal, settings), local)
-        if self.cheap.holds(self._bounder(attack), *local.node, outlook):
+        bounder = self._bounder(attack)
+        if self.cheap.holds(bounder, *local.node, outlook):
             return Dominance(attack), by_lengths, LENGTHS
-        if len(local.rows) > settings.most_samples:
-            return None, by_lengths, LENGTHS
-        envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
-        if bound <= self.target:
-            return envelope, bound, LENGTHS
-        return (None, bound, envelope) if bound < by_lengths else (None, by_lengths, LENGTHS)
+        known, weaker = by_lengths, _BY_LENGTHS
+        eigenvalues = np.linalg.eigvalsh(bounder.majorant.block(local.columns, 0.0))
+        least = float(eigenvalues[-1]) * (1 + 1e-9) - self._paid(local)
+        if 0 < least < known:
+            known, weaker = least, Dominance(attack, None, least)
+        if len(local.rows) <= settings.most_samples:
+            envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
+            if bound <= self.target:
+                return envelope, bound, LENGTHS
+            if bound < known:
+                known, weaker = bound, envelope
+        return None, known, weaker
 
     # The proof
 
