@@ -13,11 +13,10 @@ from noap.proofs.metric import MetricProof
 from noap.proofs.metric_relaxation import MetricRelaxationProof
 from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.relaxation import RelaxationProof
-from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["COMPONENTS", "GRAM_TYPES", "Proof", "packed", "unpacked"]
 
-Single: TypeAlias = GramProof | ManyProof | MetricRelaxationProof | RelaxationProof | SampleProof
+Single: TypeAlias = GramProof | ManyProof | MetricRelaxationProof | RelaxationProof
 Proof: TypeAlias = Single | LevelsProof | MetricProof | SupportsProof
 _PROOFS: dict[str, type[Single]] = {
     "gram": GramProof,
@@ -26,7 +25,6 @@ _PROOFS: dict[str, type[Single]] = {
     # Before the one that it is a kind of.
     "relaxation-costs": CostedRelaxationProof,
     "relaxation": RelaxationProof,
-    "samples": SampleProof,
 }
 # A proof about a problem with a metric holds one of the others, and these numbers.
 _METRIC, _METRIC_TYPES = "metric", {"metric": "f8", "attack": "f8"}
@@ -39,7 +37,6 @@ _BY_SUPPORTS_TYPES = {
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
 """What the header of a certificate of several components calls its proof."""
-# "f4 f8": either.
 _TYPES = {
     "gram": {
         "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
@@ -48,10 +45,6 @@ _TYPES = {
     "relaxation": {
         "features": "u4", "kinds": "u1", "slopes": "f8", "unit": "f8", "starts": "u4", "places": "u4", "loads": "f8",
         "lifts": "f8", "entries": "f4", "branches": "u4", "counts": "u4", "used": "u4",
-    },
-    "samples": {
-        "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
-        "columns": "u4", "values": "f4 f8",
     },
 }  # fmt: skip
 _TYPES["relaxation-costs"] = {
