@@ -34,7 +34,6 @@ from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
 from noap.proofs.packing import Proof
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
@@ -396,9 +395,7 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         v[int(np.argmax(problem.column_norms))] = 1.0
     if problem.metric is not None:  # an optimum of 0 is one in every metric
         v /= length(problem.metric, v)
-        nothing = MetricProof(0.0, 0.0, 0.0, GramProof.trivial(0.0))
-        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=nothing)
-    if not serves(ZERO_PROOF_SERVES, problem.adversary):
+    if problem.metric is not None or not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     if not (problem.adversary.gram_suffices or problem.adversary.is_idle):
         return Result(
