@@ -1,4 +1,4 @@
-"""The picture of what could stand in: features by the supports that come close to the best."""
+"""Draw the features of the supports that come close to the best."""
 
 from typing import TYPE_CHECKING, Any
 

@@ -1,14 +1,28 @@
-"""Names beside arrows: arrows that point the same way share one list, and the lists stand in columns at the sides."""
+"""Draw the samples along two components, and the features as arrows with names.
+
+Arrows that point the same way share one list of names, and the lists stand in columns at the sides.
+"""
 
 import itertools
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.figure import Figure
 from matplotlib.textpath import TextPath
+from numpy.typing import ArrayLike
 
+from noap.errors import InvalidProblem
+from noap.figures.style import PLAIN as _PLAIN
+from noap.figures.style import ROBUST as _ROBUST
+from noap.figures.style import axes_of, fitted, largest_first, names_of, tidy, titled, top_of
 from noap.linalg.types import FloatArray
 
-__all__ = ["bundled", "crossings", "room_for", "size_for", "write_names"]
+__all__ = ["draw_biplot"]
+
+# More arrows than these cannot be read; the longest are kept and the picture says so.
+_MOST_ARROWS = 20
+# The font of the names, in points.
+_NAMES = 8.0
 
 # Directions that differ by less cannot be told apart once the arrows have names, in radians.
 _SAME_WAY = 0.14
@@ -16,6 +30,60 @@ _SAME_WAY = 0.14
 _MARGIN, _APART, _LINE = 5.0, 5.0, 1.25
 # The most of an axes' width that names may take; longer ones are cut.
 _MOST_WIDTH = 0.6
+
+
+def draw_biplot(
+    model: Any, X: ArrayLike, components: tuple[int, int] = (0, 1), ax: Any = None, top: int | None = None
+) -> Figure:
+    """Draw the samples along two components, and the features that make these up as arrows with names.
+
+    Parameters
+    ----------
+    model : fitted RobustSparsePCA with at least two components
+    X : array-like of shape (n, d)
+        The samples; `model.transform` gives their scores.
+    components : pair of int
+    ax : Axes, optional
+        Where to draw; a figure of its own by default.
+    top : int, optional
+        At most so many features, those with the longest arrows; 20 by default.
+
+    Returns
+    -------
+    Figure
+        Arrows are loadings, stretched by one factor to the size of the cloud: directions and ratios can be read.
+        Arrows that point the same way share one list of names, that of the longest on top.
+    """
+    fitted(model)
+    count = len(model.components_)
+    first, second = components if np.size(components) == 2 else (-1, -1)
+    if not (0 <= first < count and 0 <= second < count and first != second):
+        raise InvalidProblem(f"components must be two different numbers from 0 to {count - 1}, got {components!r}.")
+    # Whatever container the estimator was told to give.
+    scores = np.asarray(model.transform(X), dtype=np.float64)[:, [first, second]]
+    arrows = np.asarray(model.components_)[[first, second]].T
+    names = names_of(model)
+    lengths = np.linalg.norm(arrows, axis=1)
+    order = largest_first(lengths)
+    shown = order[: top_of(top, _MOST_ARROWS)]
+    stretch = 0.9 * float(np.abs(scores).max(initial=0.0)) / float(lengths.max(initial=0.0) or 1.0)
+    tips = stretch * arrows[shown]
+    told = [names[j] for j in shown]
+    # A figure of our own grows with the names.
+    wide, tall = _size_for(tips, told, _NAMES)
+    panels, figure = axes_of(ax, 1, (4.8 + 1.3 * wide / 72, max(5.6, 0.8 + 1.3 * tall / 72)))
+    axes = panels[0]
+    axes.scatter(scores[:, 0], scores[:, 1], s=9, color=_PLAIN, linewidths=0)
+    arrow = {"arrowstyle": "->", "color": _ROBUST, "shrinkA": 0, "shrinkB": 0}
+    for tip in tips:
+        axes.annotate("", tip, (0.0, 0.0), arrowprops=arrow)
+    _write_names(axes, tips, told, scores, _ROBUST, _NAMES)
+    axes.set_xlabel(f"component {first + 1}")
+    axes.set_ylabel(f"component {second + 1}")
+    hidden = f", {len(order) - len(shown)} shorter arrows not shown" if len(order) > len(shown) else ""
+    titled(axes, f"Samples and features along two components{hidden}")
+    tidy(panels)
+    return figure
 
 
 class _Column(NamedTuple):
@@ -36,10 +104,10 @@ class _Column(NamedTuple):
     width: float
 
 
-def bundled(tips: FloatArray) -> list[list[int]]:
+def _bundled(tips: FloatArray) -> list[list[int]]:
     """Return the arrows from the origin to the tips, shape (m, 2), grouped by direction, the longest of each first.
 
-    >>> bundled(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.1]]))
+    >>> _bundled(np.array([[1.0, 0.0], [0.0, 2.0], [3.0, 0.1]]))
     [[2, 0], [1]]
     """
     if not len(tips):
@@ -70,7 +138,7 @@ def _columns_of(tips: FloatArray, names: list[str], size: float, wide: float) ->
     wide : float
         The width of the axes, in points; names that leave too little of it are cut.
     """
-    groups = bundled(tips)
+    groups = _bundled(tips)
     sides = [[group for group in groups if (tips[group[0], 0] < 0) == left] for left in (True, False)]
     sides = [sorted(side, key=lambda group: float(tips[group[0], 1])) for side in sides]
     longest = max((len(name) for name in names), default=0)
@@ -92,10 +160,10 @@ def _width(name: str, size: float) -> float:
     return 1.05 * float(TextPath((0, 0), name.replace("$", "S"), size=size).get_extents().width) + 1.0
 
 
-def room_for(low: float, high: float, before: float, after: float) -> tuple[float, float]:
+def _room_for(low: float, high: float, before: float, after: float) -> tuple[float, float]:
     """Return limits that show low to high and leave shares of the axis free before and after.
 
-    >>> room_for(0.0, 6.0, 0.25, 0.15)
+    >>> _room_for(0.0, 6.0, 0.25, 0.15)
     (-2.5, 7.5)
     """
     span = (high - low) / (1 - before - after)
@@ -121,7 +189,7 @@ def _heights_of(column: _Column, wanted: FloatArray, sides: FloatArray, size: fl
     parts = np.array([(name.count("\n") + 1) * _LINE * size + _APART for name in column.names]) / tall
     for _ in range(len(order) ** 2):
         middles = _stacked(wanted[order], parts[order])
-        pairs = crossings(sides[order], wanted[order], middles)
+        pairs = _crossings(sides[order], wanted[order], middles)
         if not pairs:
             break
         a, b = pairs[0]
@@ -145,10 +213,10 @@ def _stacked(wanted: FloatArray, parts: FloatArray) -> FloatArray:
     return middles
 
 
-def crossings(sides: FloatArray, starts: FloatArray, ends: FloatArray) -> list[tuple[int, int]]:
+def _crossings(sides: FloatArray, starts: FloatArray, ends: FloatArray) -> list[tuple[int, int]]:
     """Return the pairs of lines from (sides, starts) to (0, ends) that cross.
 
-    >>> crossings(np.array([1.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 2.0]))
+    >>> _crossings(np.array([1.0, 1.0, 1.0]), np.array([0.0, 1.0, 2.0]), np.array([1.0, 0.0, 2.0]))
     [(0, 1)]
     """
     found = []
@@ -160,14 +228,14 @@ def crossings(sides: FloatArray, starts: FloatArray, ends: FloatArray) -> list[t
     return found
 
 
-def size_for(tips: FloatArray, names: list[str], size: float) -> tuple[float, float]:
+def _size_for(tips: FloatArray, names: list[str], size: float) -> tuple[float, float]:
     """Return width and height, in points, that names of this font ask for beside the arrows."""
     left, right = _columns_of(tips, names, size, np.inf)
     deepest = max(sum((name.count("\n") + 1) * _LINE * size + _APART for name in side.names) for side in (left, right))
     return left.width + right.width, deepest
 
 
-def write_names(axes: Any, tips: FloatArray, names: list[str], cloud: FloatArray, color: str, size: float) -> None:
+def _write_names(axes: Any, tips: FloatArray, names: list[str], cloud: FloatArray, color: str, size: float) -> None:
     """Set the limits of the axes so that cloud, arrows and names have room, and write the names.
 
     Parameters
@@ -183,7 +251,7 @@ def write_names(axes: Any, tips: FloatArray, names: list[str], cloud: FloatArray
     """
     figure, box = axes.figure, axes.get_position()
     wide, tall = 72 * figure.get_figwidth() * box.width, 72 * figure.get_figheight() * box.height
-    needed = size_for(tips, names, size)[1]
+    needed = _size_for(tips, names, size)[1]
     if needed > tall:
         size *= tall / needed
     sides = _columns_of(tips, names, size, wide)
@@ -191,8 +259,8 @@ def write_names(axes: Any, tips: FloatArray, names: list[str], cloud: FloatArray
     (x_low, y_low), (x_high, y_high) = seen.min(axis=0), seen.max(axis=0)
     # Where there are no names, a little room as always.
     free = [max(column.width / wide, 0.04) for column in sides]
-    x_low, x_high = room_for(x_low, x_high if x_high > x_low else x_low + 1.0, *free)
-    y_low, y_high = room_for(y_low, y_high if y_high > y_low else y_low + 1.0, 0.06, 0.06)
+    x_low, x_high = _room_for(x_low, x_high if x_high > x_low else x_low + 1.0, *free)
+    y_low, y_high = _room_for(y_low, y_high if y_high > y_low else y_low + 1.0, 0.06, 0.06)
     axes.set_xlim(x_low, x_high)
     axes.set_ylim(y_low, y_high)
     for column, left in zip(sides, (True, False), strict=True):
