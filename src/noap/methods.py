@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SampleWise, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.data.metric import length
@@ -33,8 +33,6 @@ from noap.settings import Settings
 
 __all__ = ["METHODS", "Method", "is_for_the_tree", "run_exact"]
 
-# The older search against samples forms X'X; with more features than this that does not fit into its time.
-_MOST_GRAM = 6000
 # The exact method gives its heuristic this share of the time at most: the rest is for the proof.
 _ASCENT_SHARE = 0.3
 
@@ -66,14 +64,13 @@ class Method:
 
 def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
     """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
+    if not serves(problem):
+        return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
-    if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
-        # The tree bounds more features than that by lengths alone; the older search forms X'X, as long as that fits.
-        wide = settings.samples.most_features < problem.n_features <= _MOST_GRAM and not demands
-        return serves(problem) and settings.most_features > 0 and not wide
+    attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
     # More features than that have no other search in a metric.
-    demands = demands or problem.metric is not None
-    return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
+    only = attacked or demands or problem.metric is not None
+    return bool(only or problem.n_features <= settings.most_features)
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -180,13 +177,24 @@ def run_exact(problem: Problem, controls: Controls, limits: Limits, start: Float
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, start)
-    from noap.exact.prove import proved_result  # loads Numba
+    from noap.exact.prove import prove, proved_result  # loads Numba
 
     with raising_interrupts():
         v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
         if start is not None and problem.value(start) > problem.value(v):
             v = start
-        return proved_result(problem, controls, v, limits)
+        if type(problem.adversary) is not EntryWise:
+            return proved_result(problem, controls, v, limits)
+        from noap.exact.reduced import entry_wise_result
+
+        def bounded(smaller: Problem, own: Controls, v: FloatArray, limits: Limits) -> Any:
+            if not is_for_the_tree(smaller, limits.settings):
+                return prove(smaller, own, v, limits)
+            from noap.search.solve import solve_by_tree
+
+            return solve_by_tree(smaller, own, limits, v)
+
+        return entry_wise_result(problem, controls, v, limits, controls.gap, bounded)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
@@ -194,12 +202,7 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
     limits = Limits.checked(None, None, certificate, settings=settings)
     if type(problem.adversary) is SampleWise:
         if not is_for_the_tree(problem, limits.settings):
-            if problem.adversary.is_idle:
-                raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
-            most = limits.settings.samples.most_features
-            raise InvalidProblem(
-                f"Method 'relaxation' against samples takes at most {most} features; keep fewer, or use method='exact'."
-            )
+            raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
         return limits
     budgets = problem.adversary.budgets(problem.n_features)
     if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():

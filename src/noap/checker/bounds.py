@@ -17,7 +17,6 @@ from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.packing import Proof
 from noap.proofs.relaxation import RelaxationProof
-from noap.proofs.sample_wise import SampleProof
 from noap.runtime.workers import HERE, Workers
 
 __all__ = ["bound_above", "gram_lift"]
@@ -46,8 +45,6 @@ def bound_above(
         return math.inf, "no theorem of this format is about a metric"
     if moves_table(problem.adversary):
         return _from_plain(problem, proof, claimed, margins, allowance, workers)
-    if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, margins, allowance)
     if isinstance(proof, ManyProof):
         return _from_many(problem, proof, claimed, margins, allowance, workers)
     return _from_gram(problem, proof, claimed, margins, allowance)
@@ -141,20 +138,3 @@ def _from_many(
         data, problem.k, proof, claimed, margins.raised, margins.absolute * data.scale, allowance, workers
     )
     return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
-
-
-def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, margins: Margins, allowance: Allowance
-) -> tuple[float, str | None]:
-    if problem.X is None or not moves_samples(problem.adversary):
-        return math.inf, "a proof by moves of single samples says nothing about this adversary"
-    # Only here are the kernels loaded.
-    from noap.checker.sample_wise.check import check_samples
-    from noap.checker.sample_wise.data import SampleData
-
-    data = SampleData.of(problem, allowance)
-    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * data.value(data.scale):
-        return math.inf, _BEYOND
-    T = data.total(claimed) * (1.0 + margins.relative) + margins.absolute * data.scale
-    reason = check_samples(data, problem.k, proof, T, allowance)
-    return (math.inf, reason) if reason else (data.value(up(T)), None)

@@ -10,11 +10,10 @@ from noap.proofs.feature_wise import GramProof
 from noap.proofs.levels import LevelProof, LevelsProof
 from noap.proofs.many import ManyProof
 from noap.proofs.relaxation import RelaxationProof
-from noap.proofs.sample_wise import SampleProof
 
 __all__ = ["COMPONENTS", "GRAM_TYPES", "Proof", "packed", "unpacked"]
 
-Single: TypeAlias = GramProof | ManyProof | RelaxationProof | SampleProof
+Single: TypeAlias = GramProof | ManyProof | RelaxationProof
 Proof: TypeAlias = Single | LevelsProof
 _PROOFS: dict[str, type[Single]] = {
     "gram": GramProof,
@@ -22,13 +21,11 @@ _PROOFS: dict[str, type[Single]] = {
     # Before the one that it is a kind of.
     "relaxation-costs": CostedRelaxationProof,
     "relaxation": RelaxationProof,
-    "samples": SampleProof,
 }
 # A proof by levels has one of these for each.
 _LEVELS, _OF_LEVELS = "levels", ("gram", "relaxation", "relaxation-costs")
 COMPONENTS = "components"
 """What the header of a certificate of several components calls its proof."""
-# "f4 f8": either.
 _TYPES = {
     "gram": {
         "kind": "u1", "test": "u1", "vector": "u4", "feature": "u4", "cut": "f8", "nu": "f8", "level": "u4",
@@ -37,10 +34,6 @@ _TYPES = {
     "relaxation": {
         "features": "u4", "kinds": "u1", "slopes": "f8", "unit": "f8", "starts": "u4", "places": "u4", "loads": "f8",
         "lifts": "f8", "entries": "f4", "branches": "u4", "counts": "u4", "used": "u4",
-    },
-    "samples": {
-        "kind": "u1", "attack": "u4", "feature": "u4", "row_starts": "u4", "rows": "u4", "column_starts": "u4",
-        "columns": "u4", "values": "f4 f8",
     },
 }  # fmt: skip
 _TYPES["relaxation-costs"] = {

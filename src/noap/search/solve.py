@@ -23,10 +23,10 @@ from noap.runtime.names import listed
 from noap.runtime.progress import SearchLine, TracePoint
 from noap.runtime.threads import one_thread
 from noap.search.ascent import ascend, value_of
-from noap.search.attacks import sample_value
 from noap.search.cheap import Better
 from noap.search.prove import Found, Search, Stop
-from noap.search.sample_tree import SampleSearch, ascend_samples
+from noap.search.sample_ascent import ascend_samples, sample_value
+from noap.search.sample_tree import SampleSearch
 
 __all__ = ["in_users_units", "less_spectral_budget", "solve_by_tree"]
 
