@@ -233,12 +233,6 @@ class SampleSearch:
     def _paid(self, local: _Local) -> float:
         return float(self.data.costs[local.node[0]].sum())
 
-<<<<<<< HEAD
-    def _examine(self, knot: _Knot, is_root: bool) -> "list[Node | _Knot] | None":
-        """Return what a node is closed by or split into; None where nothing helps."""
-        settings = self.settings.samples
-        I, F, p = (np.sort(knot.node[0]), np.sort(knot.node[1]), knot.node[2])  # noqa: E741
-=======
     # A node
 
     def _knot(self, node: _Node, above: float) -> _Knot:
@@ -275,7 +269,6 @@ class SampleSearch:
             Otherwise its samples are too many for the solver, and responses are all.
         """
         settings, is_root, (I, F, p) = self.settings.samples, knot is self.root, knot.node  # noqa: E741
->>>>>>> main
         if p == len(F) and not self.data.costs[F].any():
             leaf, knot.own, weaker = self._support(np.concatenate([I, F]))
             knot.fallback, knot.bound = [weaker], min(knot.own, knot.bound)
