@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 import numpy as np
 import pytest
+from report_page import HOSTILE, report, wine
 
 import noap
 from noap.analysis.barcode import barcode
@@ -19,7 +20,6 @@ from noap.report.components import as_csv
 from noap.report.slider import data_of
 from noap.report.words import down, percent_up, ticks, up
 from noap.result import Status
-from report_page import HOSTILE, report, wine
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import shutil
 import time
 
 import pytest
+from report_page import HOSTILE, report, wine
 
 import noap
-from report_page import HOSTILE, report, wine
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
 from selenium.common.exceptions import WebDriverException  # noqa: E402
