@@ -127,14 +127,3 @@ def test_any_symmetric_matrix():
     for form in (M + M.T, np.diag([1.0, -1, -1, -1, -1, -1]) - 0.1, -(M @ M.T) + np.diag([1e3, 0, 0, 0, 0, 0])):
         problem = noap.Problem.from_covariance(form, n_samples=9, k=3, adversary=noap.NoAdversary(), metric=B)
         assert judged(problem).status is noap.Status.OPTIMAL
-
-
-def test_a_list_without_intervals_ends(monkeypatch):
-    from noap.exact.generalised import robust, violators
-
-    monkeypatch.setattr(robust, "_FAR", np.inf)
-    # Where the threshold lies just above what a support is worth no vector decides, and intervals of u never end.
-    monkeypatch.setattr(violators, "_FEW", 0)
-    X, B = random_pencil(np.random.default_rng(0), 5)
-    problem = noap.Problem(X, 4, noap.FeatureWise(1.5 * np.linspace(0.6, 1.4, 5)), metric=B)
-    assert noap.solve(problem, time_limit=30).status is noap.Status.OPTIMAL

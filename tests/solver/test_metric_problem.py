@@ -64,7 +64,7 @@ def test_no_metric_beside_costs_or_other_adversaries():
 @pytest.mark.parametrize("metric", [B, [2.0, 1.0, 4.0]])
 def test_what_knows_no_metric_refuses_it(metric):
     given = problem(metric, noap.FeatureWise(0.1))
-    for method in ("mip", "mip-r", "ppm", "spca", "diagonal-thresholding", "relaxation"):
+    for method in ("mip", "mip-r", "ppm", "spca", "diagonal-thresholding"):
         with pytest.raises(InvalidProblem, match="metric"):
             noap.solve(given, method)
     for call in (
