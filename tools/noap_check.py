@@ -731,7 +731,8 @@ class SampleProblem(Problem):
         self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
         columns = (integers([values[i * d + j] for i in live]) for j in range(d))
         self.squares = [Fraction(sum(map(mul, x, x)), self.n * 4**s) for x, s in columns]
-        self.largest_variance = fixed(max(self.squares) / self.unit)
+        self.diagonal = [fixed(square / self.unit) + 1 for square in self.squares]
+        self.largest_variance = max(self.diagonal)
         self.most = self.contributions()
         self.top = max(self.rho.values(), default=0)
         self.w = {i: (rho << BITS) // self.top if self.top else ONE for i, rho in self.rho.items()}
@@ -748,9 +749,21 @@ class SampleProblem(Problem):
         return {i: norm for i, norm in found.items() if norm > self.rho[i]}
 
     def lengths(self, node):
-        """Return at least the value of any choice: sum (N(x_i) - rho_i)_+^2 / n less the costs of I."""
+        """Return at least the value of any choice, by samples or by features.
+
+        It is at most sum (N(x_i) - rho_i)_+^2 / n less the costs of I. With a_j = |x_j|^2 / n, a their sum over the
+        choice and A the largest such sum, it is also at most (sqrt(a) - r)_+^2 <= (1 - r / sqrt(A))_+^2 a less costs.
+        """
         norms = self.counting(node.inside + node.free, len(node.inside), node.most)
-        return up(sum((norm - self.rho[i]) ** 2 for i, norm in norms.items()), ONE * self.n) - node.paid
+        total = sum((norm - self.rho[i]) ** 2 for i, norm in norms.items())
+        a = self.diagonal
+        reach = sum(a[j] for j in node.inside) + largest_sum([a[j] for j in node.free], node.most)
+        whole = root(reach * self.n) + 1
+        left = max(ONE - (min(self.rho.values(), default=whole) << BITS) // whole, 0)
+        each = {j: up(left * left * a[j], ONE * ONE) - self.pi[j] for j in [*node.inside, *node.free]}
+        most = sum(each[j] for j in node.inside)
+        most += largest_sum([max(each[j], 0) for j in node.free], node.most)
+        return min(up(total, ONE * self.n) - node.paid, most)
 
     def attained(self, features, w):
         """Return at most sum (|x_i'w| - rho_i)_+^2 / n for a vector w divided by its length."""
@@ -937,7 +950,7 @@ def check_envelope(node, record):
     numbers = get["envelope_lines"][record]
     lines = [problem.once(Line, number) for number in numbers]
     if not problem.on_samples:
-        need(node.bound + node.paid > 0, "T and the costs of I are not positive")
+        need(node.bound + node.paid >= 0, "T and the costs of I are below 0")
         for line in lines:
             need(all(j in line.tau for j in order), "a line does not speak of all features of the node")
             need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")

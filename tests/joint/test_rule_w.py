@@ -273,7 +273,7 @@ def test_what_is_accepted_of_tampered_files_is_true(name, problem, certificate, 
     ks = certificate.proof.packing.slots
     best, rng = joint_optimum(problem, ks), np.random.default_rng(0)
     refused = 0
-    arrays = schema.written((), (), 0, certificate.proof.packing)
+    arrays = schema.written((), packing=certificate.proof.packing)
     for which, array in arrays.items():
         for _ in range(4 if len(array) else 0):
             changed = {**arrays, which: array.copy()}

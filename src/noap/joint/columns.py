@@ -11,7 +11,7 @@ from noap.kernel.data import Data
 from noap.kernel.samples import SampleData
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed_within, value_of
-from noap.search.attacks import sample_value
+from noap.search.sample_ascent import sample_value
 
 __all__ = ["Column", "Columns"]
 

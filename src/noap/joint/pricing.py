@@ -18,10 +18,10 @@ from noap.kernel.samples import SampleData
 from noap.kernel.witness import Priced
 from noap.linalg.types import FloatArray
 from noap.search.ascent import ascend, value_of
-from noap.search.attacks import sample_value
 from noap.search.cheap import Better
 from noap.search.prove import Search, Stop
-from noap.search.sample_tree import SampleSearch, ascend_samples
+from noap.search.sample_ascent import ascend_samples, sample_value
+from noap.search.sample_tree import SampleSearch
 from noap.search.solve import in_users_units
 from noap.settings import Settings
 

@@ -153,12 +153,12 @@ def _optimum(certificate: Certificate) -> str:
 def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
     """Return value and bound that are proved, or refuse."""
     claim = certificate.claim
-    need(serves(problem), f"no theorem is about {problem.adversary!r} with this metric")
+    need(serves(problem), f"no theorem is about {problem.adversary!r}")
     other = difference(problem, claim)
     if other is not None:
         raise Refused(other)
     need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
-    data, _ = data_of(problem, certificate.proof.exponent, certificate.proof.shift)
+    data, _ = data_of(problem, certificate.proof.exponent, certificate.proof.shift, certificate.proof.least)
     unit = Fraction(4) ** certificate.proof.exponent
     # The vector, or none at all: no bound may lie below either.
     none: IntArray = np.empty(0, np.intp)
@@ -215,7 +215,10 @@ def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, 
 
 def _room(data: Data | SampleData) -> Fraction:
     """Return by how much a value may be missed beside roundings: what is taken off the form, and what underflows."""
-    return Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
+    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
+    if data.metric is not None:  # v'Bv may be so much smaller than |v|^2
+        room /= Fraction(float(data.metric.below.min()))
+    return room
 
 
 def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, int, float]:
