@@ -25,7 +25,7 @@ from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
-from noap.runtime.interrupts import interrupts_of_kernels
+from noap.runtime.interrupts import interrupts_of_kernels, raising_interrupts
 from noap.runtime.limits import Limits
 from noap.runtime.progress import PassLine
 from noap.runtime.workers import HERE, Workers
@@ -68,7 +68,9 @@ def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
         return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
     attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
-    return bool(attacked or demands or problem.n_features <= settings.most_features)
+    # More features than that have no other search in a metric.
+    only = attacked or demands or problem.metric is not None
+    return bool(only or problem.n_features <= settings.most_features)
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -103,16 +105,18 @@ def _ascended(
     workers: Workers = HERE,
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
-    if problem.orthogonal_to is not None:
+    if problem.orthogonal_to is not None or problem.metric is not None:
         from noap.kernel.claim import data_of
         from noap.kernel.data import Data
         from noap.search.ascent import ascend
+        from noap.search.solve import outside
 
         data, _ = data_of(problem)
-        assert isinstance(data, Data)  # samples are not attacked where v is orthogonal to directions
-        return ascend(data, Settings())
-    if problem.metric is not None:
-        return _ascended_in_metric(problem, controls, funnel, check)
+        assert isinstance(data, Data)  # samples are attacked neither with directions nor in a metric
+        found = ascend(data, Settings())
+        if problem.metric is not None and not found.any():
+            found = np.eye(problem.n_features)[int(np.argmax(np.where(data.allowed, data.most, -np.inf)))]
+        return outside(problem, data, found)
     if problem.adversary.simplest is not problem.adversary:
         problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
     if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win
@@ -136,33 +140,6 @@ def _ascended(
     return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
-def _ascended_in_metric(
-    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None
-) -> FloatArray:
-    assert problem.metric is not None
-    if problem.metric.ndim == 1:
-        from noap.data.rescaling import Rescaled
-
-        units = Rescaled.of(problem)
-        return units.outside(_ascended(units.problem, controls, funnel, check), problem.metric)
-    from noap.data.pencil import Pencil
-    from noap.heuristics.generalised.ascent import metric_ascent
-
-    pencil = Pencil.of(problem)
-    check = check or controls.check
-    w: FloatArray = np.eye(1, problem.n_features, int(np.argmax(pencil.A.diagonal() / pencil.B.diagonal())))[0]
-    try:
-        for better in metric_ascent(pencil, controls.rng, check):
-            w = better
-            check()
-        controls.limit = None
-    except Stopped:
-        pass
-    except KeyboardInterrupt:
-        controls.limit = Limit.INTERRUPTED
-    return pencil.outside(w)
-
-
 def _check_exact(
     problem: Problem,
     node_limit: Any = None,
@@ -181,8 +158,6 @@ def _check_exact(
 
     problem.require_no_demands("Method 'exact'")
     require_provable(problem)
-    if problem.metric is not None and problem.metric.ndim == 2:
-        problem.require_covariance("Method 'exact' with a metric")
     return limits
 
 
@@ -202,23 +177,24 @@ def run_exact(problem: Problem, controls: Controls, limits: Limits, start: Float
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, start)
-    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
-    if start is not None and problem.value(start) > problem.value(v):
-        v = start
     from noap.exact.prove import prove, proved_result  # loads Numba
 
-    if type(problem.adversary) is not EntryWise:
-        return proved_result(problem, controls, v, limits)
-    from noap.exact.reduced import entry_wise_result
+    with raising_interrupts():
+        v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
+        if start is not None and problem.value(start) > problem.value(v):
+            v = start
+        if type(problem.adversary) is not EntryWise:
+            return proved_result(problem, controls, v, limits)
+        from noap.exact.reduced import entry_wise_result
 
-    def bounded(smaller: Problem, own: Controls, v: FloatArray, limits: Limits) -> Any:
-        if not is_for_the_tree(smaller, limits.settings):
-            return prove(smaller, own, v, limits)
-        from noap.search.solve import solve_by_tree
+        def bounded(smaller: Problem, own: Controls, v: FloatArray, limits: Limits) -> Any:
+            if not is_for_the_tree(smaller, limits.settings):
+                return prove(smaller, own, v, limits)
+            from noap.search.solve import solve_by_tree
 
-        return solve_by_tree(smaller, own, limits, v)
+            return solve_by_tree(smaller, own, limits, v)
 
-    return entry_wise_result(problem, controls, v, limits, controls.gap, bounded)
+        return entry_wise_result(problem, controls, v, limits, controls.gap, bounded)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:

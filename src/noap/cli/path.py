@@ -1,4 +1,4 @@
-"""`noap path`: which features of a file survive as the noise grows."""
+"""`noap path`: which features of a file stay essential as the noise grows."""
 
 import math
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from noap.cli.problem import ProblemOptions, as_budgets, strength_as_json
 from noap.cli.result import proved
 from noap.cli.run import LIMITED, Answer, TableOptions, write_file
 from noap.errors import InvalidProblem
-from noap.runtime.counting import CountLine
 from noap.runtime.names import counted
+from noap.runtime.progress import CountLine
 
 if TYPE_CHECKING:
     import polars
@@ -53,12 +53,12 @@ def path(
     ] = None,
     points: Points = 33,
     features_out: Annotated[
-        Path | None, option("Write to this .csv or .parquet how far every feature survives.")
+        Path | None, option("Write to this .csv or .parquet where every feature is essential.")
     ] = None,
 ) -> int:
-    """Show which features survive as the noise grows, with a proof at every point.
+    """Show which features stay essential as the noise grows, with a proof at every point.
 
-    What survives is measured redundantly enough to outlast errors of that size; that does not make it true.
+    An essential feature is measured redundantly enough to outlast errors of that size; that does not make it true.
 
     noap path data.csv -k 5
     noap path data.csv -k 5 --out path.csv --features-out features.csv --plot path.png
@@ -97,11 +97,11 @@ def path(
         **search.limits,
     )
     unit = paths[0].family.noise_unit
-    # As long a search as the path was; on a terminal somebody may be waiting for it.
-    with CountLine("features that no component can do without: path", len(paths), wanted=output.progress) as line:
+    # These searches may take as long as the path.
+    with CountLine("essential features: path", len(paths), wanted=output.progress) as line:
         for one in paths:
             line.say(line.doing)
-            _ = one.needed
+            _ = one.essential
             line.step()
     if features_out is not None:
         _write_features(features_out, paths)
@@ -123,34 +123,26 @@ def path(
 
 
 def print_path(path: "noap.Path", names: tuple[str, ...], unit: float, console: Console) -> None:
-    """Print how long every feature lives, the stages and what is proved; `unit` is the rho of noise 1."""
-    from noap.sweep.barcode import barcode
+    """Print where every feature is essential, the stages and what is proved; `unit` is the rho of noise 1."""
+    from noap.analysis.barcode import barcode
 
     rows, dial = barcode(path), path.family.dial
     grid = Grid(title=f"k = {path.k}: {len(rows)} of {len(names)} features are ever selected", title_justify="left")
     grid.add_column("feature")
-    grid.add_column(f"survives to {dial}", justify="right")
-    grid.add_column(f"needed at {dial}")
-    grid.add_column(f"shared at {dial}")
-    standings = ["needed", "shared"]
-    if path.unsettled.any():
-        grid.add_column(f"not settled at {dial}")
-        standings.append("open")
+    grid.add_column(f"essential to {dial}", justify="right")
+    grid.add_column(f"essential at {dial}")
+    grid.add_column(f"selected at {dial}")
     for row in rows[:_MOST_ROWS]:
-        spans = [
-            "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.standing == standing)
-            for standing in standings
-        ]
-        never = "shared" if any(bar.shared for bar in row.bars) else "not settled"
-        survives = never if math.isnan(row.survives) else f"{row.survives / unit:.4g}"
-        grid.add_row(escape(names[row.feature]), survives, *spans)
+        end = "never" if math.isnan(row.essential_to) else f"{row.essential_to / unit:.4g}"
+        essential = "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.essential)
+        selected = "; ".join(_span(a / unit, b / unit) for a, b in path.intervals[row.feature])
+        grid.add_row(escape(names[row.feature]), end, essential, selected)
     console.print(grid)
     if len(rows) > _MOST_ROWS:
         console.print(f"... and {len(rows) - _MOST_ROWS} more; --features-out writes all of them.")
     how = "proved" if path.proves else f"as far as method {path.results[0].method} could find"
     console.print(
-        f"A feature survives while every component within the asked gap of the best needs it ({how}); where it is "
-        "shared, one without it does as well.",
+        f"A feature is essential where every component within the asked gap of the best uses it ({how}).",
         soft_wrap=True,
     )
     words = {"full": counted(path.k, "feature"), "partial": "fewer", "single": "one", "none": "nothing left"}
@@ -192,10 +184,10 @@ def _points(paths: "tuple[noap.Path, ...]") -> "polars.DataFrame":
 def _as_dict(path: "noap.Path", unit: float) -> dict[str, Any]:
     base, whole = path.family.base, path.family.whole
     names = path.feature_names or tuple(f"x{j}" for j in range(base.n_features))
-    known = {
-        name: {names[j]: rho for j, rho in enumerate(rhos.tolist()) if not math.isnan(rho)}
-        for name, rhos in (("survives", path.survives), ("lifetimes", path.lifetimes))
-    }
+    from noap.analysis.barcode import barcode
+
+    lifetimes = {names[j]: rho for j, rho in enumerate(path.lifetimes.tolist()) if not math.isnan(rho)}
+    ends = {names[row.feature]: row.essential_to for row in barcode(path) if not math.isnan(row.essential_to)}
     intervals = {names[j]: spans for j, spans in enumerate(path.intervals) if spans}
 
     def in_noise(of: dict[str, float]) -> dict[str, float] | None:
@@ -212,11 +204,11 @@ def _as_dict(path: "noap.Path", unit: float) -> dict[str, Any]:
         "costs": given["costs"],
         "rho_max": path.rho_max if math.isfinite(path.rho_max) else None,
         "note": path.note,
-        "survives": known["survives"],
-        "survives_noise": in_noise(known["survives"]),
-        "survives_proved": path.proves,
-        "lifetimes": known["lifetimes"],
-        "lifetimes_noise": in_noise(known["lifetimes"]),
+        "essential_to": ends,
+        "essential_to_noise": in_noise(ends),
+        "essential_proved": path.proves,
+        "lifetimes": lifetimes,
+        "lifetimes_noise": in_noise(lifetimes),
         "intervals": intervals,
         "intervals_noise": None
         if whole is not None
@@ -228,11 +220,11 @@ def _as_dict(path: "noap.Path", unit: float) -> dict[str, Any]:
                 **proved(result),
                 "features": [names[j] for j in support],
                 "loadings": result.v[support].tolist(),
-                "needed": [names[j] for j in np.flatnonzero(needed)],
+                "essential": [names[j] for j in np.flatnonzero(essential)],
                 "messages": list(result.messages),
             }
-            for rho, result, support, needed in zip(
-                path.rhos.tolist(), path.results, path.supports, path.needed, strict=True
+            for rho, result, support, essential in zip(
+                path.rhos.tolist(), path.results, path.supports, path.essential, strict=True
             )
         ],
     }

@@ -108,7 +108,7 @@ class ProblemOptions:
             if given is not None:
                 budgets[name] = _budget(name, given)
         if self.kind is NoAdversary and any(budgets.values()):
-            from noap.sweep.family import SERVES
+            from noap.analysis.family import SERVES
 
             keys = " or ".join(kind.key for kind in SERVES)
             raise InvalidProblem(f"--noise and --rho need an adversary; drop them or pass --adversary {keys}.")
@@ -118,7 +118,7 @@ class ProblemOptions:
 
     def family(self) -> Callable[[float], Adversary]:
         """Return what makes an adversary from a budget, where there is a path over budgets."""
-        from noap.sweep.family import SERVES
+        from noap.analysis.family import SERVES
 
         if self.kind not in SERVES:
             why = "has no budget to vary" if self.kind is NoAdversary else "has no path"

@@ -69,13 +69,13 @@ def require_provable(problem: Problem) -> None:
 
 def has_many_features(problem: Problem) -> bool:
     """Whether the search for many features comes first."""
-    large = problem.X is not None and problem.metric is None and problem.n_features > MANY_FEATURES
+    large = problem.X is not None and problem.n_features > MANY_FEATURES
     return large and (problem.is_plain or serves(GRAM_SERVES, problem.adversary))
 
 
 def _has_hundreds(problem: Problem) -> bool:
     """Whether the search for many features is worth a try: without a budget that on X'X is as good."""
-    hundreds = problem.X is not None and problem.metric is None and problem.n_features > _HUNDREDS
+    hundreds = problem.X is not None and problem.n_features > _HUNDREDS
     # With costs it would be made anew for every pricing problem of several components.
     return (
         hundreds and problem.costs is None and serves(GRAM_SERVES, problem.adversary) and not problem.adversary.is_idle
@@ -102,11 +102,7 @@ def proved_result(
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
     gap = controls.gap if asked_gap is None else asked_gap
-    if problem.metric is not None:
-        from noap.exact.generalised.outcome import metric_outcome  # only where it is asked for
-
-        outcome = metric_outcome(problem, controls, v, limits, prove)
-    elif type(problem.adversary) is SpectralNorm:
+    if type(problem.adversary) is SpectralNorm:
         outcome = spectral_outcome(problem, controls, v, limits, prove)
     else:
         outcome = prove(problem, controls, v, limits)

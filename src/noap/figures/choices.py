@@ -1,4 +1,4 @@
-"""Pictures of choices and of resampling: which k and noise were compared, and how often features return."""
+"""Draw choices and resampling: the pairs of k and noise that were compared, and how often features return."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +9,8 @@ from noap.data.arguments import as_count
 from noap.figures.style import ROBUST, axes_of, tidy
 
 if TYPE_CHECKING:
+    from noap.analysis.stability import Stability
     from noap.estimators.choice import Choice
-    from noap.resampling import Stability
 
 __all__ = ["draw_choice", "draw_stability"]
 

@@ -13,6 +13,7 @@ import numpy as np
 from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite, sum_up
 from noap.kernel.cancelled import covariance_is_cancelled, samples_are_cancelled
 from noap.kernel.directions import is_orthogonal
+from noap.kernel.metric import Metric
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Data", "Terms"]
@@ -25,7 +26,7 @@ _SMALL, _LARGE = 1e-200, 1e200
 class Terms:
     """What a claim says beside the data, in the user's units.
 
-    Budgets, costs, k, demanded and forbidden features, and directions (rows) that v is orthogonal to.
+    Budgets, costs, k, demanded and forbidden features, directions (rows) that v is orthogonal to, and the metric.
     """
 
     def __init__(
@@ -37,9 +38,12 @@ class Terms:
         include: IntArray | None = None,
         exclude: IntArray | None = None,
         directions: FloatArray | None = None,
+        metric: Metric | None = None,
     ) -> None:
         none: IntArray = np.empty(0, np.intp)
-        self.directions = directions
+        self.directions, self.metric = directions, metric
+        # Exponents of the units of features.
+        self.units: IntArray | int = 0 if metric is None else metric.units
         self.k, self.n_samples, self.rho, self.costs = k, n_samples, rho, costs
         self.include: IntArray = none if include is None else include
         self.exclude: IntArray = none if exclude is None else exclude
@@ -60,14 +64,15 @@ class Data:
         Whether A is positive semidefinite, so that it holds the inner products of some columns a_j.
     r, w : arrays of shape (d,)
         Budgets over root n, and over the largest of them, r_max; w is 1 where all are 0. A budget beyond the length of
-        its feature counts as that length: neither leaves it a contribution. With directions only an infinite one does.
+        its feature counts as that length: neither leaves it a contribution. Where v is constrained only an infinite
+        one does.
     r_max : float
     costs : array of shape (d,)
     has_costs : bool
         Whether a feature costs something, however little.
     lengths, most : arrays of shape (d,)
         At least :math:`|a_j|`, and at least what a feature contributes, :math:`(|a_j| - r_j)_+^2` less its cost; of no
-        meaning where A is not definite.
+        meaning where A is not definite. In a metric that is divided by `below`.
     top : float
         Largest entry of A, in size.
     k, exponent : int
@@ -76,8 +81,12 @@ class Data:
         Features that are not forbidden.
     directions : array of shape (m, d)
         v is orthogonal to them, to 1e-8.
+    constrained : bool
+        Whether rules that hold for each support, and not for each v, are out: with directions, or a metric that is not
+        diagonal.
     needless : bool array of shape (d,)
-        Features that no vector of positive value uses: with directions, those of infinite budgets.
+        Features that no vector of positive value uses: where v is constrained, those of infinite budgets.
+    metric : Metric or None
     """
 
     def __init__(self, A: FloatArray, terms: Terms, exponent: int, definite: bool, added: float) -> None:
@@ -85,7 +94,11 @@ class Data:
         d = len(A)
         self.A, self.exponent, self.definite, self.added, self.terms = A, exponent, definite, added, terms
         self.k, self.include, self.exclude, self.d = terms.k, terms.include, terms.exclude, d
-        self.additive = definite
+        metric = terms.metric
+        need(metric is None or not (terms.directions is not None or terms.costs is not None), "B: with other terms")
+        self.metric = metric
+        self.constrained = terms.directions is not None or (metric is not None and not metric.is_diagonal)
+        self.additive = definite and not self.constrained
         self.top = float(np.abs(A).max(initial=0.0))
         need(self.top == 0 or 2.0**-40 < self.top < 2.0**40, "the exponent does not fit the data")
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
@@ -105,15 +118,17 @@ class Data:
             need((terms.rho >= 0).all(), "budgets must be at least 0")
             need(definite or not terms.rho.any(), "an adversary with a budget needs a definite matrix")
             # Two roundings, of the root and of the quotient; the power of two is exact above 1e-100.
-            r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), -exponent) * (1 - 4 * U)
-            most = np.where(np.isfinite(r), r, self.lengths) if len(self.directions) else np.minimum(r, self.lengths)
+            r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), terms.units - exponent) * (1 - 4 * U)
+            most = np.where(np.isfinite(r), r, self.lengths) if self.constrained else np.minimum(r, self.lengths)
             self.r = np.where(r < 1e-100, 0.0, most)
-            self.needless = np.isinf(terms.rho) & (len(self.directions) > 0)
+            self.needless = np.isinf(terms.rho) & self.constrained
         self.r_max = float(self.r.max(initial=0.0))
         # One step below what is rounded is below the quotient.
         self.w: FloatArray = np.nextafter(self.r / self.r_max, 0.0) if self.r_max > 0 else np.ones(d)
         left = self.lengths - self.r
         most = np.nextafter(left * left * (1 + 4 * U) - self.costs, np.inf)
+        if metric is not None:
+            most = most / metric.below * (1 + 4 * U)
         self.most: FloatArray = np.where(left > 0, most, -self.costs)
 
     @classmethod
@@ -126,14 +141,13 @@ class Data:
         so the matrix by :math:`\gamma_{n+2} \mathrm{tr} A` in norm: a little more is added to the diagonal, so that no
         value falls and A is positive semidefinite.
         """
-        scaled, A = 0, _gram(blocks(), d, 0)
+        scaled, A = 0, _gram(blocks(), d, terms.units)
         top = float(A.max(initial=0.0))
         if not _SMALL < top < _LARGE:
-            size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
-            scaled = math.frexp(size)[1]
-            A = _gram(blocks(), d, scaled)
+            scaled = max((_exponent_of(block, terms.units) for block in blocks() if block.any()), default=0)
+            A = _gram(blocks(), d, terms.units - scaled)
         A /= terms.n_samples
-        own = cls._exponent_of(A) if exponent is None else exponent - scaled
+        own = (_exponent_of(A) + 1) // 2 if exponent is None else exponent - scaled
         some = A.any()
         A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
         if samples_are_cancelled(blocks, A.diagonal(), terms, own + scaled):
@@ -157,8 +171,9 @@ class Data:
             In the units of the certificate; None proves nothing, which an adversary with a budget does not allow.
         """
         need((S == S.T).all(), "S must be symmetric")
-        own = cls._exponent_of(S) if exponent is None else exponent
-        A = np.ldexp(S, -2 * own)
+        both = terms.units if isinstance(terms.units, int) else terms.units[:, None] + terms.units
+        own = (_exponent_of(S, both) + 1) // 2 if exponent is None else exponent
+        A = np.ldexp(S, both - 2 * own)
         need(A.any() == S.any(), "the exponent does not fit the data")
         if covariance_is_cancelled(S, A, terms, own):
             return cls(np.zeros_like(A), terms, own, True, 0.0)
@@ -168,11 +183,6 @@ class Data:
         need(proves_semidefinite(A, shift), "S plus its shift is not positive semidefinite")
         _raise_diagonal(A, shift)
         return cls(A, terms, own, True, 1.1 * shift + 4 * U * float(A.diagonal().max(initial=0.0)))
-
-    @staticmethod
-    def _exponent_of(A: FloatArray) -> int:
-        top = float(np.abs(A).max(initial=0.0))
-        return (math.frexp(top)[1] + 1) // 2
 
     def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         """Return at least the most that the features I and p of F contribute together, rounded once."""
@@ -205,7 +215,8 @@ class Data:
             spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
         if len(features) == 0:
             return 0.0 - spent
-        x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
+        units = self.terms.units if isinstance(self.terms.units, int) else self.terms.units[features]
+        x = np.ldexp(weights, -units - _exponent_of(weights, -units))
         if len(self.directions):
             need(is_orthogonal(self.directions[:, features], x), "its vector is not orthogonal to the directions")
         b = len(x)
@@ -215,21 +226,28 @@ class Data:
         form = float(x @ block @ x) - gamma(6 * b + 16) * sizes - self.added * squares - TINY
         taken = 0.0
         if self.terms.rho is not None:
-            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), -self.exponent)
+            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), units - self.exponent)
             taken = float(rho @ np.abs(x))
         left = max(0.0, math.sqrt(max(0.0, form)) - taken)
-        return left * left / squares - spent
+        length = squares if self.metric is None else self.metric.square_above(features, x)
+        return left * left / length - spent
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:
     np.fill_diagonal(A, np.nextafter(A.diagonal() + by, np.inf))
 
 
-def _gram(blocks: Iterable[FloatArray], d: int, scaled: int) -> FloatArray:
-    """Return X'X of the rows of all blocks, divided by a power of four."""
+def _exponent_of(A: FloatArray, units: IntArray | int = 0) -> int:
+    """Return the binary exponent of the largest entry of A times powers of two; 0 where all entries are."""
+    exponents = np.frexp(A)[1].astype(np.intp) + units
+    return int(exponents[A != 0].max(initial=-(2**20))) if A.any() else 0
+
+
+def _gram(blocks: Iterable[FloatArray], d: int, units: IntArray | int) -> FloatArray:
+    """Return X'X of the rows of all blocks, the columns multiplied by powers of two."""
     A: FloatArray = np.zeros((d, d))
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks:
-            part = np.ldexp(block, -scaled) if scaled else block
+            part = np.ldexp(block, units) if np.any(units) else block
             A += part.T @ part
         return 0.5 * (A + A.T)

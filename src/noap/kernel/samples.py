@@ -86,6 +86,8 @@ class SampleData:
     definite = True
     added = 0.0  # nothing is added to a value
     directions: FloatArray = np.empty((0, 0))
+    metric = None
+    constrained = False
 
     def __init__(
         self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None

@@ -1,4 +1,4 @@
-"""What the page shows, gathered once; the page itself is a pure function of it."""
+"""Gather what the page shows, once; the page itself is a pure function of it."""
 
 import warnings
 from dataclasses import dataclass
@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import noap
 from noap.adversaries import serves
-from noap.alternatives import LISTING_SERVES
+from noap.analysis.family import SERVES as PATH_SERVES
+from noap.analysis.near_optimal import LISTING_SERVES
 from noap.data.arguments import as_sparsity, as_strength
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
@@ -17,11 +18,10 @@ from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples
 from noap.errors import GapWarning, InvalidProblem, ScaleWarning
 from noap.linalg.types import FloatArray
+from noap.report.charts import MOST_LISTED, SECONDS, WITHIN
 from noap.report.components import Component, components_of
-from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
 from noap.solving import warn_of_gaps
-from noap.sweep.family import SERVES as PATH_SERVES
 
 __all__ = ["Report", "build_report"]
 

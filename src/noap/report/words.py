@@ -1,13 +1,14 @@
-"""The sentences of the page that depend on the data."""
+"""Write the numbers and sentences of the page. A bound is rounded up and a value down, so that both stay true."""
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from noap.adversaries import BY_KEY
-from noap.report.numbers import down, percent_up, plain
+from noap.analysis.barcode import Row
+from noap.runtime.digits import down, up
 from noap.runtime.names import counted, listed
-from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
     import noap
@@ -17,30 +18,69 @@ __all__ = [
     "adversary_sentence",
     "answer",
     "bound_sentence",
+    "down",
     "later_sentence",
     "method_sentence",
     "noise_sentence",
+    "percent_up",
+    "plain",
+    "ticks",
+    "up",
     "where",
 ]
 
 _MOST_NAMES = 5
 
 
+def percent_up(share: float) -> str:
+    r"""Return a share as a percentage of at most two digits, rounded up: to 0.01 % at least, unless it is 0.
+
+    >>> percent_up(9.99e-5), percent_up(1e-12), percent_up(0.0), percent_up(float("inf"))
+    ('0.01\xa0%', '0.01\xa0%', '0\xa0%', 'unknown')
+    """
+    if not math.isfinite(share):
+        return "unknown"
+    digits = "0.01" if 0 < share <= 1e-4 else up(100 * share, 2)
+    return f"{digits.rstrip('0').rstrip('.') if '.' in digits and 'e' not in digits else digits}\N{NO-BREAK SPACE}%"
+
+
+def plain(number: float, digits: int = 3) -> str:
+    """Return the number with so many digits, to nearest and without trailing zeros.
+
+    >>> plain(0.25), plain(12345.6)
+    ('0.25', '12346')
+    """
+    return f"{number:.{digits}g}" if abs(number) < 10**digits else f"{number:.0f}"
+
+
+def ticks(last: float) -> list[float]:
+    """Return about five round numbers from 0 to `last`.
+
+    >>> ticks(1.0)
+    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
+    """
+    rough = last / 5
+    base = 10.0 ** math.floor(math.log10(rough))
+    step = min((1.0, 2.0, 5.0, 10.0), key=lambda m: abs(m * base - rough)) * base
+    # A little slack: 1.0 built from norms may come out as 1 - 1e-16.
+    return [round(i * step, 12) for i in range(math.floor(last / step * (1 + 1e-9)) + 1)]
+
+
 def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     """Return what the page found, in two or three sentences."""
     path, d = report.path, len(report.names)
     if not rows:
-        return "No feature survives any noise."
+        return "No feature outlasts any noise."
     given = report.own_noises is not None
     half = float(path.rhos[-1]) / 2
-    robust = [row.feature for row in rows if (row.survives >= 1 if given else row.survives > half)]
+    robust = [row.feature for row in rows if (row.essential_to >= 1 if given else row.essential_to > half)]
     far = "at the noise given" if given else "beyond half the noise it takes to erase everything"
     named = listed([report.names[j] for j in robust], _MOST_NAMES)
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that it needs {far}: {named}."
+        f"Essential to it {far}: {named}."
         if robust
-        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
+        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is essential "
         f"{far}."
     )
     result = report.components[0].result

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from noap.heuristics.metric import multiplier_of
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
@@ -105,6 +106,8 @@ class CheapTree:
 
     def __post_init__(self) -> None:
         self._own_z = np.ones(self.data.d)
+        settings, in_metric = self.settings, self.data.metric is not None and self.data.constrained
+        self._own_response = settings.own_response_in_metric if in_metric else settings.own_response
 
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
@@ -141,6 +144,10 @@ class CheapTree:
             return
         if len(data.directions):
             yield Attack(at, x, multipliers=multipliers_of(data, v))
+            return
+        if data.constrained:
+            yield Attack(at, x, multipliers=np.array([multiplier_of(data, v)]))
+            yield Attack(at, x)
             return
         yield Attack(at, x)
         g /= length
@@ -197,12 +204,7 @@ class CheapTree:
         for bounder in self.bounders:
             if self.holds(bounder, I, F, p, outlook):
                 return bounder.leaf(F, p)
-        if (
-            isinstance(self.data, Data)
-            and self.data.r_max > 0
-            and len(I)
-            and not outlook.ratio <= self.settings.own_response
-        ):
+        if isinstance(self.data, Data) and self.data.r_max > 0 and len(I) and not outlook.ratio <= self._own_response:
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
                 if self.holds(bounder, I, F, p, outlook):
@@ -258,7 +260,7 @@ class CheapTree:
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
         data, n = self._features(), len(I)
-        if len(data.directions):
+        if len(data.directions) or data.metric is not None:
             start: FloatArray = np.zeros(len(data.A))
             start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]
             found = climbed(data, start, 10, (I, F, p))

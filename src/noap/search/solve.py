@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from noap.adversaries import NoAdversary, SpectralNorm
+from noap.data.metric import length
 from noap.kernel.arithmetic import Refused, U, sum_up
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
@@ -60,6 +61,7 @@ def solve_by_tree(
     if not v.any() and problem.costs is None and not len(problem.include) and problem.orthogonal_to is None:
         # No direction is better than another.
         v[int(np.argmax(np.where(data.allowed, problem.column_norms, -1.0)))] = 1.0
+    v = outside(problem, data, v)
     bound = in_users_units(found.bound, data.exponent)
     if type(problem.adversary) is SpectralNorm:
         bound = less_spectral_budget(bound, problem.n_samples, float(problem.adversary.rho))
@@ -73,13 +75,18 @@ def solve_by_tree(
         nodes=run.nodes,
         seconds=controls.seconds,
         asked_gap=controls.gap,
-        proof=Proof(found.levels, data.exponent, shift) if limits.keep_proof else None,
+        proof=Proof(found.levels, data.exponent, shift, least=_least(data)) if limits.keep_proof else None,
         trace=tuple(run.trace),
         messages=_messages(problem, v),
     )
     if branching and result.status is Status.FEASIBLE and result.limit is None:
         return replace(result, messages=(*result.messages, _NO_SMALLER))
     return result
+
+
+def _least(data: Data | SampleData) -> float:
+    """Return what a certificate says of a metric that is a matrix."""
+    return 0.0 if data.metric is None or data.metric.is_diagonal else float(data.metric.below[0])
 
 
 def _messages(problem: Problem, v: FloatArray) -> tuple[str, ...]:
@@ -95,6 +102,14 @@ def in_users_units(bound: float, exponent: int) -> float:
     """Return the least double of at least bound 4**exponent; exact but where it underflows."""
     made = math.ldexp(bound, 2 * exponent)
     return made if math.ldexp(made, -2 * exponent) >= bound else math.nextafter(made, math.inf)
+
+
+def outside(problem: Problem, data: Data | SampleData, v: FloatArray) -> FloatArray:
+    """Return a vector in the units of the problem: of length 1 in its metric, if it has one."""
+    if data.metric is None or not v.any():
+        return v
+    there: FloatArray = np.ldexp(v, data.metric.units)
+    return there / length(problem.metric, there)
 
 
 def less_spectral_budget(bound: float, n: int, rho: float) -> float:
@@ -129,6 +144,8 @@ class _Run:
     def prove(self, start: FloatArray | None) -> tuple[FloatArray, Found]:
         """Return the best vector, and the smallest bound for which there is a proof."""
         data = self.data
+        if start is not None and data.metric is not None:
+            start = np.ldexp(start, -data.metric.units)
         v: FloatArray = np.zeros(data.d)
         search = self._begun(v)
         closed = False
@@ -148,9 +165,9 @@ class _Run:
         found = search.found()
         self.nodes += search.nodes
         if closed:
-            support = np.flatnonzero(v)
+            support, there = np.flatnonzero(v), outside(self.problem, data, v)
             with contextlib.suppress(Refused):  # a vector that the kernel cannot value is none to compare with
-                found = search.smaller(found, data.value_at_least(support, v[support]))
+                found = search.smaller(found, data.value_at_least(support, there[support]))
         self._note(search, found.bound, self.nodes)
         return v, found
 
@@ -187,7 +204,7 @@ class _Run:
         """Return the value of the choice that v makes by the data themselves, in the units of A."""
         problem = self.problem
         plain = problem.with_adversary(NoAdversary()) if type(problem.adversary) is SpectralNorm else problem
-        own = plain.value(v) if v.any() else -plain.cost_of_demands
+        own = plain.value(outside(plain, self.data, v)) if v.any() else -plain.cost_of_demands
         return math.ldexp(own, -2 * self.data.exponent)
 
     def _spectral_budget(self) -> float:
