@@ -191,14 +191,22 @@ def test_ties_do_not_pass_for_long_lives(made):
         assert row.bars[-1].right <= made.path.rhos[-1]
 
 
-def test_components_with_certificates_say_what_the_checker_said(made, monkeypatch):
-    problem = made.components[0].result.problem
-    assert components._checked(SimpleNamespace(certificate=None, problem=problem)) == ("none", "")
-    with_one = SimpleNamespace(certificate=object(), problem=problem)
-    for ok, expected in ((True, ("verified", "")), (False, ("rejected", "leaf 3 stays open"))):
-        verdict = SimpleNamespace(ok=ok, message="leaf 3 stays open")
-        monkeypatch.setattr(noap, "verify", lambda *_, verdict=verdict: verdict)
-        assert components._checked(with_one) == expected
+def test_components_with_certificates_say_what_the_checker_said():
+    X, other = wine(False).to_numpy(), wine(False).to_numpy()[:100]
+    names = tuple(wine(False).columns)
+
+    def fitted(data, method="exact"):
+        return noap.RobustSparsePCA(n_components=1, k=2, noise=0.1, scale=True, method=method).fit(data)
+
+    model = fitted(X)
+    (row,) = components.components_of(model, names)
+    assert (row.certificate, row.remark) == ("verified", "")
+    problem, wrong = model.results_[0].problem, fitted(other).results_[0].certificate
+    verdict, why = components.checked(SimpleNamespace(problem=problem, certificate=wrong))
+    assert (verdict, why) == ("rejected", noap.verify(problem, wrong).message)
+    assert why
+    (row,) = components.components_of(fitted(X, "ascent"), names)
+    assert row.certificate == "none"
 
 
 BAD = {
