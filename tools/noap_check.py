@@ -687,8 +687,8 @@ class SampleProblem(Problem):
         self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
         columns = (integers([values[i * d + j] for i in live]) for j in range(d))
         squares = [Fraction(sum(map(mul, x, x)), self.n * 4**s) for x, s in columns]
-        self.largest_variance = fixed(max(squares) / self.unit)
-        self.squares = [-fixed(-square / self.unit) for square in squares]
+        self.diagonal = [fixed(square / self.unit) + 1 for square in squares]
+        self.largest_variance = max(self.diagonal)
         # What leaving a feature out takes off a value: above 0 only if it really is.
         parts = zip(squares, self.costs, strict=True)
         self.most = [-fixed((cost - square) / self.unit) for square, cost in parts]
@@ -710,10 +710,10 @@ class SampleProblem(Problem):
         """
         norms = self.counting(node.inside + node.free, len(node.inside), node.most)
         total = sum((norm - self.rho[i]) ** 2 for i, norm in norms.items())
-        a = self.squares
+        a = self.diagonal
         reach = sum(a[j] for j in node.inside) + largest_sum([a[j] for j in node.free], node.most)
-        root = isqrt(reach * self.n * ONE) + 1
-        left = max(ONE - (min(self.rho.values(), default=root) << BITS) // root, 0)
+        whole = root(reach * self.n) + 1
+        left = max(ONE - (min(self.rho.values(), default=whole) << BITS) // whole, 0)
         each = {j: up(left * left * a[j], ONE * ONE) - self.pi[j] for j in [*node.inside, *node.free]}
         most = sum(each[j] for j in node.inside)
         most += largest_sum([max(each[j], 0) for j in node.free], node.most)

@@ -1,4 +1,4 @@
-"""Numbers as people read them. A bound is rounded up and a value down, so that both stay true."""
+"""Numbers with few digits: bounds are rounded up and values down, so that both stay true."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
