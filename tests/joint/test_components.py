@@ -164,16 +164,17 @@ def test_a_limit_leaves_a_rigorous_bound():
 
 
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
-@pytest.mark.parametrize("seconds", [0.05, 0.3, 1.0])
+@pytest.mark.parametrize("seconds", [0.3, 1.0])
 def test_an_interrupt_leaves_a_rigorous_bound(seconds):
     rng = np.random.default_rng(5)
-    problem = noap.Problem(rng.standard_normal((30, 40)), k=6, adversary=noap.NoAdversary())
+    problem = noap.Problem(rng.standard_normal((60, 120)), k=12, adversary=noap.NoAdversary())  # minutes
+    other = noap.solve_components(problem, 3, time_limit=0.5)
     clock = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
     clock.start()
     stopped = noap.solve_components(problem, 3, time_limit=60.0)
     clock.join()
     assert stopped.limit is noap.Limit.INTERRUPTED
-    assert stopped.bound >= noap.solve_components(problem, 3, time_limit=1.0).value
+    assert stopped.bound >= other.value
     assert noap.verify(problem, stopped.certificate).ok
 
 
