@@ -110,7 +110,7 @@ def test_loadings_and_explained_variances_are_as_ever(wine, model):
 def test_the_certificate_is_about_the_standardised_data(wine, model, tmp_path):
     model.joint_result_.certificate.save(tmp_path / "proof.noap")
     proof = noap.Certificate.load(tmp_path / "proof.noap")
-    problem = noap.Problem(noap.standardise(wine), k=4, adversary=noap.FeatureWise(proof.claim.rho))
+    problem = noap.Problem(noap.standardise(wine), k=4, adversary=noap.FeatureWise(proof.claim.budget))
     report = noap.verify(problem, proof)
     assert report.ok
     assert report.bound >= model.robust_variance_.sum() * (1 - 1e-12)

@@ -124,7 +124,7 @@ def test_listed():
     assert "no such record" in listing([*NODES[:2], ("LISTED", 1)], BOTH)
     assert "claims nothing of them" in listing(NODES, BOTH, kind="single")
     assert "not positive" in listing(NODES, BOTH, T=0.999)
-    assert "does not know" in listing(NODES, BOTH, kind="joint")
+    assert "claims nothing of them" in listing(NODES, BOTH, kind="joint")
 
 
 def test_listed_with_costs():
