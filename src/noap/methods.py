@@ -19,7 +19,8 @@ from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
 from noap.heuristics.thresholding import covariance_thresholding, diagonal_thresholding
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
-from noap.kernel.claim import serves
+from noap.kernel.claim import MANY_FEATURES, serves
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
@@ -64,14 +65,19 @@ class Method:
     falls_short: str | None = None
 
 
-def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
-    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
+def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False) -> bool:
+    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search.
+
+    With more features than a matrix is made of, the relaxation alone and samples on a device go the older way.
+    """
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
     if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
         # The tree bounds more features than that by lengths alone; the older search forms X'X, as long as that fits.
         wide = settings.samples.most_features < problem.n_features <= _MOST_GRAM and not demands
         return serves(problem) and settings.most_features > 0 and not wide
-    return serves(problem) and bool(problem.n_features <= settings.most_features or demands)
+    most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features
+    older = problem.n_features > MANY_FEATURES and isinstance(problem.X, DeviceColumns)
+    return serves(problem) and bool(demands or (problem.n_features <= most and not older))
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -107,11 +113,11 @@ def _ascended(
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
     if problem.orthogonal_to is not None:
-        from noap.kernel.claim import data_of
+        from noap.kernel.claim import matrix_of
         from noap.kernel.data import Data
         from noap.search.ascent import ascend
 
-        data, _ = data_of(problem)
+        data, _ = matrix_of(problem)
         assert isinstance(data, Data)  # samples are not attacked where v is orthogonal to directions
         return ascend(data, Settings())
     if problem.metric is not None:
@@ -177,7 +183,8 @@ def _check_exact(
 ) -> Limits:
     limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings)
     if is_for_the_tree(problem, limits.settings):
-        if problem.adversary.gram_suffices:
+        matrix = problem.n_features <= MANY_FEATURES or len(problem.include) or problem.orthogonal_to is not None
+        if problem.adversary.gram_suffices and matrix:
             problem.require_covariance("Method 'exact'")
         return limits
     from noap.exact.prove import require_provable
@@ -226,9 +233,10 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
             )
         return limits
     budgets = problem.adversary.budgets(problem.n_features)
-    if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():
+    if not is_for_the_tree(problem, limits.settings, alone=True) and budgets.any() and not budgets.all():
+        most = min(limits.settings.most_features, MANY_FEATURES)
         raise InvalidProblem(
-            f"Method 'relaxation' with more than {limits.settings.most_features} features takes a budget above 0 for "
+            f"Method 'relaxation' with more than {most} features takes a budget above 0 for "
             "every feature, or none at all; use method='exact'."
         )
     problem.require_covariance("Method 'relaxation'")
@@ -236,7 +244,7 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
 
 
 def _run_relaxation(problem: Problem, controls: Controls, limits: Limits) -> Result:
-    if is_for_the_tree(problem, limits.settings):
+    if is_for_the_tree(problem, limits.settings, alone=True):
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, branching=False)

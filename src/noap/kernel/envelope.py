@@ -138,7 +138,7 @@ class VarianceLine(NearMatrix):
 
     def __init__(self, data: Data, line: Line) -> None:
         features = line.features
-        need(len(features) > 0, "E: a line without features")
+        need(len(features) > 0 and features[-1] < data.d, "E: a line without features, or with one that is not there")
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
         super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error)
