@@ -91,7 +91,7 @@ def truth_of(problem):
     )
 
 
-def every_kind():
+def every_kind(small_claims=True):
     """A certificate, accepted by noap.verify, with every kind of witness, and its problem: built by hand.
 
     Its levels are by dominance and a matrix, by a small claim with chords, and a tree of all rules; it demands nothing.
@@ -101,10 +101,10 @@ def every_kind():
     rho = np.array([0.4, 0.0, 0.3, 0.2])
     costs = np.array([0.05, 0.0, 0.1, 0.02])
     problem = noap.Problem(X, 3, noap.FeatureWise(rho), costs=costs, exclude=[3])
-    return problem, certificate_of(problem, rng)
+    return problem, certificate_of(problem, rng, small_claims)
 
 
-def certificate_of(problem, rng):
+def certificate_of(problem, rng, small_claims=True):
     """A proof with every rule and every form of line, far above the optimum; three features at least are allowed."""
     best = noap.solve(problem).certificate
     data, shift = data_of(problem)
@@ -151,7 +151,7 @@ def certificate_of(problem, rng):
     by_chords = SmallClaim(True, features[[1, 0, 2]], 3, chords)
     levels = (
         Level(1, high, high, features, (Feature(first), Dominance(PLAIN), Matrix(gain, rest))),
-        Level(2, high, high, none, (), True, features[1:], (by_chords,)),
+        *([Level(2, high, high, none, (), True, features[1:], (by_chords,))] if small_claims else []),
         Level(problem.k, high, high, features, nodes),
     )
     return replace(

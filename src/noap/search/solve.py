@@ -82,7 +82,7 @@ def solve_by_tree(
         trace=tuple(run.trace),
         messages=(*_messages(problem, v), *run.words(found.bound)),
     )
-    if branching and result.status is Status.FEASIBLE and result.limit is None:
+    if branching and result.status is Status.FEASIBLE and result.limit is None and not run.words(found.bound):
         return replace(result, messages=(*result.messages, _NO_SMALLER))
     return result
 
