@@ -16,7 +16,7 @@ from noap.kernel.samples import SampleData
 from noap.linalg.types import BoolArray, FloatArray
 from noap.settings import SampleSettings
 
-__all__ = ["Duel", "climbed", "kept", "opponents", "sample_value", "squares", "stepped"]
+__all__ = ["Duel", "climbed", "kept", "opponents", "sample_value", "smoothed", "squares", "stepped"]
 
 # So many numbers of a portion of the rows are in hand at a time.
 _PORTION = 2**18
@@ -138,6 +138,54 @@ def stepped(
         used[:, :inside] = True
         values -= used @ costs
     return V, values
+
+
+def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, settings: SampleSettings) -> FloatArray:
+    r"""Return the best attack found on one support, from E on; it stops below the target.
+
+    The largest eigenvalue of (X + E)'(X + E) is smoothed to :math:`\mu \log \sum_i \exp(\lambda_i/\mu)`, with smaller
+    and smaller :math:`\mu`, and goes down by accelerated gradient steps that are put back on the balls of the rows.
+    """
+
+    def at(E: FloatArray, mu: float) -> tuple[float, float, FloatArray]:
+        Y = X + E
+        eigenvalues, Q = np.linalg.eigh(Y.T @ Y)
+        shares = np.exp((eigenvalues - eigenvalues[-1]) / mu)
+        total = float(shares.sum())
+        return eigenvalues[-1] + mu * math.log(total), eigenvalues[-1], Y @ ((2.0 * shares / total * Q) @ Q.T)
+
+    def put_back(E: FloatArray) -> FloatArray:
+        lengths = np.sqrt(np.einsum("ij,ij->i", E, E))
+        within: FloatArray = E * np.minimum(1.0, rho / np.maximum(lengths, 1e-300))[:, None]
+        return within
+
+    best, least, inverse = E, at(E, target)[1], 2.0
+    for width in settings.widths:
+        here = ahead = best
+        momentum, last, mu = 1.0, math.inf, width * target
+        for _ in range(settings.smooth_steps):
+            if least < target:
+                return best
+            f, _, gradient = at(ahead, mu)
+            while True:
+                new = put_back(ahead - gradient / inverse)
+                step = new - ahead
+                g, largest, _ = at(new, mu)
+                allowed = f + float((gradient * step).sum()) + 0.5 * inverse * float((step * step).sum())
+                if g <= allowed + 1e-13 * f or inverse > 1e12:
+                    break
+                inverse *= 2.0
+            if largest < least:
+                best, least = new, largest
+            if last - g < settings.smooth_progress * (g - target) and g <= last:
+                break
+            if g > last:  # momentum led astray: again without it
+                ahead, momentum, last = here, 1.0, math.inf
+                continue
+            grown = 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum * momentum))
+            ahead = put_back(new + (momentum - 1.0) / grown * (new - here))
+            here, momentum, last, inverse = new, grown, g, 0.9 * inverse
+    return best
 
 
 def _projected(E: FloatArray, inside: int, p: int, rho: FloatArray) -> None:
@@ -317,6 +365,7 @@ class Duel:
         parts = list(portions(len(self.X), max(len(J), len(V))))
         X = [self.X[rows][:, J].astype(np.float32) for rows in parts]
         E = [self.E[rows][:, J].astype(np.float32) for rows in parts]
+        lead = V[int(np.argmax(self.weights))]
         for _ in range(settings.inner_steps):
             moves = [x + e for x, e in zip(X, E, strict=True)] if len(parts) == 1 else None
             scores = [Y @ V.T for Y in moves] if moves is not None else None
@@ -328,9 +377,11 @@ class Duel:
             self.clock += 1
             w = self.weights * np.exp(rate * (gets - gets.max()) / max(gets.max(), 1e-300))
             self.weights = w / w.sum()
-            root = np.sqrt(self.weights).astype(np.float32)[:, None] * V
-            inner = root @ root.T if len(V) < len(J) else root.T @ root
-            largest = float(np.linalg.eigvalsh(inner)[-1])
+            mixed = self.weights.astype(np.float32)
+            for _ in range(2):  # of the mixture's largest eigenvalue: steps are far shorter than that allows
+                lead = (mixed * (V @ lead)) @ V
+                largest = float(np.sqrt(lead @ lead))
+                lead /= np.float32(max(largest, 1e-30))
             step = settings.step * (1.0 if self.clock > settings.warm else 3.0) / max(largest, 1e-30)
             pull = (self.weights * step).astype(np.float32)
             for i, rows in enumerate(parts):

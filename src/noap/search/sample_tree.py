@@ -17,7 +17,7 @@ from noap.kernel.samples import SampleData, SampleMajorant
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Dominance, Feature, Level, Node, SampleAttack
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.attacks import Duel, climbed, kept, opponents, sample_value, squares, stepped
+from noap.search.attacks import Duel, climbed, kept, opponents, sample_value, smoothed, squares, stepped
 from noap.search.cheap import Better, Bounder, CheapTree, Hole, Outlook, children
 from noap.search.prove import Found, smaller_bound
 from noap.search.sample_lines import envelope_of
@@ -225,7 +225,7 @@ class SampleSearch:
             paid = float(self.data.costs[I].sum())
             duel.play((self.target + paid) * self.data.n, settings.looks_at_root, self.check)
             self._climb(duel, local)
-            self._certify(self.root, self._bounder(self._moves(duel, local, I, F, p), np.ones(self.data.d)), 1)
+            self._certify(self.root, self._bounder(self._as_witness(duel.E, local, I, F, p), np.ones(self.data.d)), 1)
         return self.root.bound <= self.target
 
     def _needed(self, knot: _Knot) -> int:
@@ -288,7 +288,7 @@ class SampleSearch:
         for _ in range(settings.attempts):
             strongest = duel.play(goal + paid, looks, self.check)
             self._climb(duel, local)
-            last = self._bounder(self._moves(duel, local, I, F, p), np.ones(self.data.d))
+            last = self._bounder(self._as_witness(duel.E, local, I, F, p), np.ones(self.data.d))
             knot.key = strongest
             knot.columns, knot.rows, knot.moves = local.columns, local.rows, duel.E
             knot.V, knot.weights = duel.V, duel.weights
@@ -419,9 +419,7 @@ class SampleSearch:
 
     def _duel(self, knot: _Knot, local: _Local, response: Bounder | None, is_root: bool) -> Duel:
         """Return the solver at a node, from the moves of the node above or from those of the response."""
-        E = np.zeros(local.X.shape, np.float32)
-        if response is not None:
-            E = response.majorant.moves(local.rows).astype(np.float32)  # type: ignore[union-attr]
+        E = _moves_of(response, local).astype(np.float32)
         V: FloatArray = np.zeros((0, len(local.columns)))
         weights: FloatArray = np.zeros(0)
         if knot.V is not None and knot.weights is not None and len(knot.V) and knot.weights.sum() > 0:
@@ -437,11 +435,11 @@ class SampleSearch:
                 duel.E = knot.moves.copy()
         return duel
 
-    def _moves(self, duel: Duel, local: _Local, I: IntArray, F: IntArray, p: int) -> SampleAttack:  # noqa: E741
-        """Return the attack of the solver as a witness."""
-        scale = np.sqrt(squares(duel.E.astype(np.float64), local.inside, local.p))
+    def _as_witness(self, E: FloatArray, local: _Local, I: IntArray, F: IntArray, p: int) -> SampleAttack:  # noqa: E741
+        """Return an attack as a witness, in single precision and within its budgets."""
+        scale = np.sqrt(squares(E.astype(np.float64), local.inside, local.p))
         least = np.minimum(1.0, local.rho / np.maximum(scale, 1e-300) * (1 - 3e-7))
-        moves = (duel.E * least[:, None]).astype(np.float32)
+        moves = (E * least[:, None]).astype(np.float32)
         return SampleAttack(I, F, p, rows=self.data.rows[local.rows], moves=moves)
 
     # Cheap trees
@@ -524,10 +522,17 @@ class SampleSearch:
         v: FloatArray = np.zeros(data.d)
         v[support] = V[int(np.argmax(values))]
         self._improve(v)
-        outlook = Outlook()
+        outlook, response = Outlook(), None
         for bounder in self._responses(local, support, none, 0, v, settings.gains_at_supports):
             if self.cheap.holds(bounder, support, none, 0, outlook):
                 return [Dominance(bounder.attack)], by_lengths, [LENGTHS]
+            response = response or bounder
+        E = _moves_of(response, local)
+        goal = (self.target + float(data.costs[support].sum())) * data.n * (1 - 1e-6)
+        E = smoothed(local.X, local.rho, E, goal, settings)
+        attack = self._as_witness(E, local, support, none, 0)
+        if self.cheap.holds(self._bounder(attack, np.ones(data.d)), support, none, 0, outlook):
+            return [Dominance(attack)], by_lengths, [LENGTHS]
         if len(local.rows) > settings.most_samples:
             return None, by_lengths, [LENGTHS]
         envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
@@ -588,3 +593,10 @@ class SampleSearch:
     def smaller(self, found: Found, value: float) -> Found:
         """Return the smallest of some bounds above a value that the same witnesses prove."""
         return smaller_bound(self.data, self.checked, self.settings, found, value)
+
+
+def _moves_of(response: Bounder | None, local: _Local) -> FloatArray:
+    """Return the attack of a response on the samples in question; none without a response."""
+    if response is None or not isinstance(response.majorant, SampleMajorant):
+        return np.zeros(local.X.shape)
+    return response.majorant.moves(local.rows)
