@@ -224,6 +224,9 @@ class Settings:
         Without sparse graphs the tree is tried on the matrix of all features, up to so many of them.
     relaxed_features : int
         With more features the tree goes on without the relaxation.
+    fringe_features, fringe_pool, fringe_most : int
+        With more features than this dominance is tried on a pool, at first of so many features and at most, and on
+        bounds for all others.
     least_nodes : int
         Nodes of majorants and dominance at least, however many features there are.
     sparse : float
@@ -302,6 +305,9 @@ class Settings:
     most_features: int = 400
     direct_features: int = 6000
     relaxed_features: int = 2000
+    fringe_features: int = 450
+    fringe_pool: int = 64
+    fringe_most: int = 1100
     least_nodes: int = 6
     sparse: float = 64.0
     levels_from: int = 400

@@ -26,6 +26,7 @@ from noap.kernel.witness import (
 )
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, deflations, multipliers_of, value_of
+from noap.search.fringe import Fringe
 from noap.settings import Settings
 
 __all__ = ["Better", "Bounder", "CheapTree", "Hole", "Outlook", "children", "deflated"]
@@ -53,6 +54,7 @@ class Bounder:
     majorant: Majorant | ChordMajorant | SampleMajorant
     z: FloatArray
     written: Scaling | None = None
+    fringe: Fringe | None = None
 
     def leaf(self, F: IntArray, p: int) -> Dominance:
         """Return the witness of a node that is closed with the present scaling."""
@@ -141,8 +143,17 @@ class CheapTree:
             self.bounders.extend(self._responses(v, keep=True))
 
     def _bounder(self, attack: Attack, keep: bool = False) -> Bounder:
-        majorant = Majorant(self._features(), attack)
-        return Bounder(attack, majorant, np.ones(self.data.d) if keep else self._own_z)
+        data = self._features()
+        majorant = Majorant(data, attack)
+        if keep and self.has_fringe:
+            fringe = Fringe(majorant, data.k, self.T, self.settings)
+            return Bounder(attack, majorant, np.ones(data.d), fringe=fringe)
+        return Bounder(attack, majorant, np.ones(data.d) if keep else self._own_z)
+
+    @property
+    def has_fringe(self) -> bool:
+        """Whether features are so many that nodes are tested on a pool of them."""
+        return self.data.d > self.settings.fringe_features and not len(self.data.directions)
 
     def _features(self) -> Data:
         assert isinstance(self.data, Data)
@@ -230,6 +241,7 @@ class CheapTree:
             isinstance(self.data, Data)
             and self.data.r_max > 0
             and len(I)
+            and not self.has_fringe  # responses of a node's own would each need a matrix of all features
             and not outlook.ratio <= self.settings.own_response
         ):
             v = self._own_vector(I, F, p)
@@ -240,6 +252,11 @@ class CheapTree:
 
     def holds(self, bounder: Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
         """Return whether a majorant closes a node; the outlook learns what to branch on."""
+        if bounder.fringe is not None:
+            closed, ratio, feature = bounder.fringe.test(I, F, p, bounder.z)
+            if feature >= 0:
+                outlook.see(ratio, feature, bounder.attack)
+            return closed
         try:
             C = eliminate(bounder.majorant, self.T, I, F, p)
         except Refused:

@@ -182,8 +182,9 @@ class Search:
             budget = settings.cheap_nodes_vanilla
         elif w.min() < settings.alike * w.max():
             budget, holes = settings.cheap_nodes_unequal, settings.holes
-        # Counted in work: what a node of so many features takes.
-        budget = max(int(budget * min((settings.cheap_features / len(self.features)) ** 2, 1.0)), settings.least_nodes)
+        # Counted in work: what a node of so many features takes, all of its rows or those of a pool.
+        part = min(settings.cheap_features / len(self.features), 1.0) ** (1 if self.cheap.has_fringe else 2)
+        budget = max(int(budget * part), settings.least_nodes)
         if by_levels is not None:
             if self._closed_cheaply(min(budget, settings.first_nodes), 0) is not None:
                 return True
