@@ -27,8 +27,8 @@ __all__ = ["GENERATED", "ROOT", "Claim", "claims_of", "pages", "unproved"]
 # Pages that a command writes, and what they are made of.
 GENERATED = {
     "docs/benchmarks.md": "benchmarks/results, `python -m benchmarks --render`, tests/test_bench.py",
-    "docs/reproduction/README.md": "docs/reproduction/points.csv, `noap reproduce`, tests/experiments",
-    "docs/reproduction/claims.md": "docs/reproduction/points.csv, `noap reproduce`, tests/experiments",
+    "docs/reproduction/README.md": "docs/reproduction/points.csv, `noap reproduce`, tests/paper",
+    "docs/reproduction/claims.md": "docs/reproduction/points.csv, `noap reproduce`, tests/paper",
 }
 _NUMBER = r"\d+(?:,\d{3})*(?:\.\d+)?(?:e[-+]?\d+)?"
 _UNITS = r"ms|µs|s|seconds?|minutes?|hours?|kB|MB|GB|GiB|bytes|%|per cent|times"

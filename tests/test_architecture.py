@@ -149,7 +149,7 @@ def test_the_kernel_needs_numpy_and_lapack_alone():
 
 
 def test_no_search_uses_the_checker():
-    for folder in ("heuristics", "exact", "mip", "sweep"):
+    for folder in ("heuristics", "exact", "mip", "analysis"):
         for path in (SOURCE / folder).rglob("*.py"):
             assert not [name for name in imports(path) if name.startswith("noap.checker")], path
 

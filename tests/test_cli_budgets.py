@@ -122,7 +122,7 @@ def test_paths_count_in_factors(files, wine, noise):
     one = noap.solve(problem_of(wine, noise, k=2), "ascent")
     assert path["points"][1]["robust_variance"] == pytest.approx(one.value)
     said = run(*words, "--factor", "0,1,2")
-    assert "survives to" in said
+    assert "essential to" in said
     assert "A factor multiplies the noise of every feature" in said
     out = files / "path.csv"
     run(*words, "--factor", "0,1", "--out", out)

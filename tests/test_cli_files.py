@@ -86,31 +86,34 @@ def test_path_reads_every_format_and_keeps_names(table, name, named):
     )
 
 
-def test_path_writes_its_survivors(table):
+def test_path_writes_its_features(table):
     words = ("path", "data.csv", "-k", 1, "-k", 2, "--noise", "0,0.2,0.4", "--json")
     done = noap(*words, "--features-out", "f.csv", cwd=table)
     assert done.returncode == 0, done.stderr
-    survivors, found = pl.read_csv(table / "f.csv"), json.loads(done.stdout)["paths"]
+    written, found = pl.read_csv(table / "f.csv"), json.loads(done.stdout)["paths"]
     for one in found:
-        rows = survivors.filter(pl.col("k") == one["k"]).drop_nulls("survives_noise")
-        assert dict(zip(rows["feature"], rows["survives_rho"], strict=True)) == pytest.approx(one["survives"])
-        assert dict(zip(rows["feature"], rows["survives_noise"], strict=True)) == pytest.approx(one["survives_noise"])
+        rows = written.filter(pl.col("k") == one["k"]).drop_nulls("essential_to_noise")
+        for unit, key in (("rho", "essential_to"), ("noise", "essential_to_noise")):
+            assert dict(zip(rows["feature"], rows[f"essential_to_{unit}"], strict=True)) == pytest.approx(one[key])
         assert one["lifetimes_noise"] == pytest.approx(
             {name: rho / len(X) ** 0.5 for name, rho in one["lifetimes"].items()}
         )
         assert {name: len(spans) for name, spans in one["intervals_noise"].items()} == {
             name: len(spans) for name, spans in one["intervals"].items()
         }
-    assert set(survivors["needed_noise"].fill_null("")) <= {"", "0", "0.2", "0.4", "0 to 0.2", "0.2 to 0.4", "0 to 0.4"}
+    spans = {"", "0", "0.2", "0.4", "0 to 0.2", "0.2 to 0.4", "0 to 0.4"}
+    assert set(written["essential_noise"].fill_null("")) <= spans
+    assert set(written["selected_noise"]) <= spans - {""}
     assert noap(*words, "--features-out", "f.csv", cwd=table).returncode == 2  # not overwritten
     assert noap(*words, "--features-out", "f.parquet", cwd=table).returncode == 0
-    assert pl.read_parquet(table / "f.parquet")["survives_rho"].to_list() == survivors["survives_rho"].to_list()
+    again = pl.read_parquet(table / "f.parquet")["essential_to_rho"]
+    assert again.to_list() == written["essential_to_rho"].to_list()
 
 
 def test_path_prints_lifetimes_and_writes_table_and_plot(table):
     done = noap("path", "data.csv", "-k", 2, "--points", 5, "--out", "p.csv", "--plot", "p.png", cwd=table)
     assert done.returncode == 0, done.stderr
-    for words in ("survives to noise", "weight [kg]", "proved optimal", "Written to p.csv", "Written to p.png"):
+    for words in ("essential to noise", "weight [kg]", "proved optimal", "Written to p.csv", "Written to p.png"):
         assert words in done.stdout
     frame = pl.read_csv(table / "p.csv")
     assert frame.columns[:3] == ["k", "rho", "noise"]

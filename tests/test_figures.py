@@ -14,8 +14,8 @@ from matplotlib.text import Text
 from sklearn.datasets import load_breast_cancer, load_wine
 
 import noap
+from noap.analysis.barcode import barcode as barcode_of
 from noap.errors import InvalidProblem
-from noap.sweep.barcode import barcode as barcode_of
 
 EVIL = "<script>alert('&')</script>"
 
@@ -112,9 +112,9 @@ def test_files_have_dots_enough_and_fonts_that_are_text(k_path, tmp_path):
 def test_no_meaning_hangs_on_a_colour_that_comes_again(path):
     _, barcode, loadings = path.plot().axes
     assert {to_rgba(bar.get_edgecolor()) for bar in barcode.patches} == {to_rgba("#0072B2")}
-    shared = [bar.shared for row in barcode_of(path) for bar in row.bars]
-    assert [bar.get_hatch() is not None for bar in barcode.patches] == shared
-    assert any(shared)
+    essential = [bar.essential for row in barcode_of(path) for bar in row.bars]
+    assert [bar.get_hatch() is None for bar in barcode.patches] == essential
+    assert not all(essential)
     assert not loadings.lines  # rows with names, and one scale of colours for the loading
     names = [text.get_text() for text in barcode.get_yticklabels()]
     assert names == [text.get_text() for text in loadings.get_yticklabels()]
@@ -289,7 +289,7 @@ def test_notebooks_show_small_tables(path, k_path, wine):
     assert {"noise", "rho", "value", "bound"} <= set(_cells(path._repr_html_()))
     fresh = noap.Path(path.results, path.family)
     assert fresh._repr_html_() == path._repr_html_()
-    assert "needed" not in fresh.__dict__  # a table must not start a search
+    assert "essential" not in fresh.__dict__  # a table must not start a search
     assert k_path._repr_html_().count("<tr>") == 1 + len(k_path)
     assert "100.0 %" in _cells(k_path._repr_html_()) or "99.9 %" in _cells(k_path._repr_html_())
     problem = noap.Problem(wine, k=2, adversary=noap.FeatureWise(2.0))

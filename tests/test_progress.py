@@ -71,7 +71,7 @@ def test_a_terminal_counts_the_points_of_a_path(table, jobs):
     assert counts == sorted(counts)
     assert counts[-1] == 5
     assert left_on_screen(seen) == ""
-    assert "survives" in out
+    assert "essential to" in out
     assert "point" not in out.split("\n")[0]
 
 
@@ -128,7 +128,7 @@ def test_the_command_line_logs_when_asked(table):
         assert done.returncode == 0, done.stderr
         lines = done.stderr.splitlines()
         assert bool(lines) == heard
-        pattern = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d noap: (point \d of 3|features that)"
+        pattern = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d noap: (point \d of 3|essential features)"
         assert all(re.match(pattern, line) for line in lines)
 
 
@@ -199,6 +199,6 @@ def test_a_notebook_shows_it_under_the_cell(cell, capsys):
 
 def test_experiments_count_their_trials(cell, tmp_path):
     spec = Spec("tiny", "feature", SpikedModel(8, 2, 3.0), (30,), (0.0, 1.0), (0,), (Method("PPM", "ppm"),))
-    with Store(tmp_path / "trials.sqlite") as store:
+    with Store(tmp_path / "trials.jsonl") as store:
         run([spec], store, progress=True)
     assert cell[-2] == "noap: trial 2 of 2, 0:00:00 left"

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 import noap
-from noap.cli.data import read_table
 from noap.data.files.reading import Reading
+from noap.data.files.table import read_table
 from noap.errors import InvalidProblem
 from noap.report import build_report
 

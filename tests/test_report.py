@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import noap
+from noap.analysis.barcode import barcode
 from noap.report import build_report, components
 from noap.report import page as writing
 from noap.report.components import as_csv
 from noap.report.numbers import down, percent_up, ticks, up
 from noap.result import Status
-from noap.sweep.barcode import barcode
 from report_page import HOSTILE, report, wine
 
 
@@ -174,13 +174,13 @@ def test_save_does_not_overwrite(made, tmp_path):
 def test_ties_do_not_pass_for_long_lives(made):
     """On standardised data the last feature standing is a tie: it must not lead the barcode for its index alone."""
     rows = barcode(made.path)
-    survives = [row.survives for row in rows if not np.isnan(row.survives)]
-    assert survives == sorted(survives, reverse=True)
+    ends = [row.essential_to for row in rows if not np.isnan(row.essential_to)]
+    assert ends == sorted(ends, reverse=True)
     last = made.path.supports[-2]
     assert len(last) == 1
     (row,) = [row for row in rows if row.feature == last[0]]
-    assert row.bars[-1].shared
-    assert np.isnan(row.survives) or row.survives < made.path.lifetimes[last[0]]
+    assert not row.bars[-1].essential
+    assert np.isnan(row.essential_to) or row.essential_to < made.path.lifetimes[last[0]]
     for row in rows:
         assert row.bars[0].left >= made.path.rhos[0]
         assert row.bars[-1].right <= made.path.rhos[-1]

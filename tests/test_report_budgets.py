@@ -72,12 +72,12 @@ def test_the_slider_multiplies_the_noises_given(wine, noise):
     assert data["frames"][-1]["noise"] == "4"
 
 
-def test_a_feature_that_is_needed_where_the_picture_ends_may_be_needed_beyond(wine, noise):
+def test_a_feature_that_is_essential_where_the_picture_ends_may_be_essential_beyond(wine, noise):
     page = built(wine, {**noise, "ash": 0.0, "alcohol": 0.5}).html()
     barcode = page[page.index('<section id="barcode"') : page.index('<section id="band"')]
     ash = next(row for row in barcode.split("<li>") if 'title="ash"' in row)
     assert '<span class="number">4+</span>' in ash
-    assert "may be needed beyond" in barcode
+    assert "may be essential beyond" in barcode
     assert "4+" not in built(wine, 0.2).html()
 
 

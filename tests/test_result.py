@@ -10,7 +10,7 @@ from rich.console import Console
 
 import noap
 from noap import Limit, Result, Status
-from noap.cli.show import print_result
+from noap.cli.result import print_result
 
 X = np.random.default_rng(0).standard_normal((12, 4))
 PROBLEM = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))

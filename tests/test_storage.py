@@ -213,10 +213,8 @@ def solved_quickly(file, *options):
 def test_the_command_line_does_not_fill_many_sparse_features(tmp_path, monkeypatch):
     X = module_data(30, 2100, 6, 8) * (np.random.default_rng(0).random((30, 2100)) < 0.3)
     save_npz(tmp_path / "X.npz", csr_array(X))
-    monkeypatch.setattr(
-        "noap.cli.data.centre_and_scale", lambda *given, **how: pytest.fail("a sparse matrix was filled")
-    )
-    monkeypatch.setattr("noap.cli.data.standardise", lambda *given, **how: pytest.fail("a sparse matrix was filled"))
+    for filled in ("centre_and_scale", "standardise"):
+        monkeypatch.setattr(f"noap.data.files.table.{filled}", lambda *given, **how: pytest.fail("it was filled"))
     _, document = solved(tmp_path / "X.npz", tmp_path)
     model = noap.RobustSparsePCA(k=3, scale=True).fit(csr_array(X))
     assert robust_sparse_pca.MANY_FEATURES < 2100

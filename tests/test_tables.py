@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import noap
 import noap.report
-from noap.cli.data import read_table
 from noap.data.files.reading import Reading
+from noap.data.files.table import read_table
 from noap.data.streams import summarise
 from noap.errors import IdentifierWarning, InvalidProblem, NoapWarning
 

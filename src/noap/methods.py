@@ -26,7 +26,7 @@ from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
-from noap.runtime.interrupts import interrupts_of_kernels
+from noap.runtime.interrupts import interrupts_of_kernels, raising_interrupts
 from noap.runtime.limits import Limits
 from noap.runtime.progress import PassLine
 from noap.runtime.workers import HERE, Workers
@@ -212,12 +212,13 @@ def run_exact(problem: Problem, controls: Controls, limits: Limits, start: Float
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, start)
-    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
-    if start is not None and problem.value(start) > problem.value(v):
-        v = start
     from noap.exact.prove import proved_result  # loads Numba
 
-    return proved_result(problem, controls, v, limits)
+    with raising_interrupts():
+        v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
+        if start is not None and problem.value(start) > problem.value(v):
+            v = start
+        return proved_result(problem, controls, v, limits)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:

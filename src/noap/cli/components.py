@@ -1,6 +1,5 @@
 """Several components of one file: those of the estimator, chosen together or each on what deflation leaves."""
 
-import json
 import math
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -11,14 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 import noap
-from noap._version import __version__
-from noap.cli.budget import AdversaryName
-from noap.cli.show import as_dict, columns_beside, support_of
+from noap.cli.options import AdversaryName, DataOptions
+from noap.cli.result import as_dict as result_as_dict
+from noap.cli.result import columns_beside, finite, support_of
 from noap.data.deflation import CONSTRAINED
 from noap.errors import InvalidProblem, ScaleWarning
 from noap.linalg.types import Data
-from noap.problem import Problem
-from noap.result import Result
 from noap.runtime.names import counted
 
 if TYPE_CHECKING:
@@ -31,8 +28,7 @@ _SCOPE = (
     "these, to 1e-08.",
 )
 
-__all__ = ["as_frame", "as_json", "fitted", "print_components", "require_one_proof"]
-
+__all__ = ["as_dict", "as_frame", "fitted", "joint_as_dict", "print_components"]
 
 _EXPLAINED = (
     "Explained is the adjusted variance as a share of the total, with what components share counted once; by the span: "
@@ -40,17 +36,8 @@ _EXPLAINED = (
 )
 
 
-def require_one_proof(components: int, joint: bool | None, deflation: str) -> None:
-    """Raise InvalidProblem unless what --certificate is to hold is one proof."""
-    if components != 1 and (joint is False or (joint is None and deflation != "disjoint")):
-        raise InvalidProblem(
-            "--certificate holds one proof: that of one component (-c 1), or of components chosen together; add "
-            "--joint, or leave out -c."
-        )
-
-
 def fitted(
-    problem: Problem,
+    problem: "noap.Problem",
     adversary: AdversaryName,
     components: int,
     sizes: int | list[int],
@@ -97,7 +84,7 @@ def fitted(
         return model.fit(_named(problem.X, problem))
 
 
-def _named(entries: Data, problem: Problem) -> Any:
+def _named(entries: Data, problem: "noap.Problem") -> Any:
     if problem.feature_names is None or not isinstance(entries, np.ndarray):
         return entries
     import polars
@@ -171,7 +158,7 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
             console.print(f"component {c} was stopped early ({result.limit.value}).")
 
 
-def as_frame(results: tuple[Result, ...], names: tuple[str, ...]) -> "polars.DataFrame":
+def as_frame(results: "tuple[noap.Result, ...]", names: tuple[str, ...]) -> "polars.DataFrame":
     """Return the components as a table, one row for each feature of each of them."""
     import polars
 
@@ -185,27 +172,24 @@ def as_frame(results: tuple[Result, ...], names: tuple[str, ...]) -> "polars.Dat
     return polars.DataFrame(rows, schema=list(zip(titles, types, strict=True)), orient="row")
 
 
-def as_json(model: "noap.RobustSparsePCA", names: tuple[str, ...], *, center: bool, scale: bool) -> str:
-    """Return the components as a JSON document, each as `noap solve` writes one."""
+def as_dict(model: "noap.RobustSparsePCA", names: tuple[str, ...], data: DataOptions) -> dict[str, Any]:
+    """Return the components as JSON takes them, each as `noap solve` writes one."""
     joint = model.joint_result_
-    return json.dumps(
-        {
-            "noap": __version__,
-            "deflation": model.deflation if joint is None else None,
-            "joint": None
-            if joint is None
-            else {
-                "value": joint.value,
-                "bound": joint.bound,
-                "gap": joint.gap if math.isfinite(joint.gap) else None,
-                "status": joint.status.value,
-                "limit": None if joint.limit is None else joint.limit.value,
-                "claim": joint.claim,
-                "seconds": joint.seconds,
-            },
-            "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
-            "span_variance_ratio": model.span_variance_ratio_.tolist(),
-            "components": [as_dict(result, names, center=center, scale=scale) for result in model.results_],
-        },
-        indent=2,
-    )
+    return {
+        "deflation": model.deflation if joint is None else None,
+        "joint": None if joint is None else {**joint_as_dict(joint), "claim": joint.claim, "seconds": joint.seconds},
+        "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
+        "span_variance_ratio": model.span_variance_ratio_.tolist(),
+        "components": [result_as_dict(result, names, data) for result in model.results_],
+    }
+
+
+def joint_as_dict(joint: "noap.JointResult") -> dict[str, Any]:
+    """Return what is proved of components that were chosen together."""
+    return {
+        "value": joint.value,
+        "bound": joint.bound,
+        "gap": finite(joint.gap),
+        "status": joint.status.value,
+        "limit": None if joint.limit is None else joint.limit.value,
+    }

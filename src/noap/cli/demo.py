@@ -1,21 +1,19 @@
 """`noap demo`: the main jobs on data that ship with scikit-learn and bring their own errors."""
 
-import json as json_module
 import time
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-import typer
 from rich.console import Console
 from rich.table import Table
 
 import noap
 from noap.adversaries import Adversary
-from noap.cli.options import Force, Json
-from noap.cli.output import check_suffix, refuse_to_overwrite, write_file, write_text
+from noap.cli.options import PROBLEM, DataOptions, option
 from noap.cli.path import print_path
-from noap.cli.show import as_json, print_result
+from noap.cli.result import as_dict, print_result
+from noap.cli.run import Answer, FileOptions, write_file
 from noap.linalg.types import FloatArray
 from noap.runtime.names import listed
 
@@ -23,19 +21,13 @@ __all__ = ["demo"]
 
 
 def demo(
-    k: Annotated[int, typer.Option("-k", min=1, max=10, help="How many features a component may use.")] = 8,
-    out: Annotated[Path, typer.Option(help="Where the plot goes; the path and the report go beside it.")] = Path(
-        "noap-demo.png"
-    ),
-    force: Force = False,
-    json: Json = False,
-) -> None:
+    output: FileOptions,
+    k: Annotated[int, option("How many features a component may use.", "-k", panel=PROBLEM, min=1, max=10)] = 8,
+    out: Annotated[Path, option("Where the plot goes; the path and the report go beside it.")] = Path("noap-demo.png"),
+) -> int:
     """Solve a table of cell nuclei with the errors that it brings, draw what they change, and write the report.
 
-    For example:
-
     noap demo
-
     noap demo -k 4 --out cells.png --force
     """
     # All are slow to import, and only this command needs them.
@@ -46,10 +38,9 @@ def demo(
     from noap.report import build_report
 
     drawn, page = out.with_name(f"{out.stem}-path.png"), out.with_name(f"{out.stem}-report.html")
-    check_suffix(out, "--out", (".png",))
-    for file in (out, drawn, page):
-        refuse_to_overwrite(file, force)
-    console = Console(highlight=False, quiet=json)
+    for file, suffix in ((out, ".png"), (drawn, ".png"), (page, ".html")):
+        output.require_free(file, "--out", (suffix,))
+    console = Console(highlight=False, quiet=output.json)
     bunch = load_breast_cancer()
     names = tuple(str(name) for name in bunch.feature_names[:10])
     measured, errors = bunch.data[:, :10], bunch.data[:, 10:20]
@@ -57,8 +48,8 @@ def demo(
     cells = pl.DataFrame(measured, schema=list(names))
     problem = noap.Problem(noap.standardise(cells), len(names), noap.FeatureWise.with_noise(noise, len(cells)))
 
-    def path_of(adversary: Adversary) -> noap.KPath:
-        return noap.k_path(problem.with_adversary(adversary), progress=not json)
+    def path_of(adversary: Adversary) -> "noap.KPath":
+        return noap.k_path(problem.with_adversary(adversary), progress=output.progress)
 
     console.print(
         f"Breast cancer data: {len(names)} measurements of cell nuclei in {len(cells)} biopsies, standardised. They "
@@ -74,21 +65,23 @@ def demo(
     write_file(out, "--out", lambda temporary: draw_demo(result, vanilla, noise, robust, left, temporary))
 
     started = time.perf_counter()
-    report = build_report(cells, k=k, noise=noise, title="Cell nuclei", progress=not json)
+    report = build_report(cells, k=k, noise=noise, title="Cell nuclei", progress=output.progress)
     write_file(drawn, "--out", lambda temporary: report.path.plot().savefig(temporary, dpi=150))
-    write_text(page, "--out", report.html())
+    write_file(page, "--out", lambda temporary: temporary.write_text(report.html(), encoding="utf-8"))
     console.print("\nWhich measurements survive as all errors grow by a factor?\n")
     print_path(report.path, report.names, report.unit, console)
     console.print(f"Path and report took {time.perf_counter() - started:.1f} s.\n")
-    for what, file in (("Plot", out), ("Path", drawn), ("Report", page)):
-        console.print(f"{what}: {file.resolve()}", markup=False, soft_wrap=True)
-    if json:
-        written = {"plot": str(out), "path": str(drawn), "report": str(page)}
-        nuclei = json_module.loads(as_json(result, names, center=True, scale=True))
-        typer.echo(json_module.dumps(written | {"cells": nuclei}, indent=2))
+    files = {"plot": out, "path": drawn, "report": page}
+
+    def say(console: Console) -> None:
+        for what, file in files.items():
+            console.print(f"{what.capitalize()}: {file.resolve()}", markup=False, soft_wrap=True)
+
+    cells_found = as_dict(result, names, DataOptions())
+    return output.finish(Answer({what: str(file) for what, file in files.items()} | {"cells": cells_found}, say))
 
 
-def _print_sizes(robust: noap.KPath, plain: noap.KPath, left: FloatArray, console: Console) -> None:
+def _print_sizes(robust: "noap.KPath", plain: "noap.KPath", left: FloatArray, console: Console) -> None:
     """Print for each number of features what those errors leave of both components, and which features differ."""
     grid = Table(title="What these errors leave of the best component of k features", title_justify="left")
     for title in ("k", "robust", "plain sparse PCA", "robust has more"):

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from noap.cli.data import Table, read_table
 from noap.data.files.reading import Reading
+from noap.data.files.table import Table, read_table
 from noap.data.metric import metric_from_samples
 from noap.errors import IdentifierWarning, InvalidProblem
 from noap.linalg.types import FloatArray

@@ -1,40 +1,51 @@
-"""Options that several commands share, so that they read the same everywhere."""
+"""Options that several commands share, in the groups in which commands take them.
 
+A command names a group as the type of one parameter; `noap.cli.run.as_command` makes an option of every field.
+"""
+
+import enum
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from noap.cli.budget import AdversaryName
+from noap.data.files.reading import Reading
+from noap.data.files.table import Table, read_table
+from noap.data.validation import Samples
+from noap.linalg.types import FloatArray
 
 __all__ = [
+    "DATA",
     "KINDS",
-    "Anyone",
-    "Center",
-    "Columns",
-    "CostFile",
+    "METHOD",
+    "OUTPUT",
+    "PANELS",
+    "PROBLEM",
+    "PROGRAM",
+    "AdversaryName",
+    "Components",
     "DataFile",
-    "Decimal",
-    "Delimiter",
+    "DataOptions",
+    "Deflation",
     "Device",
-    "Drop",
-    "Force",
     "Gap",
-    "Header",
-    "Index",
-    "Json",
-    "Log",
+    "Jobs",
+    "Joint",
     "Method",
     "MetricFile",
     "MetricRidge",
-    "NoiseFile",
-    "NoiseUnits",
-    "Scale",
+    "Points",
+    "ReadOptions",
+    "SearchOptions",
     "Seed",
-    "Sheet",
     "TimeLimit",
-    "Who",
-]
+    "option",
+]  # fmt: skip
+
+DATA, PROBLEM, METHOD, PROGRAM, OUTPUT = "Data", "Problem", "Method", "Mixed-integer programs", "Output"
+PANELS = (DATA, PROBLEM, METHOD, PROGRAM, OUTPUT)
+KINDS = "CSV, TSV (also .gz), Parquet, Excel, NPY or NPZ"
 
 _METHODS = (
     "exact", "relaxation", "ascent", "mip", "mip-r", "ppm", "spca",
@@ -42,128 +53,151 @@ _METHODS = (
 )  # fmt: skip
 
 
-def _methods(incomplete: str) -> list[str]:
+class AdversaryName(enum.StrEnum):
+    """Who may move what: the keys of the adversaries, written out for the help and the type checker."""
+
+    feature = "feature"
+    sample = "sample"
+    spectral = "spectral"
+    entry = "entry"
+    none = "none"
+
+
+def option(help: str, *names: str, panel: str = OUTPUT, metavar: str | None = None, **more: Any) -> Any:
+    """Return an option with its help, in a panel of the page that --help prints."""
+    return typer.Option(*names, help=help, metavar=metavar, rich_help_panel=panel, **more)
+
+
+def methods(incomplete: str) -> list[str]:
+    """Complete the name of a method in a shell."""
     return [name for name in _METHODS if name.startswith(incomplete)]
 
 
-_FILE = "How FILE is read and prepared"
-_SINGLE = "Single features"
-_METRIC = "A metric"
-KINDS = "CSV, TSV (also .gz), Parquet, Excel, NPY or NPZ"
 DataFile = Annotated[Path, typer.Argument(metavar="FILE", help=f"{KINDS}; samples in rows.")]
-Who = Annotated[
-    AdversaryName, typer.Option(metavar="WHO", help="Who moves: every feature or every sample (feature, sample).")
+Components = Annotated[
+    int | None, option("How many components, of k features each.", "--components", "-c", panel=PROBLEM)
 ]
-Method = Annotated[
+Joint = Annotated[
+    bool | None,
+    option("Choose the components together, on disjoint features.", "--joint/--no-joint", panel=PROBLEM),
+]
+Deflation = Annotated[
     str,
-    typer.Option(
-        help="exact proves the gap asked for; relaxation a bound, against features or nobody; mip and mip-r one to "
-        "their solver's tolerances; ascent, ppm, spca, diagonal-thresholding, covariance-thresholding nothing.",
-        autocompletion=_methods,
+    option(
+        "What a component leaves to the next: projection (default), disjoint, orthogonal or uncorrelated.",
+        panel=PROBLEM,
+        metavar="HOW",
+        show_default=False,
     ),
 ]
-Anyone = Annotated[
-    AdversaryName,
-    typer.Option(
-        metavar="WHO",
-        help="Who moves: every feature, every sample, the table as a whole, every entry, nobody (feature, sample, "
-        "spectral, entry, none).",
-    ),
-]
-Center = Annotated[bool, typer.Option(help="Subtract the column means first.", rich_help_panel=_FILE)]
-Scale = Annotated[bool, typer.Option(help="Divide by the standard deviations first.", rich_help_panel=_FILE)]
-Device = Annotated[
-    str | None,
-    typer.Option(help="Many features: work on this device of PyTorch, such as cuda; needs pip install 'noap[gpu]'."),
-]
-Gap = Annotated[float, typer.Option(help="Relative gap that counts as optimal.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds for each problem; the best answer so far comes back.")]
-Seed = Annotated[int, typer.Option(help="Seed of the random starts.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Log = Annotated[
-    bool,
-    typer.Option("--log", help="Write a line about the progress to stderr every minute, where that is no terminal."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-
 NoiseFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="TABLE",
-        help="Each feature its own noise: a CSV with its name, a column noise (0 exact, inf not to be trusted) and, if "
-        "features cost something, a column cost. With --adversary sample, each sample: a line for every line of FILE.",
-        rich_help_panel=_SINGLE,
-    ),
+    Path | None, option("CSV: feature, noise, cost if any; or of samples.", panel=PROBLEM, metavar="TABLE")
+]
+NoiseUnits = Annotated[
+    str | None, option("Units of --noise-file: standardised or data.", panel=PROBLEM, metavar="UNITS")
 ]
 CostFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="TABLE",
-        help="What each feature costs, in units of robust variance: a CSV with its name and a column cost.",
-        rich_help_panel=_SINGLE,
-    ),
+    Path | None, option("CSV: feature, cost (in units of robust variance).", panel=PROBLEM, metavar="TABLE")
 ]
 MetricFile = Annotated[
     Path | None,
-    typer.Option(
-        "--metric",
-        metavar="TABLE",
-        help="B of v'Bv = 1, which takes the place of unit length, by its shape: one column with a number for each "
-        "feature is the diagonal of B, a symmetric table of features by features is B, and anything else are samples Y "
-        "of the same features, prepared as FILE is: B = Y'Y/m plus a ridge. For --adversary feature and none.",
-        rich_help_panel=_METRIC,
-    ),
+    option("B of v'Bv = 1: its diagonal, B, or samples Y.", "--metric", panel=PROBLEM, metavar="TABLE"),
 ]
 MetricRidge = Annotated[
     float | None,
-    typer.Option(
-        "--metric-ridge",
-        help="What is added to the diagonal of Y'Y/m, as a share of its mean; 0.001 by default.",
-        rich_help_panel=_METRIC,
+    option("Share of the mean diagonal of Y'Y/m added to it.", "--metric-ridge", panel=PROBLEM),
+]
+Method = Annotated[
+    str,
+    option(
+        "exact (default: proves the gap), relaxation (a bound), mip, mip-r (to solvers' tolerances); ascent, ppm, "
+        "spca, diagonal-thresholding, covariance-thresholding (nothing).",
+        panel=METHOD,
+        metavar="NAME",
+        autocompletion=methods,
+        show_default=False,
     ),
 ]
-NoiseUnits = Annotated[
-    str | None,
-    typer.Option(
-        metavar="UNITS",
-        help="What --noise-file counts in: standardised (as --noise does), or data, the units of FILE.",
-        rich_help_panel=_SINGLE,
-    ),
-]
+Jobs = Annotated[int | None, option("Processes that share the work; -1 for all cores.", panel=METHOD)]
+Gap = Annotated[float, option("Relative gap that counts as optimal.", panel=METHOD)]
+TimeLimit = Annotated[float | None, option("Seconds; the best answer so far is reported.", panel=METHOD)]
+Seed = Annotated[int, option("Seed of the random starts.", panel=METHOD)]
+Points = Annotated[int, option("Number of budgets to begin with, where they are chosen.", panel=METHOD)]
+Device = Annotated[str | None, option("Many features: device of PyTorch, such as cuda.", panel=METHOD, metavar="NAME")]
 
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        metavar="CHAR",
-        help="What separates entries: , ; | tab or space. Found out if not given.",
-        rich_help_panel=_FILE,
-    ),
-]
-Decimal = Annotated[
-    str | None,
-    typer.Option(metavar="CHAR", help="Decimal mark, . or ,. Found out if not given.", rich_help_panel=_FILE),
-]
-Header = Annotated[
-    bool | None,
-    typer.Option("--header/--no-header", help="Whether the first line holds names; it does.", rich_help_panel=_FILE),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAMES",
-        help="Use these columns only: names with commas between; may be repeated.",
-        rich_help_panel=_FILE,
-    ),
-]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option(metavar="NAMES", help="Leave these columns out; may be repeated.", rich_help_panel=_FILE),
-]
-Index = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="The column of row labels, which is no feature.", rich_help_panel=_FILE),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option(metavar="NAME", help="Sheet of an Excel file; the first if not given.", rich_help_panel=_FILE),
-]
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How FILE is read."""
+
+    columns: Annotated[
+        list[str] | None,
+        option("Use these columns only: a,b,c; may be repeated.", panel=DATA, metavar="NAMES"),
+    ] = None
+    drop: Annotated[
+        list[str] | None, option("Leave these columns out; may be repeated.", panel=DATA, metavar="NAMES")
+    ] = None
+    index: Annotated[str | None, option("Column of row labels, which is no feature.", panel=DATA, metavar="NAME")] = (
+        None
+    )
+    delimiter: Annotated[
+        str | None, option("What separates entries: , ; | tab or space; detected.", panel=DATA, metavar="CHAR")
+    ] = None
+    decimal: Annotated[str | None, option("Decimal mark, . or ,; detected.", panel=DATA, metavar="CHAR")] = None
+    header: Annotated[
+        bool | None, option("Whether the first line holds names; it does.", "--header/--no-header", panel=DATA)
+    ] = None
+    sheet: Annotated[str | None, option("Sheet of an Excel file; the first.", panel=DATA, metavar="NAME")] = None
+
+    @property
+    def reading(self) -> Reading:
+        """The same for the readers of files."""
+        columns, drop = tuple(self.columns or ()), tuple(self.drop or ())
+        return Reading(self.delimiter, self.decimal, self.header, columns, drop, self.index, self.sheet)
+
+    def table(self, file: Path) -> Table:
+        """Read FILE."""
+        return read_table(file, self.reading)
+
+    def prepared_as(self, center: bool, scale: bool) -> "DataOptions":
+        """Return the same for data that are centred or scaled."""
+        return DataOptions(**{one.name: getattr(self, one.name) for one in fields(self)}, center=center, scale=scale)
+
+
+@dataclass(frozen=True)
+class DataOptions(ReadOptions):
+    """How FILE is read and prepared."""
+
+    center: Annotated[bool, option("Subtract the column means.", panel=DATA)] = True
+    scale: Annotated[bool, option("Divide by the standard deviations.", panel=DATA)] = True
+
+    def prepared(self, table: Table) -> Samples:
+        """Return the samples of a table, centred and scaled."""
+        return table.standardised(self.center, self.scale)
+
+    def scales(self, table: Table) -> FloatArray:
+        """Return the divisor of every column."""
+        return table.scales(self.center, self.scale)
+
+    @property
+    def said(self) -> dict[str, bool]:
+        """What was done to the data, as a document says it: `noap attack` does it again."""
+        return {"center": self.center, "scale": self.scale}
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How each problem is solved."""
+
+    method: Method = "exact"
+    gap: Gap = 1e-4
+    time_limit: Annotated[
+        float | None, option("Seconds for each problem; the best answer so far is reported.", panel=METHOD)
+    ] = None
+    seed: Seed = 0
+    jobs: Jobs = None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """Gap, time limit and seed as arguments of `noap.solve`."""
+        return {"gap": self.gap, "time_limit": self.time_limit, "random_state": self.seed}

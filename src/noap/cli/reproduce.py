@@ -1,8 +1,8 @@
 """`noap reproduce`: the paper's figures and what the full problem says, resumable."""
 
 import enum
-import json as json_module
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +11,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from noap._version import __version__
-from noap.cli.options import Json, Log
-from noap.cli.output import log_progress
+from noap.cli.options import METHOD, option
+from noap.cli.run import Answer, JsonOptions, Log, log_progress
 from noap.errors import InvalidProblem, StoreError
 
 __all__ = ["reproduce"]
@@ -49,42 +48,59 @@ _EXPERIMENTS = {
 _COLOURS = {"holds": "green", "does not hold": "red", "depends": "yellow", "not enough data": "dim"}
 
 
+@dataclass(frozen=True)
+class _Effort:
+    """How much is tried."""
+
+    quick: Annotated[bool, option("2 trials, 1 s per program, coarser grids: minutes.", "--quick", panel=METHOD)] = (
+        False
+    )
+    trials: Annotated[int | None, option("Independent draws per point: 10; --quick: 2.", panel=METHOD)] = None
+    mip_seconds: Annotated[
+        float | None, option("Seconds for every program: 10 (the paper: 1800); --quick: 1.", panel=METHOD)
+    ] = None
+    backend: Annotated[
+        str, option("Solver of the programs: scip, highs, gurobi (paper).", panel=METHOD, metavar="NAME")
+    ] = "scip"
+    best: Annotated[
+        Best, option("Objective that chooses figure 1's best: population (paper) or sample.", panel=METHOD)
+    ] = Best.population
+
+    def command(self, what: What) -> str:
+        """Return the command that does the same."""
+        given = {
+            "--trials": self.trials,
+            "--mip-seconds": self.mip_seconds,
+            "--backend": None if self.backend == "scip" else self.backend,
+            "--best": None if self.best is Best.population else self.best.value,
+        }
+        words = ["noap reproduce", what.value, *(["--quick"] if self.quick else [])]
+        said = {name: f"{value:g}" if isinstance(value, float) else value for name, value in given.items() if value}
+        return " ".join([*words, *(f"{name} {value}" for name, value in said.items())])
+
+
 def reproduce(
     what: Annotated[What, typer.Argument(help="A figure or theorem of the paper, or all of them.")],
-    quick: Annotated[
-        bool, typer.Option("--quick", help="2 trials, 1 s per program and coarser grids: minutes instead of hours.")
-    ] = False,
-    jobs: Annotated[int, typer.Option(help="Processes on this machine, -1 for all cores.")] = 1,
-    cluster: Annotated[str | None, typer.Option(help="Do the work on this Dask scheduler, tcp://host:8786.")] = None,
-    trials: Annotated[int | None, typer.Option(help="Independent draws per point. 10, or 2 with --quick.")] = None,
-    mip_seconds: Annotated[
-        float | None, typer.Option(help="Limit of every program. 10 (the paper: 1800), or 1 with --quick.")
+    tried: _Effort,
+    output: JsonOptions,
+    jobs: Annotated[int, option("Processes on this machine, -1 for all cores.", panel=METHOD)] = 1,
+    cluster: Annotated[
+        str | None, option("Do the work on this Dask scheduler, tcp://host:8786.", panel=METHOD, metavar="URL")
     ] = None,
-    backend: Annotated[str, typer.Option(help="Solver of the printed programs: scip, highs, gurobi (paper).")] = "scip",
+    render: Annotated[bool, option("Run nothing; draw what is stored.", "--render", panel=METHOD)] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of tables, figures and claims. noap-reproduction[-quick].")
+        Path | None, option("Folder of tables, figures and claims; noap-reproduction[-quick].", metavar="FOLDER")
     ] = None,
-    store: Annotated[Path | None, typer.Option(help="File of finished trials. trials.sqlite in --out.")] = None,
-    best: Annotated[
-        Best,
-        typer.Option(help="Objective that decides figure 1's best: of the population, as in the paper, or sample."),
-    ] = Best.population,
-    render: Annotated[bool, typer.Option("--render", help="Run nothing; draw what is stored.")] = False,
+    store: Annotated[Path | None, option("File of finished trials; trials.jsonl in --out.")] = None,
     log: Log = False,
-    json: Json = False,
 ) -> int:
     """Reproduce the paper's experiments, with numbers, certified bounds and checked claims.
 
     Every finished trial is stored at once: stop it any way you like and run the same command again to go on.
 
-    For example:
-
     noap reproduce all --quick
-
     noap reproduce theorem5 --quick
-
     noap reproduce figure1 --jobs 2 --backend gurobi
-
     noap reproduce all --cluster tcp://scheduler:8786
     """
     # Slow to import, and only this command needs them.
@@ -94,73 +110,62 @@ def reproduce(
     from noap.experiments.table import trials as trials_of
     from noap.mip.backends.registry import backend_named
 
-    log_progress(log)
-    backend_named(backend)
-    specs = paper_specs(quick=quick, trials=trials, mip_seconds=mip_seconds, backend=backend)
+    if log:
+        log_progress()
+    backend_named(tried.backend)
+    specs = paper_specs(quick=tried.quick, trials=tried.trials, mip_seconds=tried.mip_seconds, backend=tried.backend)
     chosen = {name: specs[name] for name in _EXPERIMENTS[what]}
-    folder = out if out is not None else Path("noap-reproduction-quick" if quick else "noap-reproduction")
+    folder = out if out is not None else Path("noap-reproduction-quick" if tried.quick else "noap-reproduction")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InvalidProblem(f"--out {folder} cannot be made ({error.strerror}); choose another folder.") from None
-    given = {
-        "--trials": trials,
-        "--mip-seconds": mip_seconds,
-        "--backend": None if backend == "scip" else backend,
-        "--best": None if best is Best.population else best.value,
-    }
-    command = " ".join(
-        ["noap reproduce", what.value, *(["--quick"] if quick else [])]
-        + [f"{name} {f'{value:g}' if isinstance(value, float) else value}" for name, value in given.items() if value]
-    )
-    console = Console(highlight=False, soft_wrap=True, quiet=json)
-    with Store(store if store is not None else folder / "trials.sqlite", writing=not render) as kept:
-        ended = (
-            None if render else run(list(chosen.values()), kept, jobs=jobs, cluster=cluster, progress=log or not json)
-        )
+    command = tried.command(what)
+    console = Console(highlight=False, soft_wrap=True, quiet=output.json)
+    with Store(store if store is not None else folder / "trials.jsonl", writing=not render) as kept:
+        wanted = list(chosen.values())
+        ended = None if render else run(wanted, kept, jobs=jobs, cluster=cluster, progress=log or output.progress)
         if ended is not None:
             console.print(f"{ended.done} trials done, {ended.found} were there, of {ended.wanted}.")
             if ended.interrupted:
                 console.print("Interrupted: run the same command again to go on.")
                 sys.exit(130)
         try:
-            judged = write_report(chosen, kept, folder, command=command, best=best.value)
+            judged = write_report(chosen, kept, folder, command=command, best=tried.best.value)
         except OSError as error:
             raise StoreError(
                 f"--out {folder} cannot be written ({error.strerror or error}); the trials are stored, make room or "
                 "choose another folder and run again."
             ) from None
         stages = stage_rows(trials_of(chosen["stages"], kept)) if what is What.theorem5 else []
-    tried = effort(chosen)
-    if json:
-        document: dict[str, object] = {
-            "noap": __version__,
-            "command": command,
-            "out": str(folder),
-            "trials": None if ended is None else {"done": ended.done, "found": ended.found, "wanted": ended.wanted},
-            "tried_with": tried,
-            "claims": [
-                {"claim": c.name, "source": c.source, "verdict": j.verdict.value, "evidence": j.evidence}
-                for c, j in judged
-            ],
-        }
-        if stages:
-            document["stages"] = [{"of": row[0]} | dict(zip(STAGES, row[1:], strict=True)) for row in stages]
-        typer.echo(json_module.dumps(document, indent=2))
-        return 0
+    little = effort(chosen)
+    document: dict[str, object] = {
+        "command": command,
+        "out": str(folder),
+        "trials": None if ended is None else {"done": ended.done, "found": ended.found, "wanted": ended.wanted},
+        "tried_with": little,
+        "claims": [
+            {"claim": c.name, "source": c.source, "verdict": j.verdict.value, "evidence": j.evidence} for c, j in judged
+        ],
+    }
     if stages:
-        table = Table(title="Stages of Theorem 5 by normalised budget", title_justify="left")
-        for column in ("", *STAGES):
+        document["stages"] = [{"of": row[0]} | dict(zip(STAGES, row[1:], strict=True)) for row in stages]
+
+    def say(console: Console) -> None:
+        if stages:
+            table = Table(title="Stages of Theorem 5 by normalised budget", title_justify="left")
+            for column in ("", *STAGES):
+                table.add_column(column)
+            for name, *starts in stages:
+                table.add_row(escape(name), *("-" if start is None else f"{start:.3f}" for start in starts))
+            console.print(table)
+        table = Table(title="The paper's claims", caption=little or None, title_justify="left", caption_justify="left")
+        for column in ("claim", "source", "verdict"):
             table.add_column(column)
-        for name, *starts in stages:
-            table.add_row(escape(name), *("-" if start is None else f"{start:.3f}" for start in starts))
+        for claim, judgement in judged:
+            verdict = judgement.verdict.value
+            table.add_row(escape(claim.name), escape(claim.source), f"[{_COLOURS[verdict]}]{verdict}[/]")
         console.print(table)
-    table = Table(title="The paper's claims", caption=tried or None, title_justify="left", caption_justify="left")
-    for column in ("claim", "source", "verdict"):
-        table.add_column(column)
-    for claim, judgement in judged:
-        verdict = judgement.verdict.value
-        table.add_row(escape(claim.name), escape(claim.source), f"[{_COLOURS[verdict]}]{verdict}[/]")
-    console.print(table)
-    console.print(f"Figures, tables and evidence are in {folder}.", markup=False)
-    return 0
+        console.print(f"Figures, tables and evidence are in {folder}.", markup=False, soft_wrap=True)
+
+    return output.finish(Answer(document, say))

@@ -1,115 +1,36 @@
-"""What a result looks like on a terminal and in a JSON file."""
+"""`noap show`: a certificate in words, without its data."""
 
-import json
-import math
-from typing import Any
+from pathlib import Path
+from typing import Annotated
 
-import numpy as np
+import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
-from noap._version import __version__
-from noap.cli.problems import problem_as_json
-from noap.linalg.types import FloatArray, IntArray
-from noap.problem import Problem
-from noap.result import Result
+from noap.cli.run import Answer, JsonOptions
+from noap.cli.verify_tree import claim_as_dict
+from noap.errors import InvalidProblem
+from noap.kernel.certificate import Certificate
+from noap.kernel.explain import explained
+from noap.proofs.reading import load
 
-__all__ = ["as_dict", "as_json", "columns_beside", "print_result", "support_of"]
-
-
-def print_result(result: Result, names: tuple[str, ...], console: Console) -> None:
-    """Print the features with their loadings, the variances and what is proved."""
-    problem = result.problem
-    if result.value > 0:
-        table = Table(title=f"{len(result.support)} of {problem.n_features} features", title_justify="left")
-        table.add_column("feature")
-        table.add_column("loading", justify="right")
-        beside = columns_beside(problem)
-        for title in beside:
-            table.add_column(title, justify="right")
-        for j in result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]:
-            table.add_row(escape(names[j]), f"{result.v[j]:+.4f}", *(f"{column[j]:.4g}" for column in beside.values()))
-        console.print(table)
-    else:
-        console.print(_nothing(result), soft_wrap=True)
-    console.print(f"robust variance  {result.robust_variance:.6g}")
-    if problem.costs is not None:
-        console.print(f"less its costs   {result.value:.6g}")
-    if result.value > 0:
-        console.print(f"plain variance   {result.plain_variance:.6g}")
-    if math.isfinite(result.bound):
-        console.print(f"proved bound     {result.bound:.6g}")
-    if result.restricted_bound is not None:
-        console.print(f"restricted bound {result.restricted_bound:.6g}")
-    console.print(f"{result.method}, {result.claim}", markup=False, soft_wrap=True)
-    for message in filter(None, (*result.messages, result.note)):
-        console.print(message, markup=False, soft_wrap=True)
-    if result.limit is not None:
-        console.print(result.limit.sentence)
+__all__ = ["show"]
 
 
-def as_json(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> str:
-    """Return the result as a JSON document."""
-    return json.dumps(as_dict(result, names, center=center, scale=scale), indent=2)
+def show(
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="A certificate written by noap.")],
+    output: JsonOptions,
+) -> int:
+    """Print a certificate in words: what it claims, and its tree, rule by rule. Nothing is checked.
 
-
-def as_dict(result: Result, names: tuple[str, ...], *, center: bool, scale: bool) -> dict[str, Any]:
-    """Return the result as JSON takes it; what is not proved or not finite is None.
-
-    A direction that is worth nothing is no answer: then there are no features.
+    noap show proof.noap
     """
-    support = support_of(result)
-    return {
-        "noap": __version__,
-        "method": result.method,
-        **problem_as_json(result.problem, names, center=center, scale=scale),
-        "support": support.tolist(),
-        "features": [names[j] for j in support],
-        "loadings": result.v[support].tolist(),
-        "robust_variance": result.robust_variance,
-        "objective": result.value,
-        "plain_variance": result.plain_variance if result.value > 0 else None,
-        "bound": _finite(result.bound),
-        "bound_proof": result.bound_proof,
-        "restricted_bound": _finite(result.restricted_bound),
-        "restricted_to": None if result.restricted_to is None else result.restricted_to.tolist(),
-        "solver_gap": _finite(result.solver_gap),
-        "formulation_error": _finite(result.formulation_error),
-        "nodes": result.nodes,
-        "gap": _finite(result.gap),
-        "status": result.status.value,
-        "limit": None if result.limit is None else result.limit.value,
-        "claim": result.claim,
-        "seconds": result.seconds,
-        "messages": list(result.messages),
-        "note": result.note,
-    }
+    proof = load(certificate)
+    if not isinstance(proof, Certificate):
+        raise InvalidProblem(f"CERT {certificate} is of a format before version 5, which noap verify alone reads.")
+    lines = list(explained(proof))
 
+    def say(console: Console) -> None:
+        for line in lines:
+            typer.echo(line)
 
-def columns_beside(problem: Problem) -> dict[str, FloatArray]:
-    """Return what stands beside loadings, by title: noise and cost, where features have their own."""
-    beside = {}
-    if not problem.adversary.has_one_budget and problem.adversary.key == "feature":
-        beside["noise"] = problem.adversary.rho / problem.adversary.noise_unit(problem.n_samples)
-    if problem.costs is not None:
-        beside["cost"] = problem.costs
-    return beside
-
-
-def support_of(result: Result) -> IntArray:
-    """Return the features of a result; none where it is worth nothing, for then no feature is better than another."""
-    return result.support if result.value > 0 else result.support[:0]
-
-
-def _nothing(result: Result) -> str:
-    if result.bound > 0:
-        return "No direction that was found survives the adversary; whether one does is open."
-    words = result.problem.adversary.strength_in_words(result.problem.n_samples)
-    if result.problem.costs is not None:
-        return f"Nothing is left: at {words} no feature is worth its cost."
-    return f"Nothing survives: at {words} the adversary can cancel every direction, and no feature beats another."
-
-
-def _finite(number: float | None) -> float | None:
-    return number if number is not None and math.isfinite(number) else None
+    return output.finish(Answer({**claim_as_dict(proof), "explanation": lines}, say))

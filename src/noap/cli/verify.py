@@ -1,7 +1,6 @@
 """`noap verify`: whether a certificate proves what it claims about a file."""
 
 import itertools
-import json as json_module
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -13,36 +12,29 @@ import typer
 from rich.console import Console
 
 import noap
-from noap.adversaries import BY_NAME, Adversary
+from noap.adversaries import BY_NAME
 from noap.checker.verify import Verification
-from noap.cli.budget import AdversaryName
-from noap.cli.data import PREPARED, Table, read_table, reading_of
 from noap.cli.metric import MetricOf, read_metric, require_metric_fits
 from noap.cli.options import (
     KINDS,
-    Columns,
+    METHOD,
+    AdversaryName,
     CostFile,
-    Decimal,
-    Delimiter,
     Device,
-    Drop,
-    Header,
-    Index,
-    Json,
     MetricFile,
     MetricRidge,
     NoiseFile,
     NoiseUnits,
-    Sheet,
+    ReadOptions,
+    option,
 )
-from noap.cli.single_features import SingleFeatures, read_single_features
-from noap.cli.stream import streamed_problem, wants_stream
-from noap.cli.verify_tree import verify_tree
+from noap.cli.problem import ProblemOptions, is_streamed, streamed_problem
+from noap.cli.run import Answer, JsonOptions
+from noap.cli.verify_tree import REJECTED, UNKNOWN_DATA, verify_tree
 from noap.data.device import on_device
-from noap.data.files.reading import Reading
+from noap.data.files.table import PREPARED, Table
 from noap.errors import InvalidProblem
 from noap.kernel.certificate import Certificate as KernelCertificate
-from noap.linalg.types import FloatArray
 from noap.proofs.claim import Claim
 from noap.proofs.fingerprint import fingerprint
 from noap.proofs.reading import AnyCertificate, load
@@ -51,133 +43,97 @@ from noap.runtime.names import listed
 
 __all__ = ["verify"]
 
-REJECTED = 4
-
 
 def verify(
     certificate: Annotated[
-        Path,
-        typer.Argument(metavar="CERT", help="A certificate written by noap solve or near-optimal --certificate."),
+        Path, typer.Argument(metavar="CERT", help="Certificate written by noap solve or near-optimal --certificate.")
     ],
-    data: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DATA",
-            help=f"The file it is about: {KINDS}, or what was streamed. Whether the data were centred and scaled is "
-            "found out; say what noap solve was told about columns.",
-        ),
-    ],
-    time_limit: Annotated[
-        float | None, typer.Option(help="Seconds; a certificate that is not proved within them is rejected.")
-    ] = None,
-    memory_limit: Annotated[
-        float | None,
-        typer.Option(
-            help="Megabytes that the certificate, inflated, and its check may take; what needs more is not read, or "
-            "rejected."
-        ),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Many features: threads that share the pass over pairs, -1 for all cores.")
-    ] = None,
-    device: Device = None,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help=f"The file that it is about: {KINDS}.")],
+    read: ReadOptions,
+    output: JsonOptions,
     noise_file: NoiseFile = None,
-    cost_file: CostFile = None,
     noise_units: NoiseUnits = None,
+    cost_file: CostFile = None,
     metric: MetricFile = None,
     metric_ridge: MetricRidge = None,
-    delimiter: Delimiter = None,
-    decimal: Decimal = None,
-    header: Header = None,
-    columns: Columns = None,
-    drop: Drop = None,
-    index: Index = None,
-    sheet: Sheet = None,
-    json: Json = False,
+    time_limit: Annotated[
+        float | None, option("Seconds; what is not proved within them is rejected.", panel=METHOD)
+    ] = None,
+    memory_limit: Annotated[float | None, option("Megabytes for the certificate and its check.", panel=METHOD)] = None,
+    jobs: Annotated[int | None, option("Many features: threads that share the work; -1 for all.", panel=METHOD)] = None,
+    device: Device = None,
 ) -> int:
     """Check a certificate against a file, with no help from the solver.
 
+    Whether the data were centred and scaled is found out; say again what noap solve was told about columns.
     Exit code 0: accepted, 4: rejected, 2: unreadable.
 
-    For example:
-
-    noap solve data.csv -k 5 --noise 0.2 --certificate proof.noap
-
-    noap verify proof.noap data.csv
-
     noap solve data.csv -k 5 -c 3 --joint --certificate joint.noap
-
     noap verify joint.noap data.csv
-
     noap near-optimal data.csv -k 5 --certificate list.noap
-
     noap verify list.noap data.csv
-
     noap verify from-a-stranger.noap data.csv --time-limit 60 --memory-limit 500
     """
     proof = load(certificate, memory_limit=memory_limit)
+    reading = read.reading
+
+    def asked(adversary: str, rho: float | None = None) -> ProblemOptions:
+        return ProblemOptions(
+            AdversaryName(adversary), None, None if rho is None else repr(rho), noise_file, noise_units, cost_file
+        )
+
     if isinstance(proof, KernelCertificate):
         if metric is not None:
             raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
-        reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
-        kind = AdversaryName("sample" if proof.claim.adversary.startswith("sample") else "feature")
-        files = noise_file, cost_file, noise_units, kind
-        return verify_tree(
-            proof,
-            data,
-            reading,
-            lambda names: read_single_features(*files, names, reading),
-            json,
-            time_limit,
-            memory_limit,
-        )
+        said = asked("sample" if proof.claim.adversary.startswith("sample") else "feature")
+        return verify_tree(proof, data, read, said, output, time_limit, memory_limit)
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
-    reading = reading_of(delimiter, decimal, header, columns, drop, index, sheet)
     _require_files(claim, certificate, noise_file, cost_file, metric)
-    require_metric_fits(metric, metric_ridge, streamed=wants_stream(data, False))
-
-    def single(names: tuple[str, ...]) -> SingleFeatures:
-        kind = AdversaryName(BY_NAME[claim.adversary].key)
-        return read_single_features(noise_file, cost_file, noise_units, kind, names, reading)
+    require_metric_fits(metric, metric_ridge, streamed=is_streamed(data))
 
     def form(table: Table) -> MetricOf | None:
         return None if metric is None else read_metric(metric, metric_ridge, table, reading)
 
-    candidates = _candidates(claim, data, reading, noise_file is not None, single, form)
+    # What a file says of single features replaces the one budget.
+    rho = None if noise_file is not None else claim.rho
+    candidates = _candidates(claim, data, read, asked(BY_NAME[claim.adversary].key, rho), form)
     found, prepared = _named(claim, data, candidates)
     found = on_device(found, device)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
     document = _document(report, proof, found, prepared)
-    if json:
-        typer.echo(json_module.dumps(document, indent=2))
-    else:
-        console = Console(highlight=False, markup=False, soft_wrap=True)
-        console.print(report.message)
-        if report.ok:
-            console.print(
-                f"{claim.adversary}, {_strength_sentence(claim)}, k = {_sizes(proof)}; data "
-                f"{prepared}, {claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in "
-                f"{report.seconds:.2f} s."
-            )
-            if isinstance(proof, noap.JointCertificate):
-                for sentence in _joint_sentences(report, proof, document["components"]):
-                    console.print(sentence)
-            else:
-                console.print(_features_sentence(document["features"]))
-        elif prepared is None:
-            console.print(
-                "DATA was tried as it is, centred, scaled, and both; pass the file as it was, and say again what was "
-                "said about its columns."
-            )
-    return 0 if report.ok else REJECTED
+
+    def say(console: Console) -> None:
+        for sentence in _sentences(report, proof, prepared, document):
+            console.print(sentence, markup=False, soft_wrap=True)
+
+    return output.finish(Answer(document, say, code=0 if report.ok else REJECTED))
+
+
+def _sentences(
+    report: Verification, proof: AnyCertificate, prepared: str | None, document: dict[str, Any]
+) -> Iterator[str]:
+    """Yield the verdict, and what an accepted certificate proves."""
+    claim = proof.claim
+    yield report.message
+    if report.ok:
+        yield (
+            f"{claim.adversary}, {_strength_sentence(claim)}, k = {_sizes(proof)}; data {prepared}, "
+            f"{claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+        )
+        if isinstance(proof, noap.JointCertificate):
+            yield from _joint_sentences(report, proof, document["components"])
+        else:
+            yield _features_sentence(document["features"])
+    elif prepared is None:
+        yield UNKNOWN_DATA
 
 
 def _document(
     report: Verification,
     proof: AnyCertificate,
-    problem: noap.Problem,
+    problem: "noap.Problem",
     prepared: str | None,
 ) -> dict[str, Any]:
     """Return the verdict as JSON takes it: what is not proved or not known is None."""
@@ -211,7 +167,7 @@ def _document(
     }
 
 
-def _components(proof: noap.JointCertificate, problem: noap.Problem) -> list[list[str]]:
+def _components(proof: "noap.JointCertificate", problem: "noap.Problem") -> list[list[str]]:
     """Return the names of the features of every component, the most valuable one first, its largest loading first."""
     names, found = problem.feature_names or (), []
     for start, end in itertools.pairwise(proof.starts.tolist()):
@@ -228,7 +184,9 @@ def _sizes(proof: AnyCertificate) -> str:
     return ", ".join(map(str, sizes)) if len(set(sizes)) > 1 else str(sizes[0])
 
 
-def _joint_sentences(report: Verification, proof: noap.JointCertificate, components: list[list[str]]) -> Iterator[str]:
+def _joint_sentences(
+    report: Verification, proof: "noap.JointCertificate", components: list[list[str]]
+) -> Iterator[str]:
     """Yield what a certificate of several components proves, in words, and the features of each."""
     if not components:
         yield "Nothing survives the adversary: no component is worth anything, however they are chosen."
@@ -290,35 +248,19 @@ def _named(claim: Claim, data: Path, candidates: Iterator[tuple[noap.Problem, st
 
 
 def _candidates(
-    claim: Claim,
-    data: Path,
-    reading: Reading,
-    own: bool,
-    single: Callable[[tuple[str, ...]], SingleFeatures],
-    form: Callable[[Table], MetricOf | None],
+    claim: Claim, data: Path, read: ReadOptions, asked: ProblemOptions, form: Callable[[Table], MetricOf | None]
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
-    kind = AdversaryName(BY_NAME[claim.adversary].key)
 
     def streamed() -> Iterator[tuple[noap.Problem, str]]:
-        for center, scale in PREPARED:
-            # What a file says of single features replaces the one budget.
-            rho = None if own else claim.rho
-            problem, _ = streamed_problem(
-                data, claim.k, kind, None, rho, center=center, scale=scale, reading=reading, single=single
-            )
-            yield problem, PREPARED[center, scale]
+        for prepared, words in PREPARED.items():
+            yield streamed_problem(data, read.prepared_as(*prepared), asked, claim.k)[0], words
 
-    if wants_stream(data, False):
+    if is_streamed(data):
         yield from streamed()
         return
-    table = read_table(data, reading)
-    given, metric = single(table.names), form(table)
-
-    def adversary(scales: Callable[[], FloatArray]) -> Adversary:
-        rho = None if own else claim.rho
-        return given.adversary(kind, None, rho, claim.n_samples, scales)
-
+    table = read.table(data)
+    strength, metric = asked.for_names(table.names, read.reading), form(table)
     if claim.k > table.X.shape[1]:
         return
     if claim.source == "covariance":
@@ -328,8 +270,8 @@ def _candidates(
                     table.X,
                     n_samples=claim.n_samples,
                     k=claim.k,
-                    adversary=adversary(lambda: np.ones(claim.n_features)),
-                    costs=given.costs,
+                    adversary=strength.adversary(claim.n_samples, lambda: np.ones(claim.n_features)),
+                    costs=strength.costs,
                     metric=None if metric is None else metric(False, False),
                     feature_names=table.names,
                 ),
@@ -338,12 +280,11 @@ def _candidates(
         if table.X.shape[1] == claim.n_features:
             yield from streamed()  # one file, of which X'X was kept
         return
-    for center, scale in itertools.product((True, False), repeat=2):
+    for (center, scale), words in PREPARED.items():
         try:
             samples = table.standardised(center, scale)
         except InvalidProblem:
             continue  # a constant column cannot be scaled: then it was not
-        faced = adversary(partial(table.scales, center, scale))
+        faced = strength.adversary(claim.n_samples, partial(table.scales, center, scale))
         own_form = None if metric is None else metric(center, scale)
-        problem = noap.Problem(samples, k=claim.k, adversary=faced, costs=given.costs, metric=own_form)
-        yield problem, PREPARED[center, scale]
+        yield noap.Problem(samples, k=claim.k, adversary=faced, costs=strength.costs, metric=own_form), words

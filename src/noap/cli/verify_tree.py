@@ -1,107 +1,84 @@
-"""`noap verify` and `noap show` for certificates of the kernel, which hold all of the problem but its data."""
+"""`noap verify` for certificates of the kernel, which hold all of the problem but its data."""
 
 import contextlib
-import json as json_module
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 from rich.console import Console
 
 import noap
-from noap.cli.budget import AdversaryName
-from noap.cli.data import PREPARED, read_table
-from noap.cli.single_features import SingleFeatures
-from noap.cli.stream import streamed_problem, wants_stream
-from noap.data.files.reading import Reading
+from noap.cli.options import AdversaryName, ReadOptions
+from noap.cli.problem import ProblemOptions, is_streamed, streamed_problem
+from noap.cli.run import Answer, JsonOptions
+from noap.data.files.table import PREPARED
 from noap.errors import InvalidProblem
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import Claim, fingerprint_of
-from noap.kernel.explain import explained
 from noap.kernel.verify import Verification
-from noap.proofs.reading import load
 from noap.runtime.names import listed
 
-__all__ = ["show", "verify_tree"]
+__all__ = ["REJECTED", "UNKNOWN_DATA", "claim_as_dict", "verify_tree"]
 
 REJECTED = 4
-
-
-def show(
-    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="A certificate written by noap.")],
-    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False,
-) -> int:
-    """Print a certificate in words: what it claims, and its tree, rule by rule. Nothing is checked.
-
-    For example:
-
-    noap show proof.noap
-    """
-    proof = load(certificate)
-    if not isinstance(proof, Certificate):
-        raise InvalidProblem(f"CERT {certificate} is of a format before version 5, which noap verify alone reads.")
-    lines = list(explained(proof))
-    if json:
-        typer.echo(json_module.dumps({**_claimed(proof), "explanation": lines}, indent=2))
-        return 0
-    for line in lines:
-        typer.echo(line)
-    return 0
+UNKNOWN_DATA = (
+    "DATA was tried as it is, centred, scaled, and both; pass the file as it was, and say again what was said about "
+    "its columns."
+)
 
 
 def verify_tree(
     proof: Certificate,
     data: Path,
-    reading: Reading,
-    single: Callable[[tuple[str, ...]], SingleFeatures],
-    json: bool,
+    read: ReadOptions,
+    asked: ProblemOptions,
+    output: JsonOptions,
     time_limit: float | None,
     memory_limit: float | None,
 ) -> int:
     """Check a certificate against a file, print the verdict, and return the exit code.
 
-    What `single` says of the features takes the place of what the certificate says, which must be the same.
+    What files say of features takes the place of what the certificate says, which must be the same.
     """
-    problem, prepared = _named(proof, data, reading, single)
+    problem, prepared = _named(proof, data, read, asked)
     names = problem.feature_names or ()
     report = noap.verify(problem, proof, time_limit=time_limit, memory_limit=memory_limit)
-    if json:
-        typer.echo(json_module.dumps(_document(report, proof, names, prepared), indent=2))
-        return 0 if report.ok else REJECTED
-    console = Console(highlight=False, markup=False, soft_wrap=True)
-    console.print(report.message)
+
+    def say(console: Console) -> None:
+        for sentence in _sentences(report, proof, names, prepared):
+            console.print(sentence, markup=False, soft_wrap=True)
+
+    return output.finish(Answer(_document(report, proof, names, prepared), say, code=0 if report.ok else REJECTED))
+
+
+def _sentences(report: Verification, proof: Certificate, names: Sequence[str], prepared: str | None) -> Iterator[str]:
+    """Yield the verdict, and what an accepted certificate proves."""
+    yield report.message
+    claim = proof.claim
     if report.ok:
-        claim = proof.claim
         costs = "" if claim.costs is None else ", with costs"
-        console.print(
+        yield (
             f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {claim.k}; data {prepared}, {claim.n_samples} "
             f"samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
         )
         shown = _features(report, proof, names)
         if shown:
-            console.print(f"Features of its vector, by the names in DATA: {listed(shown, None)}.")
+            yield f"Features of its vector, by the names in DATA: {listed(shown, None)}."
         elif report.bound <= 0 and claim.directions is not None:
-            console.print("No direction orthogonal to those in the file is worth anything: the optimum is 0.")
+            yield "No direction orthogonal to those in the file is worth anything: the optimum is 0."
         elif report.bound <= 0:
-            console.print("Nothing survives the adversary: the optimum is 0, and no feature is better than another.")
+            yield "Nothing survives the adversary: the optimum is 0, and no feature is better than another."
     elif prepared is None:
-        console.print(
-            "DATA was tried as it is, centred, scaled, and both; pass the file as it was, and say again what was said "
-            "about its columns."
-        )
-    return 0 if report.ok else REJECTED
+        yield UNKNOWN_DATA
 
 
-def _named(
-    proof: Certificate, data: Path, reading: Reading, single: Callable[[tuple[str, ...]], SingleFeatures]
-) -> tuple[noap.Problem, str | None]:
+def _named(proof: Certificate, data: Path, read: ReadOptions, asked: ProblemOptions) -> tuple[noap.Problem, str | None]:
     """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
     claim, last = proof.claim, None
-    for problem, prepared in _candidates(claim, data, reading, single):
+    for problem, prepared in _candidates(claim, data, read, asked):
         if fingerprint_of(problem) == claim.fingerprint:
             return problem, prepared
         last = problem
@@ -111,7 +88,7 @@ def _named(
 
 
 def _candidates(
-    claim: Claim, data: Path, reading: Reading, single: Callable[[tuple[str, ...]], SingleFeatures]
+    claim: Claim, data: Path, read: ReadOptions, asked: ProblemOptions
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     terms: dict[str, Any] = {
@@ -122,7 +99,7 @@ def _candidates(
         "exclude": claim.exclude.tolist(),
         "orthogonal_to": claim.directions,
     }
-    table = None if wants_stream(data, False) else read_table(data, reading)
+    table = None if is_streamed(data) else read.table(data)
     if table is not None and table.X.shape[1] != claim.n_features:
         raise InvalidProblem(
             f"DATA has {table.X.shape[1]} columns of features, the certificate is about {claim.n_features}; say what "
@@ -132,25 +109,21 @@ def _candidates(
         if table is not None and table.X.shape[0] == table.X.shape[1]:
             terms["feature_names"] = table.names
             yield noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, **terms), "a covariance"
-        for center, scale in PREPARED:  # one file or several, of which X'X was kept
-            kept, names = streamed_problem(
-                data, claim.k, AdversaryName("none"), None, None, center=center, scale=scale, reading=reading
-            )
+        nobody = ProblemOptions(AdversaryName.none)
+        for prepared, words in PREPARED.items():  # one file or several, of which X'X was kept
+            kept, names = streamed_problem(data, read.prepared_as(*prepared), nobody, claim.k)
             terms["feature_names"] = names or None
-            S, n = kept.covariance, kept.n_samples
-            yield noap.Problem.from_covariance(S, n_samples=n, **terms), PREPARED[center, scale]
+            yield noap.Problem.from_covariance(kept.covariance, n_samples=kept.n_samples, **terms), words
         return
     if table is None:
         return
-    given = single(table.names)
+    given = asked.for_names(table.names, read.reading)
     terms["feature_names"] = table.names
     terms["costs"] = claim.costs if given.costs is None else given.costs
 
     def of(X: Any, center: bool, scale: bool) -> tuple[noap.Problem, str]:
         if given.noise is not None:
-            scales = partial(table.scales, center, scale)
-            kind = AdversaryName("sample" if claim.adversary == "sample-wise" else "feature")
-            terms["adversary"] = given.adversary(kind, None, None, claim.n_samples, scales)
+            terms["adversary"] = given.adversary(claim.n_samples, partial(table.scales, center, scale))
         return noap.Problem(X, **terms), PREPARED[center, scale]
 
     if claim.mean is not None and claim.scale is not None:
@@ -187,7 +160,7 @@ def _document(report: Verification, proof: Certificate, names: Sequence[str], pr
         "bound": report.bound if report.ok else None,
         "gap": report.gap if report.ok and math.isfinite(report.gap) else None,
         "features": _features(report, proof, names) if report.ok else None,
-        **_claimed(proof),
+        **claim_as_dict(proof),
         "data": prepared,
         **({} if report.threshold is None else _of_list(report)),
         "nodes": report.nodes,
@@ -200,7 +173,7 @@ def _of_list(report: Verification) -> dict[str, Any]:
     return {"supports": report.supports, "threshold": report.threshold} if report.ok else {}
 
 
-def _claimed(proof: Certificate) -> dict[str, Any]:
+def claim_as_dict(proof: Certificate) -> dict[str, Any]:
     """Return what a certificate claims, as JSON takes it."""
     claim = proof.claim
     return {

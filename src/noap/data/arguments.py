@@ -10,8 +10,8 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray, refuse_mask
 
 __all__ = [
-    "MOST_COST", "as_costs", "as_count", "as_jobs", "as_megabytes", "as_seconds", "as_share", "as_sparsity",
-    "as_strength",
+    "MOST_COST", "as_costs", "as_count", "as_fraction", "as_jobs", "as_megabytes", "as_seconds", "as_share",
+    "as_sparsity", "as_strength",
 ]  # fmt: skip
 
 MOST_COST = 1e305
@@ -80,6 +80,17 @@ def as_share(name: str, given: Any) -> float:
         share = math.nan
     if not 0 < share <= 1:
         raise InvalidProblem(f"{name} must be a number above 0 and at most 1, got {given!r}.")
+    return share
+
+
+def as_fraction(name: str, given: Any) -> float:
+    """Return a share as a float of at least 0 and below 1."""
+    try:
+        share = math.nan if isinstance(given, (bool, np.bool_, str)) else float(given)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 <= share < 1:
+        raise InvalidProblem(f"{name} must be a number of at least 0 and below 1, got {given!r}.")
     return share
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from noap.adversaries.base import Adversary
+from noap.analysis.k_path import KPath, k_path
 from noap.data.deflation import CONSTRAINED, Covariance, Samples, constrained, scope_of, span_variances
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.joint import JointResult
@@ -20,7 +21,6 @@ from noap.runtime.interrupts import noticing_interrupts
 from noap.runtime.line import Part
 from noap.runtime.names import listed
 from noap.solving import NOTHING_LEFT, misses_gap, solve
-from noap.sweep import KPath, k_path
 from noap.ties import break_ties, lowest_tie
 
 __all__ = ["Component", "Fitted", "Recipe", "fit_components", "how_many", "said_line"]

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from noap.adversaries.budgets import scaled
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.linalg.types import Data, FloatArray, IntArray
-from noap.resampling.tasks import finished
 from noap.runtime.interrupts import noticing_interrupts
+from noap.runtime.tasks import finished
 
 __all__ = ["choose_by_held_out"]
 

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 from noap.adversaries import FeatureWise, NoAdversary
 from noap.adversaries.base import Adversary
 from noap.adversaries.budgets import scaled
+from noap.analysis.k_path import k_path
+from noap.analysis.permutation import permutation_null
 from noap.data.arguments import as_count, as_jobs, as_share, as_sparsity, as_strength
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
@@ -26,9 +28,7 @@ from noap.estimators.searches import require_search_goes_on
 from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
 from noap.linalg.types import Data, FloatArray
 from noap.problem import Problem
-from noap.resampling.permutation import permutation_null
-from noap.resampling.tasks import seeds
-from noap.sweep import k_path
+from noap.runtime.tasks import seeds
 
 __all__ = ["RobustSparsePCACV"]
 

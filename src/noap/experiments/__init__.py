@@ -1,4 +1,4 @@
-"""Experiments as data: a frozen spec, a runner that can be killed, a store, and what follows from it.
+"""Run the paper's experiments: frozen specs, a runner that can be killed, a store, claims, figures and tables.
 
 >>> from noap.experiments import paper_specs
 >>> paper_specs(quick=True)["figures"].budgets[:3]

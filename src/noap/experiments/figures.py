@@ -1,4 +1,4 @@
-"""Pictures of experiments: pure functions from tables to figures, written as PNG and SVG."""
+"""Draw the experiments: pure functions from tables to figures, written as PNG and SVG."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -62,12 +62,10 @@ def cosines(points: "polars.DataFrame", spec: Spec, population: Population) -> F
     for n, row in zip(spec.samples, panels, strict=True):
         for label, axes in zip(labels, row, strict=True):
             one = _select(points, label, n)
-            _band(axes, one, "cosine_strong", STYLE[label], "-", "strong")
-            _band(axes, one, "cosine_weak", STYLE[label], "--", "weak")
+            _parts(axes, one, "cosine", STYLE[label], "strong", "weak")
             for part in ("strong", "weak"):
                 _mark_solutions(axes, one, f"cosine_{part}", STYLE[label])
-            if label == "PPM":
-                for part in ("strong", "weak"):
+                if label == "PPM":
                     _parities(axes, points, n, f"cosine_{part}")
             if label == "exact":
                 _cosines_of(axes, population)
@@ -86,8 +84,7 @@ def cosines_full(points: "polars.DataFrame", spec: Spec, population: Population)
     figure, panels = _grid(len(spec.samples), 2, "rho-bar", width=4.2)
     for n, row in zip(spec.samples, panels, strict=True):
         one = _select(points, "exact", n)
-        _band(row[0], one, "cosine_strong", STYLE["exact"], "-", "strong")
-        _band(row[0], one, "cosine_weak", STYLE["exact"], "--", "weak")
+        _parts(row[0], one, "cosine", STYLE["exact"], "strong", "weak")
         _cosines_of(row[0], population)
         row[0].set_ylim(-0.05, 1.08)
         row[0].set_ylabel(f"n = {n}\ncosine with the truth")
@@ -151,8 +148,7 @@ def _measures(
         value.set_ylabel("robust variance")
         for label in supports:
             one = _select(points, label, n)
-            _band(support, one, "recovery_strong", STYLE[label], "-", label)
-            _band(support, one, "recovery_weak", STYLE[label], "--", "")
+            _parts(support, one, "recovery", STYLE[label], label, "")
             for part in ("strong", "weak"):
                 _mark_solutions(support, one, f"recovery_{part}", STYLE[label])
                 if label == "PPM":
@@ -238,12 +234,8 @@ def stages(table: "polars.DataFrame", spec: Spec, population: Population) -> Fig
     for axes, n in zip(panels[0], spec.samples, strict=True):
         one = table.filter((table["n"] == n) & (table["method"] == "exact"))
         for kind, (colour, marker) in STAGE_STYLE.items():
-            shares = [
-                np.mean([stage_of(size, value, spec.model.k) == kind for size, value in here])
-                for here in (
-                    one.filter(one["budget"] == budget).select("size", "value").rows() for budget in spec.budgets
-                )
-            ]
+            optima = [one.filter(one["budget"] == budget).select("size", "value").rows() for budget in spec.budgets]
+            shares = [np.mean([stage_of(size, value, spec.model.k) == kind for size, value in here]) for here in optima]
             axes.plot(spec.budgets, shares, color=colour, marker=marker, markersize=3, linewidth=1.2, label=kind)
         for threshold in population.thresholds:
             axes.axvline(threshold, color="0.5", linewidth=0.9, linestyle=":")
@@ -323,6 +315,12 @@ def _band(
         label=label,
     )
     axes.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+
+
+def _parts(axes: Any, points: "polars.DataFrame", name: str, style: tuple[str, str], strong: str, weak: str) -> None:
+    """Plot a measure of the strong part (solid) and of the weak part (dashed)."""
+    _band(axes, points, f"{name}_strong", style, "-", strong)
+    _band(axes, points, f"{name}_weak", style, "--", weak)
 
 
 def _mark_solutions(axes: Any, points: "polars.DataFrame", name: str, style: tuple[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Tables: Markdown for people, CSV and Parquet for programs."""
+"""Write tables: Markdown for people, CSV and Parquet for programs."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

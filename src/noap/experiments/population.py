@@ -1,4 +1,4 @@
-"""The population path of the model, measured like an experiment: what the curves tend to as n grows."""
+"""Measure the population path of the model like an experiment: the limit of the curves as n grows."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from noap import metrics, theory
 from noap.errors import InvalidProblem
 from noap.experiments.spec import SpikedModel
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Population", "guaranteed_cosines", "population_of"]
 
@@ -52,21 +52,19 @@ def population_of(model: SpikedModel, largest: float) -> Population:
     path = theory.population_path(theory.Spike(truth, model.lam), budgets, n=model.k)
     vectors = np.where((path.values > 0)[:, None], path.vectors, 0.0)
 
-    def measured(part: "np.ndarray", measure: str) -> FloatArray:
-        support = np.arange(model.k)
-        entries = [
-            metrics.angle(v, truth, part) if measure == "cosine" else metrics.support_recovery(v, support, part)
-            for v in vectors
-        ]
-        return np.array(entries)
+    def cosine(part: IntArray) -> FloatArray:
+        return np.array([metrics.angle(v, truth, part) for v in vectors])
+
+    def recovery(part: IntArray) -> FloatArray:
+        return np.array([metrics.support_recovery(v, np.arange(model.k), part) for v in vectors])
 
     stages = theory.stage_thresholds(model.lam, model.k, model.k1, model.c, n=model.k)
     return Population(
         budgets=budgets,
-        cosine_strong=measured(strong, "cosine"),
-        cosine_weak=measured(weak, "cosine"),
-        recovery_strong=measured(strong, "recovery"),
-        recovery_weak=measured(weak, "recovery"),
+        cosine_strong=cosine(strong),
+        cosine_weak=cosine(weak),
+        recovery_strong=recovery(strong),
+        recovery_weak=recovery(weak),
         values=path.values,
         sizes=np.count_nonzero(vectors, axis=1).astype(np.float64),
         thresholds=stages.normalised,

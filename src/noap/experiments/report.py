@@ -1,8 +1,9 @@
-"""What follows from the store: tables, figures, claims and a page that explains them. No solver runs here."""
+"""Write tables, figures, claims and a page that explains them, from the store alone: no solver runs here."""
 
 import datetime
 import json
 import textwrap
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,17 @@ from noap.experiments.table import Objective, points, trials
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["FIGURES", "claims_page", "effort", "render", "render_tables", "stage_rows", "write_figures"]
+__all__ = [
+    "FIGURES",
+    "claims_page",
+    "drawable",
+    "effort",
+    "render",
+    "stage_rows",
+    "write_figures",
+    "write_pages",
+    "write_tables",
+]
 
 # Which experiment every figure is drawn from, and what it shows.
 FIGURES = {
@@ -92,33 +103,34 @@ def effort(specs: Mapping[str, Spec]) -> str:
     )
 
 
-def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path) -> list[str]:
-    """Draw every figure whose experiment has trials; return their names."""
+def write_figures(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"], folder: Path) -> None:
+    """Draw every figure whose experiment has trials."""
     from noap.experiments import figures
 
-    drawn = []
-    for name, (experiment, _) in FIGURES.items():
-        table = tables.get(experiment)
-        if table is None or table.height == 0:
-            continue
-        spec, means = specs[experiment], points(table)
+    means = {
+        "figure1": figures.cosines,
+        "figure1-full": figures.cosines_full,
+        "figure2": figures.measures,
+        "figure2-full": figures.measures_full,
+    }
+    for name in drawable(tables):
+        experiment, _ = FIGURES[name]
+        table, spec = tables[experiment], specs[experiment]
+        largest = max(spec.budgets)
         if name == "theorem3":
             figure = figures.vectors_over_n(cosines_to_vanilla(table), spec)
         elif name == "theorem4":
-            figure = figures.recovery(means, spec, guaranteed_cosines(spec.model, max(spec.budgets)))
+            figure = figures.recovery(points(table), spec, guaranteed_cosines(spec.model, largest))
         elif name == "theorem5":
-            figure = figures.stages(table, spec, population_of(spec.model, max(spec.budgets)))
+            figure = figures.stages(table, spec, population_of(spec.model, largest))
         else:
-            draw = {
-                "figure1": figures.cosines,
-                "figure1-full": figures.cosines_full,
-                "figure2": figures.measures,
-                "figure2-full": figures.measures_full,
-            }[name]
-            figure = draw(means, spec, population_of(spec.model, max(spec.budgets)))
+            figure = means[name](points(table), spec, population_of(spec.model, largest))
         figures.save(figure, folder / name)
-        drawn.append(name)
-    return drawn
+
+
+def drawable(tables: Mapping[str, "polars.DataFrame"]) -> list[str]:
+    """Return the names of the figures whose experiment has trials."""
+    return [name for name, (experiment, _) in FIGURES.items() if experiment in tables and tables[experiment].height]
 
 
 def render(
@@ -139,18 +151,13 @@ def render(
         Which objective decides the paper's "best", see :func:`noap.experiments.table.trials`.
     """
     tables = {name: trials(spec, store, best=best) for name, spec in specs.items()}
-    return render_tables(specs, tables, folder, command=command, best=best)
+    write_tables(tables, folder)
+    write_figures(specs, tables, folder)
+    return write_pages(specs, tables, folder, command=command, best=best)
 
 
-def render_tables(
-    specs: Mapping[str, Spec],
-    tables: Mapping[str, "polars.DataFrame"],
-    folder: Path,
-    *,
-    command: str,
-    best: Objective = "population",
-) -> list[tuple[PaperClaim, Judgement]]:
-    """Do what :func:`render` does, from the tables of trials alone."""
+def write_tables(tables: Mapping[str, "polars.DataFrame"], folder: Path) -> None:
+    """Write every trial, as Parquet and CSV, and every point of a figure."""
     import polars as pl
 
     known = [table for table in tables.values() if table.height]
@@ -159,12 +166,26 @@ def render_tables(
         write_table(every, folder / "trials.parquet")
         write_table(every.drop("environment", "finished", "scope", "loadings"), folder / "trials.csv")
         write_table(pl.concat([points(table) for table in known], how="diagonal_relaxed"), folder / "points.csv")
-    drawn = write_figures(specs, tables, folder)
+
+
+def write_pages(
+    specs: Mapping[str, Spec],
+    tables: Mapping[str, "polars.DataFrame"],
+    folder: Path,
+    *,
+    command: str,
+    best: Objective = "population",
+) -> list[tuple[PaperClaim, Judgement]]:
+    """Write README.md, claims.md and specs.json; return the judged claims."""
     judged = [(claim, judgement) for claim, judgement in judge(tables) if claim.experiment in specs]
     tried = effort(specs)
-    _write(folder / "claims.md", claims_page(judged, tried))
-    _write(folder / "specs.json", json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n")
-    _write(folder / "README.md", _page(specs, tables, drawn, judged, command, tried, best))
+    pages = {
+        "claims.md": claims_page(judged, tried),
+        "specs.json": json.dumps({name: spec.definition for name, spec in specs.items()}, indent=2) + "\n",
+        "README.md": _page(specs, tables, judged, command, tried, best),
+    }
+    for name, text in pages.items():
+        (folder / name).write_text(text, encoding="utf-8")
     return judged
 
 
@@ -182,7 +203,6 @@ def claims_page(judged: Sequence[tuple[PaperClaim, Judgement]], tried: str = "")
 def _page(
     specs: Mapping[str, Spec],
     tables: Mapping[str, "polars.DataFrame"],
-    drawn: Sequence[str],
     judged: Sequence[tuple[PaperClaim, Judgement]],
     command: str,
     tried: str,
@@ -206,7 +226,7 @@ def _page(
         _methods(specs, tables),
         _environments(tables),
         "## Figures\n",
-        *[f"![{name}]({name}.png)\n\n*{name}* ([SVG]({name}.svg)). {FIGURES[name][1]}\n" for name in drawn],
+        *[f"![{name}]({name}.png)\n\n*{name}* ([SVG]({name}.svg)). {FIGURES[name][1]}\n" for name in drawable(tables)],
     ]
     return "\n".join(parts)
 
@@ -299,18 +319,8 @@ def _methods(specs: Mapping[str, Spec], tables: Mapping[str, "polars.DataFrame"]
                 f"{_number(gaps.median())} / {_number(gaps.max())}" if len(gaps) else "-",
             ]
         )
-    return markdown(
-        [
-            "label",
-            "what it is",
-            "limit, s",
-            "stopped by it",
-            "solutions",
-            "seconds, median / most",
-            "gap, median / most",
-        ],
-        rows,
-    )
+    columns = "label, what it is, limit (s), stopped by it, solutions, seconds (median / most), gap (median / most)"
+    return markdown(columns.split(", "), rows)
 
 
 def _solutions(one: "polars.DataFrame") -> str:
@@ -325,28 +335,19 @@ def _solutions(one: "polars.DataFrame") -> str:
 def _environments(tables: Mapping[str, "polars.DataFrame"]) -> str:
     # Experiments share trials: a certified optimum of one may be that of another.
     rows = {
-        key: (document, finished)
+        key: (document, datetime.datetime.fromisoformat(finished))
         for table in tables.values()
         if table.height
         for key, document, finished in table.select("key", "environment", "finished").iter_rows()
         if key is not None
     }
-    documents: dict[str, int] = {}
-    for document, _ in rows.values():
-        documents[document] = documents.get(document, 0) + 1
-    times = [finished for _, finished in rows.values()]
-    if not times:
+    if not rows:
         return ""
-    first, last = (datetime.datetime.fromisoformat(moment) for moment in (min(times), max(times)))
-    lines = [f"From {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} UTC."]
-    for document, count in documents.items():
-        lines.append(f"- {count} trials: {listed(json.loads(document))}.")
+    documents, times = Counter(document for document, _ in rows.values()), [moment for _, moment in rows.values()]
+    lines = [f"From {min(times):%Y-%m-%d %H:%M} to {max(times):%Y-%m-%d %H:%M} UTC."]
+    lines += [f"- {count} trials: {listed(json.loads(document))}." for document, count in documents.items()]
     return "## Where and when\n\n" + "\n".join(lines) + "\n"
 
 
 def _number(value: object) -> str:
     return f"{value:.3g}" if isinstance(value, (int, float)) else "-"
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8")

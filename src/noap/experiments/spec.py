@@ -1,12 +1,14 @@
-"""An experiment as data: what is drawn, at which budgets, by which methods. Frozen, validated, hashed."""
+"""Describe an experiment as data: draws, budgets and methods. Frozen, validated, hashed."""
 
 import hashlib
+import itertools
 import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from noap.data.arguments import as_count
 from noap.errors import InvalidProblem
 
 __all__ = ["AdversaryKey", "Method", "Spec", "SpikedModel", "Trial"]
@@ -35,8 +37,8 @@ class SpikedModel:
     c: float | None = None
 
     def __post_init__(self) -> None:
-        _counts("model", {"d": self.d, "k": self.k})
-        if self.k > self.d:
+        as_count("d", self.d)
+        if as_count("k", self.k) > self.d:
             raise InvalidProblem(f"k must be at most d = {self.d}, got {self.k}.")
         if (self.k1 is None) != (self.c is None):
             raise InvalidProblem("k1 and c must be given together, or neither of them.")
@@ -85,7 +87,7 @@ class Method:
 
     @property
     def definition(self) -> dict[str, Any]:
-        """What is solved how: everything but the label."""
+        """Everything but the label."""
         return {
             "solver": self.solver,
             "options": self.settings,
@@ -135,7 +137,7 @@ class Trial:
     @property
     def key(self) -> str:
         """Hash of the definition: equal keys are the same work, and nothing else is."""
-        return digest(self.definition)
+        return _digest(self.definition)
 
 
 @dataclass(frozen=True)
@@ -179,22 +181,18 @@ class Spec:
             object.__setattr__(self, name, entries)
             if not entries or len(set(entries)) < len(entries):
                 raise InvalidProblem(f"{name} must hold at least one entry and none twice, got {entries!r}.")
-        for n in self.samples:
-            _counts("samples", {"n": n})
+        object.__setattr__(self, "samples", tuple(as_count("n in samples", n) for n in self.samples))
         if not all(math.isfinite(budget) and budget >= 0 for budget in self.budgets):
             raise InvalidProblem(f"budgets must be finite numbers of at least 0, got {self.budgets!r}.")
         object.__setattr__(self, "budgets", tuple(float(budget) for budget in self.budgets))
-        for what in ([method.label for method in self.methods], [digest(m.definition) for m in self.methods]):
+        for what in ([method.label for method in self.methods], [_digest(m.definition) for m in self.methods]):
             if len(set(what)) < len(what):
                 raise InvalidProblem("methods must differ in their labels and in what they do.")
 
     def trials(self) -> Iterator[Trial]:
         """Yield the work, method by method, so that a run that is stopped has finished the quick methods."""
-        for method in self.methods:
-            for n in self.samples:
-                for seed in self.seeds:
-                    for budget in self.budgets:
-                        yield Trial(self.adversary, self.model, n, seed, budget, method)
+        for method, n, seed, budget in itertools.product(self.methods, self.samples, self.seeds, self.budgets):
+            yield Trial(self.adversary, self.model, n, seed, budget, method)
 
     @property
     def definition(self) -> dict[str, Any]:
@@ -211,12 +209,11 @@ class Spec:
 
     @property
     def hash(self) -> str:
-        """Hash of the definition: a changed experiment is another one."""
-        return digest(self.definition)
+        """Hash of the definition."""
+        return _digest(self.definition)
 
 
-def digest(document: object) -> str:
-    """Return 16 hexadecimal digits that stand for a JSON document, whatever the order of its keys."""
+def _digest(document: object) -> str:
     return hashlib.sha256(canonical(document).encode()).hexdigest()[:16]
 
 
@@ -226,10 +223,4 @@ def canonical(document: object) -> str:
 
 
 def _fields(model: SpikedModel) -> dict[str, Any]:
-    return {"d": model.d, "k": model.k, "lam": float(model.lam), "k1": model.k1, "c": model.c}
-
-
-def _counts(where: str, counts: Mapping[str, Any]) -> None:
-    for name, count in counts.items():
-        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise InvalidProblem(f"{name} in {where} must be a positive integer, got {count!r}.")
+    return {"d": int(model.d), "k": int(model.k), "lam": float(model.lam), "k1": model.k1, "c": model.c}

@@ -1,83 +1,76 @@
-"""Finished trials in one SQLite file: one transaction each, so that a crash loses at most the trials in flight."""
+"""Finished trials in one file, a line each: a crash loses at most the trials in flight."""
 
-import contextlib
-import sqlite3
-import struct
-from collections.abc import Iterable, Iterator
+import json
+import os
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from noap.errors import StoreError
-from noap.experiments.lock import Lock
-from noap.experiments.spec import Spec, Trial, canonical
-from noap.experiments.trial import MEASURED, TIMED, FinishedTrial
+from noap.experiments.spec import Trial
+from noap.experiments.trial import FinishedTrial
 
-__all__ = ["SCHEMA", "Store"]
+__all__ = ["LAYOUT", "Store"]
 
-# Both live in the header of an SQLite file: whose file it is, and how its tables are laid out.
-_APPLICATION = 0x6E6F6170  # "noap"
-SCHEMA = 2
-
-_TEXT = {"bound_proof", "scope", "limit_hit", "solution", "support", "loadings", "finished"}
-_INTEGER = {"nodes", "size", "cycle"}
-_COLUMNS = (*MEASURED, *TIMED)
-_TABLES = (
-    "CREATE TABLE environments (id INTEGER PRIMARY KEY, document TEXT NOT NULL UNIQUE)",
-    "CREATE TABLE specs (hash TEXT PRIMARY KEY, name TEXT NOT NULL, document TEXT NOT NULL)",
-    "CREATE TABLE trials (key TEXT PRIMARY KEY, definition TEXT NOT NULL, "
-    + ", ".join(f"{name} {'TEXT' if name in _TEXT else 'INTEGER' if name in _INTEGER else 'REAL'}" for name in _COLUMNS)
-    + ", environment INTEGER NOT NULL REFERENCES environments(id)) WITHOUT ROWID",
-)
+# The first line of a file says whose it is and how the others are laid out. Layouts 1 and 2 were SQLite files.
+LAYOUT = 3
+_MINE, _SQLITE = b'{"noap": "trials", "layout": ', b"SQLite format 3\0"
+_HEADER = _MINE + b"%d}\n" % LAYOUT
+_ELSEWHERE = "check the permissions of the file and its folder, or choose another with --store."
 
 
 class Store:
     """Finished trials on disk, by the hash of what they are.
 
-    A trial's key covers everything that decides its result, so a changed experiment finds only the rows that are still
-    its own. Rows are never changed. Every failure of the file is a `StoreError` of one sentence, and leaves the file
-    as it was.
+    A trial's key covers everything that decides its result, so a changed experiment finds only the trials that are
+    still its own. Lines are appended and never changed; a line is on the disk before the next trial is stored. Only one
+    run at a time writes (where the system has no file locks, keys alone protect the trials). Every failure of the file
+    is a `StoreError` of one sentence, and leaves the file as it was.
 
     Parameters
     ----------
     path : Path
-        Made if it does not exist. Not on a network file system: write-ahead logs need shared memory.
+        Made if it does not exist.
     writing : bool
         False only reads, and asks for the file to be there.
 
     Examples
     --------
     >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "trials.sqlite") as store:
+    >>> with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "trials.jsonl") as store:
     ...     len(store)
     0
     """
 
     def __init__(self, path: Path, *, writing: bool = True) -> None:
         self.path = Path(path)
-        fresh = _is_fresh(self.path)
-        if fresh and not writing:
+        self._file: int | None = None
+        self._rows: dict[str, dict[str, Any]] = {}
+        if not self.path.absolute().parent.is_dir():
+            raise StoreError(f"store {self.path}: the folder {self.path.parent} does not exist; create it first.")
+        if not writing and not self.path.exists():
             raise StoreError(f"store {self.path} does not exist; run the experiment first.")
-        self._lock = Lock(self.path) if writing else None
         try:
-            with self._explained("opened"):
-                self._connection = sqlite3.connect(
-                    self.path if writing else f"{self.path.absolute().as_uri()}?mode=ro", uri=not writing
-                )
-                self._connection.isolation_level = None  # transactions are written out below
-                self._connection.execute("PRAGMA busy_timeout = 10000")
-                if fresh:
-                    self._create()
-                else:
-                    self._check()
-                if writing:
-                    # FULL also survives a power cut: a commit returns when the log is on the disk.
-                    self._connection.execute("PRAGMA journal_mode = WAL")
-                    self._connection.execute("PRAGMA synchronous = FULL")
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND if writing else os.O_RDONLY, 0o644)
+            if writing:
+                self._lock()
+            content = self.path.read_bytes()
+        except OSError as error:
+            self.close()
+            raise StoreError(f"store {self.path} cannot be opened ({error.strerror}): {_ELSEWHERE}") from None
         except StoreError:
             self.close()
             raise
-        self._environments: dict[str, int] = {}
+        try:
+            whole = self._read(content)
+            if writing and whole < len(content):
+                os.truncate(self._file, whole)  # the trial that a crash cut short
+            if writing and not whole:
+                self._append(_HEADER)
+        except StoreError:
+            self.close()
+            raise
 
     def __enter__(self) -> "Store":
         return self
@@ -88,128 +81,82 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file; a Store that is not closed has lost nothing."""
-        connection = getattr(self, "_connection", None)
-        if connection is not None:
-            with contextlib.suppress(sqlite3.Error):  # a full disk may refuse the last checkpoint; the log has it all
-                connection.close()
-        if self._lock is not None:
-            self._lock.release()
+        """Close the file, which lets go of the lock; nothing is lost without."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
 
     def __len__(self) -> int:
-        with self._explained("read"):
-            return int(self._connection.execute("SELECT count(*) FROM trials").fetchone()[0])
+        return len(self._rows)
 
     def keys(self) -> set[str]:
         """Return the keys of the finished trials."""
-        with self._explained("read"):
-            return {key for (key,) in self._connection.execute("SELECT key FROM trials")}
+        return set(self._rows)
 
-    def add_spec(self, spec: Spec) -> None:
-        """Remember that an experiment was run."""
-        with self._transaction() as connection:
-            row = (spec.hash, spec.name, canonical(spec.definition))
-            connection.execute("INSERT OR IGNORE INTO specs VALUES (?, ?, ?)", row)
+    def rows(self, keys: Collection[str]) -> dict[str, dict[str, Any]]:
+        """Return the finished trials among `keys`, each as a dictionary of its columns."""
+        return {key: dict(self._rows[key]) for key in keys if key in self._rows}
 
     def add(self, trial: Trial, finished: FinishedTrial) -> None:
-        """Write one finished trial, in one transaction."""
-        with self._transaction() as connection:
-            number = self._environment(connection, finished.environment)
-            entries = [finished.columns[name] for name in _COLUMNS]
-            marks = ", ".join("?" * (len(entries) + 3))
-            connection.execute(
-                # If a second run of the same trial ever gets here, the first one stays.
-                f"INSERT OR IGNORE INTO trials (key, definition, {', '.join(_COLUMNS)}, environment) VALUES ({marks})",
-                (finished.key, canonical(trial.definition), *entries, number),
-            )
-        self._environments[finished.environment] = number
+        """Append one finished trial; one that is there already stays as it is."""
+        if finished.key in self._rows:
+            return
+        row = {"key": finished.key, **finished.columns, "environment": finished.environment}
+        line = json.dumps({"definition": trial.definition, "row": row}, allow_nan=False)
+        self._append(line.encode() + b"\n")
+        self._rows[finished.key] = row
 
-    def rows(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the finished trials among `keys`, each as a dictionary of its columns."""
-        wanted = set(keys)
-        names = ("key", *_COLUMNS, "environment")
-        with self._explained("read"):
-            found = self._connection.execute(
-                f"SELECT key, {', '.join(f'trials.{name}' for name in _COLUMNS)}, environments.document "
-                "FROM trials JOIN environments ON environments.id = trials.environment"
-            )
-            return {row[0]: dict(zip(names, row, strict=True)) for row in found if row[0] in wanted}
-
-    def _environment(self, connection: sqlite3.Connection, document: str) -> int:
-        known = self._environments.get(document)
-        if known is not None:
-            return known
-        connection.execute("INSERT OR IGNORE INTO environments (document) VALUES (?)", (document,))
-        row = connection.execute("SELECT id FROM environments WHERE document = ?", (document,)).fetchone()
-        return int(row[0])
-
-    def _create(self) -> None:
-        """Write the tables in one transaction, before the log is on: the header then says whose file this is."""
-        with self._transaction() as connection:
-            for statement in _TABLES:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {SCHEMA}")
-
-    def _check(self) -> None:
-        found = self._connection.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if found != "ok":
-            raise sqlite3.DatabaseError(str(found).splitlines()[-1])
-
-    @contextlib.contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with self._explained("written"):
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                self._connection.execute("COMMIT")
-            except BaseException:
-                with contextlib.suppress(sqlite3.Error):  # some failures have rolled back already
-                    self._connection.execute("ROLLBACK")
-                raise
-
-    @contextlib.contextmanager
-    def _explained(self, done: str) -> Iterator[None]:
-        """Turn what SQLite raises into one sentence that says what to do."""
+    def _lock(self) -> None:
         try:
-            yield
-        except sqlite3.Error as error:
-            raise StoreError(f"store {self.path} cannot be {done} ({error}): {_advice(error)}") from None
+            import fcntl
+        except ImportError:
+            return
+        assert self._file is not None
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise StoreError(
+                f"store {self.path} is in use by another run; wait for it or choose another name."
+            ) from None
 
+    def _append(self, line: bytes) -> None:
+        assert self._file is not None
+        before = os.fstat(self._file).st_size
+        try:
+            if os.write(self._file, line) < len(line):
+                raise OSError(0, "the disk is full")
+            os.fsync(self._file)
+        except OSError as error:
+            os.truncate(self._file, before)
+            raise StoreError(
+                f"store {self.path} cannot be written ({error.strerror}): make room on the disk and run again; every "
+                "trial finished so far is kept."
+            ) from None
 
-def _advice(error: sqlite3.Error) -> str:
-    words = str(error)
-    if "readonly" in words or "unable to open" in words or "permission" in words.lower():
-        return "check the permissions of the file and its folder, or choose another with --store."
-    if "full" in words or "disk I/O" in words:
-        return "make room on the disk and run again; every trial finished so far is kept."
-    if "locked" in words:
-        return "another program holds it; wait for it to end."
-    return "the file is damaged; move it away and run again, nothing was changed in it."
-
-
-def _is_fresh(path: Path) -> bool:
-    """Return whether there is no store yet; refuse a file that is something else or of another layout, unread."""
-    try:
-        with path.open("rb") as stream:
-            header = stream.read(100)
-    except FileNotFoundError:
-        if not path.absolute().parent.is_dir():
-            raise StoreError(f"store {path}: the folder {path.parent} does not exist; create it first.") from None
-        return True
-    except OSError as error:
-        raise StoreError(f"store {path} cannot be opened ({error.strerror}); choose another with --store.") from None
-    if not header:
-        return True  # a run was killed before the first write
-    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
-        raise StoreError(f"store {path} is not a store of noap or is damaged; it was left alone, choose another name.")
-    schema, application = struct.unpack(">I", header[60:64])[0], struct.unpack(">I", header[68:72])[0]
-    if application != _APPLICATION:
-        raise StoreError(f"store {path} belongs to another program; it was left alone, choose another name.")
-    if schema != SCHEMA:
-        age = "an older" if schema < SCHEMA else "a newer"
-        raise StoreError(
-            f"store {path} has the layout {schema} of {age} version of noap, this one reads layout {SCHEMA}; "
-            "it was left alone, choose another name or use that version."
-        )
-    return False
+    def _read(self, content: bytes) -> int:
+        """Take the rows of complete lines and return how many bytes those have; refuse what is no store."""
+        if _HEADER.startswith(content):
+            return 0  # a run was killed before its first line was written
+        if content.startswith(_SQLITE):
+            raise StoreError(
+                f"store {self.path} is a database, perhaps of an older version of noap; it was left alone, choose "
+                "another name or use that version."
+            )
+        if not content.startswith(_MINE):
+            raise StoreError(f"store {self.path} is not a store of noap; it was left alone, choose another name.")
+        if not content.startswith(_HEADER):
+            raise StoreError(
+                f"store {self.path} has another layout than {LAYOUT}, which this version of noap reads; it was left "
+                "alone, choose another name or use the version that wrote it."
+            )
+        whole = content.rfind(b"\n") + 1
+        for number, line in enumerate(content[len(_HEADER) : whole].splitlines(), start=2):
+            try:
+                row = json.loads(line)["row"]
+                self._rows.setdefault(row["key"], row)
+            except (ValueError, KeyError, TypeError):
+                raise StoreError(
+                    f"store {self.path} is damaged in line {number}: move it away and run again, nothing was changed "
+                    "in it."
+                ) from None
+        return whole

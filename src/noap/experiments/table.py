@@ -1,4 +1,4 @@
-"""Flat tables of an experiment: every trial, and every point of a figure. Pure functions of the store."""
+"""Make flat tables of an experiment: every trial, and every point of a figure. Pure functions of the store."""
 
 import math
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,18 +19,9 @@ Objective = Literal["population", "sample"]
 """Which objective decides "best": the population's, equation (10), as the caption has it, or that of the samples."""
 
 AVERAGED = (
-    "value",
-    "population",
-    "gap",
-    "cosine_strong",
-    "cosine_weak",
-    "cosine",
-    "recovery_strong",
-    "recovery_weak",
-    "recovery",
-    "size",
-    "seconds",
-)
+    "value", "population", "gap", "cosine_strong", "cosine_weak", "cosine", "recovery_strong", "recovery_weak",
+    "recovery", "size", "seconds",
+)  # fmt: skip
 
 
 def trials(spec: Spec, store: Store, *, best: Objective = "population") -> "polars.DataFrame":
@@ -53,34 +44,17 @@ def trials(spec: Spec, store: Store, *, best: Objective = "population") -> "pola
     -------
     polars.DataFrame
     """
-    stored = store.rows(trial.key for trial in spec.trials())
-    asked: list[dict[str, Any]] = [
-        {
-            "experiment": spec.name,
-            "spec": spec.hash,
-            "adversary": trial.adversary,
-            "method": trial.method.label,
-            "n": trial.n,
-            "seed": trial.seed,
-            "budget": trial.budget,
-            "d": spec.model.d,
-            "k": spec.model.k,
-            "lam": float(spec.model.lam),
-            "k1": spec.model.k1,
-            "c": spec.model.c,
-            "time_limit": trial.method.time_limit,
-        }
-        | stored[trial.key]
-        for trial in spec.trials()
-        if trial.key in stored
-    ]
-    rows: list[dict[str, Any]] = []
+    stored = store.rows([trial.key for trial in spec.trials()])
+    model = {"d": spec.model.d, "k": spec.model.k, "lam": float(spec.model.lam), "k1": spec.model.k1, "c": spec.model.c}
     groups: dict[tuple[int, int, float], list[dict[str, Any]]] = {}
-    for row in asked:
-        groups.setdefault((row["n"], row["seed"], row["budget"]), []).append(row)
-    for group in groups.values():
-        rows += _compared(group, "population" if best == "population" else "value")
-    return frame_of(rows)
+    for trial in spec.trials():
+        if trial.key in stored:
+            asked: dict[str, Any] = {"experiment": spec.name, "spec": spec.hash, "adversary": trial.adversary}
+            asked |= {"method": trial.method.label, "n": trial.n, "seed": trial.seed, "budget": trial.budget}
+            row = asked | model | {"time_limit": trial.method.time_limit} | stored[trial.key]
+            groups.setdefault((trial.n, trial.seed, trial.budget), []).append(row)
+    objective = "population" if best == "population" else "value"
+    return frame_of(row for group in groups.values() for row in _compared(group, objective))
 
 
 def _compared(group: list[dict[str, Any]], objective: str) -> list[dict[str, Any]]:

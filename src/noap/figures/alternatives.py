@@ -11,7 +11,7 @@ from noap.figures.style import axes_of, named_of, tidy, titled, top_of
 from noap.runtime.names import counted
 
 if TYPE_CHECKING:
-    from noap.alternatives import NearOptimal
+    from noap.analysis.near_optimal import NearOptimal
 
 __all__ = ["draw_near_optimal"]
 

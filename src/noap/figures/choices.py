@@ -9,8 +9,8 @@ from noap.data.arguments import as_count
 from noap.figures.style import ROBUST, axes_of, tidy
 
 if TYPE_CHECKING:
+    from noap.analysis.stability import Stability
     from noap.estimators.choice import Choice
-    from noap.resampling import Stability
 
 __all__ = ["draw_choice", "draw_stability"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from noap import sweep as _path
+from noap.analysis.k_path import KPath
 from noap.errors import NoapWarning
 from noap.figures.style import PLAIN, axes_of, can_be_seen, named_of, tidy, titled
 from noap.figures.style import PLAIN_PCA as _VANILLA
@@ -20,7 +20,7 @@ __all__ = ["draw_demo", "draw_k_path"]
 
 
 def draw_demo(
-    result: Result, vanilla: Result, noise: FloatArray, robust: "_path.KPath", plain_left: FloatArray, path: Path
+    result: Result, vanilla: Result, noise: FloatArray, robust: KPath, plain_left: FloatArray, path: Path
 ) -> None:
     """Draw the loadings of the robust component and of plain sparse PCA, and what errors leave of both; write a PNG.
 
@@ -61,7 +61,7 @@ def draw_demo(
     figure.savefig(path, dpi=150)
 
 
-def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None) -> Figure:
+def draw_k_path(path: KPath, share: float | None = None, ax: Any = None) -> Figure:
     """Draw a path over k: robust variance with its certified band, and what every step adds.
 
     Parameters
@@ -106,7 +106,7 @@ def draw_k_path(path: "_path.KPath", share: float | None = None, ax: Any = None)
     return figure
 
 
-def _draw_steps(axes: Any, path: "_path.KPath") -> None:
+def _draw_steps(axes: Any, path: KPath) -> None:
     # The optimum of a step lies between value and bound, and so does that of the step before.
     below = np.concatenate([[0.0], path.bounds[:-1]])
     least, most = np.maximum(path.values - below, 0.0), path.bounds - np.concatenate([[0.0], path.values[:-1]])

@@ -5,27 +5,25 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from noap import sweep as _path
+from noap.analysis.barcode import Row
+from noap.analysis.barcode import barcode as barcode_of
+from noap.analysis.path import Path
 from noap.errors import InvalidProblem
 from noap.figures.style import ROBUST as _ROBUST
 from noap.figures.style import axes_of, can_be_seen, named_of, tidy, titled, top_of
 from noap.linalg.types import FloatArray, IntArray
-from noap.sweep.barcode import Row
-from noap.sweep.barcode import barcode as barcode_of
 
 __all__ = ["draw_path"]
 
-# The colour of bars, mixed with white.
-_PALE = "#A6CFE6"
 # Dense, for a stretch may be as narrow as a few points.
 _HATCH = "///////"
-# More bars than this cannot be read; those that are needed longest are kept and the picture says so.
+# More bars than this cannot be read; the picture shows those that are essential longest, and says so.
 _MOST_BARS = 40
 # Factors beyond this leave no room for those around 1 on an even axis.
 _WIDE = 10.0
 
 
-def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: str = "noise") -> Figure:
+def draw_path(path: Path, ax: Any = None, top: int | None = None, unit: str = "noise") -> Figure:
     """Draw a path over the budget: robust variance with its certified band, the barcode, the loadings.
 
     Parameters
@@ -34,17 +32,16 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
     ax : Axes or sequence of three Axes, optional
         Where to draw: one for the barcode alone, three for all panels; a figure of its own by default.
     top : int, optional
-        At most so many features, those that are needed longest; 40 by default.
+        The largest number of features, those that are essential longest; 40 by default.
     unit : "noise" or "rho"
-        What the budget is counted in: noise as in tables and reports, or rho as in the paper. A factor on several
-        budgets is drawn as it is.
+        The unit of the budget: noise as in tables and reports, or rho as in the paper. A factor on several budgets is
+        drawn as it is.
 
     Returns
     -------
     Figure
         Three panels over one axis. In the barcode every feature has a bar over each range that selects it: full where
-        it is needed, hatched where a direction without it would do as well. The rows of the loadings are those of the
-        barcode, and the colour is the loading.
+        it is essential, else hatched. The rows of the loadings are those of the barcode, and the colour is the loading.
     """
     order = barcode_of(path)
     rows = order[: top_of(top, _MOST_BARS)]
@@ -65,7 +62,7 @@ def draw_path(path: "_path.Path", ax: Any = None, top: int | None = None, unit: 
     return figure
 
 
-def _counted_in(path: "_path.Path", unit: str) -> tuple[float, str]:
+def _counted_in(path: Path, unit: str) -> tuple[float, str]:
     """Return the budget rho of one unit, and what the axis is called."""
     if unit not in ("noise", "rho"):
         raise InvalidProblem(f"unit must be 'noise' or 'rho', got {unit!r}.")
@@ -79,7 +76,7 @@ def _counted_in(path: "_path.Path", unit: str) -> tuple[float, str]:
 
 
 def _draw_barcode(
-    axes: Any, path: "_path.Path", rows: tuple[Row, ...], hidden: int, scale: float, names: tuple[str, ...]
+    axes: Any, path: Path, rows: tuple[Row, ...], hidden: int, scale: float, names: tuple[str, ...]
 ) -> None:
     for i, row in enumerate(rows):
         for bar in row.bars:
@@ -88,21 +85,20 @@ def _draw_barcode(
                 (bar.right - bar.left) / scale,
                 left=bar.left / scale,
                 height=0.7,
-                facecolor={"needed": _ROBUST, "shared": "none", "open": _PALE}[bar.standing],
+                facecolor=_ROBUST if bar.essential else "none",
                 edgecolor=_ROBUST,
                 linewidth=0.6,
-                hatch=_HATCH if bar.shared else None,
+                hatch=None if bar.essential else _HATCH,
             )
     axes.set_yticks(range(len(rows)), [names[row.feature] for row in rows])
     axes.invert_yaxis()
-    shared = "; hatched: shared" if any(bar.shared for row in rows for bar in row.bars) else ""
-    unsettled = "; pale: not settled" if path.unsettled.any() else ""
-    left_out = f", {hidden} that are needed less long not shown" if hidden else ""
+    hatched = "; hatched: not essential" if any(not bar.essential for row in rows for bar in row.bars) else ""
+    left_out = f", {hidden} that are essential over a shorter range not shown" if hidden else ""
     how = "" if path.proves else ", not proved"
-    titled(axes, f"Which features are needed (k = {path.k}{left_out}{how}{shared}{unsettled})")
+    titled(axes, f"Essential features (k = {path.k}{left_out}{how}{hatched})")
 
 
-def _draw_loadings(axes: Any, path: "_path.Path", rows: tuple[Row, ...], scale: float, names: tuple[str, ...]) -> None:
+def _draw_loadings(axes: Any, path: Path, rows: tuple[Row, ...], scale: float, names: tuple[str, ...]) -> None:
     """Draw the loadings as colours, in the rows of the barcode; white is 0."""
     shown = [row.feature for row in rows]
     loadings = np.where(path.selected[:, shown], path.vectors[:, shown], np.nan).T
@@ -133,7 +129,7 @@ def _largest(loadings: FloatArray, sizes: IntArray) -> float:
     return float(np.ceil(10 * known.max() - 1e-9) / 10) if known.size else 1.0
 
 
-def _draw_band(axes: Any, path: "_path.Path", scale: float) -> None:
+def _draw_band(axes: Any, path: Path, scale: float) -> None:
     """Draw the robust variance; what is not yet proved between value and bound is shaded."""
     fine = np.unique(np.concatenate([path.rhos, np.linspace(path.rhos[0], path.rhos[-1], 400)]))
     lower, upper = path.band(fine)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from noap.analysis.barcode import Row
 from noap.linalg.types import FloatArray
 from noap.report.numbers import percent_up, plain, ticks
-from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
     from noap.report.content import Report
@@ -17,9 +17,6 @@ __all__ = ["axis", "band", "band_note", "barcode"]
 
 # Points of the curve; a kink between two of them is at most one pixel off on a wide screen.
 _FINE = 400
-# How a bar is drawn and told, by how its feature stands there.
-_CLASSES = {"needed": "", "shared": " class=shared", "open": " class=pale"}
-_WORDS = {"needed": "", "shared": " (shared)", "open": " (not settled)"}
 # A band narrower than this share of the curve cannot be seen.
 _VISIBLE = 0.01
 
@@ -30,17 +27,17 @@ def barcode(report: "Report", shown: tuple[Row, ...]) -> str:
     rows = []
     for row in shown:
         bars = "".join(
-            f"<i{_CLASSES[bar.standing]} "
+            f"<i{'' if bar.essential else ' class=replaceable'} "
             f'style="left:{100 * bar.left / last:.3f}%;width:{100 * (bar.right - bar.left) / last:.3f}%"></i>'
             for bar in row.bars
         )
         spans = ", ".join(
-            f"{plain(bar.left / report.unit)} to {plain(bar.right / report.unit)}{_WORDS[bar.standing]}"
+            f"{plain(bar.left / report.unit)} to {plain(bar.right / report.unit)}"
+            f"{'' if bar.essential else ' (not essential)'}"
             for bar in row.bars
         )
-        never = "shared" if any(bar.shared for bar in row.bars) else "open"
-        end = never if math.isnan(row.survives) else plain(row.survives / report.unit)
-        if row.survives == last:
+        end = "never" if math.isnan(row.essential_to) else plain(row.essential_to / report.unit)
+        if row.essential_to == last:
             end += "+"  # where the path stops short of the noise that leaves nothing
         name = escape(report.names[row.feature])
         rows.append(

@@ -9,7 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import noap
 from noap.adversaries import serves
-from noap.alternatives import LISTING_SERVES
+from noap.analysis.family import SERVES as PATH_SERVES
+from noap.analysis.near_optimal import LISTING_SERVES
 from noap.data.arguments import as_sparsity, as_strength
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.per_feature import has_one_for_each, per_feature
@@ -21,7 +22,6 @@ from noap.report.components import Component, components_of
 from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
 from noap.solving import warn_of_gaps
-from noap.sweep.family import SERVES as PATH_SERVES
 
 __all__ = ["Report", "build_report"]
 

@@ -10,7 +10,9 @@ from urllib.parse import quote
 import numpy as np
 
 from noap._version import __version__
-from noap.data.duplicates import POINTER
+from noap.analysis.barcode import Row
+from noap.analysis.barcode import barcode as barcode_of
+from noap.analysis.duplicates import POINTER
 from noap.report.charts import axis, band, band_note, barcode
 from noap.report.components import Component, as_csv
 from noap.report.near import near
@@ -26,8 +28,6 @@ from noap.report.words import (
     noise_sentence,
 )
 from noap.runtime.names import counted
-from noap.sweep.barcode import Row
-from noap.sweep.barcode import barcode as barcode_of
 
 if TYPE_CHECKING:
     from noap.report.content import Report
@@ -99,19 +99,20 @@ def render(report: "Report") -> str:
 
 def _barcode_note(report: "Report", rows: tuple[Row, ...], hidden: int) -> str:
     proved = "it is proved that" if report.path.proves else "as far as the method could find,"
-    notes = [f"The number is the last noise at which {proved} every component as good as the best needs the feature."]
-    if any(bar.shared for row in rows for bar in row.bars):
+    notes = [
+        f"The number is the last noise at which the feature is essential: {proved} every component as good as the "
+        "best, within the asked gap, uses it."
+    ]
+    if any(not bar.essential for row in rows for bar in row.bars):
         notes.append(
-            "Striped: shared, for a component without this feature does as well, within the asked gap. On standardised "
-            "data the last feature standing is always shared."
+            "Striped: not essential, for a component without this feature does as well, or the search could not rule "
+            "one out. On standardised data the last feature standing is never essential."
         )
-    if report.path.unsettled.any():
-        notes.append("Pale: whether the feature is needed could not be settled within the limits of the search.")
-    if report.own_noises is not None and (report.path.survives == report.path.rhos[-1]).any():
-        notes.append("+: the feature is needed where the picture ends, and may be needed beyond.")
+    if report.own_noises is not None and report.path.essential[-1].any():
+        notes.append("+: the feature is essential where the picture ends, and may be essential beyond.")
     if hidden:
         verb = "is" if hidden == 1 else "are"
-        notes.append(f"{counted(hidden, 'feature')} that {verb} needed less long {verb} not shown.")
+        notes.append(f"{counted(hidden, 'feature')} that {verb} essential over a shorter range {verb} not shown.")
     return " ".join(notes)
 
 

@@ -63,7 +63,7 @@ def frames_of(path: noap.Path, Z: FloatArray, unit: float, noise: float) -> tupl
     """
     last = float(path.rhos[-1])
     rhos = np.unique(np.append(np.linspace(0.0, last, _STEPS + 1), min(noise * unit, last)))
-    best = path.family.worths(path.vectors, rhos).argmax(axis=1)
+    best = path.family.values(path.vectors, rhos).argmax(axis=1)
     lower, upper = path.band(rhos)
     alive = lower > 1e-24 * path.family.base.scale
     left = path.family.distances(path.vectors, rhos) ** 2 / len(Z)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap.adversaries import BY_KEY
+from noap.analysis.barcode import Row
 from noap.report.numbers import down, percent_up, plain
 from noap.runtime.names import counted, listed
-from noap.sweep.barcode import Row
 
 if TYPE_CHECKING:
     import noap
@@ -30,17 +30,17 @@ def answer(report: "Report", rows: tuple[Row, ...]) -> str:
     """Return what the page found, in two or three sentences."""
     path, d = report.path, len(report.names)
     if not rows:
-        return "No feature survives any noise."
+        return "No feature outlasts any noise."
     given = report.own_noises is not None
     half = float(path.rhos[-1]) / 2
-    robust = [row.feature for row in rows if (row.survives >= 1 if given else row.survives > half)]
+    robust = [row.feature for row in rows if (row.essential_to >= 1 if given else row.essential_to > half)]
     far = "at the noise given" if given else "beyond half the noise it takes to erase everything"
     named = listed([report.names[j] for j in robust], _MOST_NAMES)
     first = (
         f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}. "
-        f"Those that it needs {far}: {named}."
+        f"Essential to it {far}: {named}."
         if robust
-        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is needed "
+        else f"Of {d} features, {len(rows)} are ever part of the best component of at most {path.k}; none is essential "
         f"{far}."
     )
     result = report.components[0].result

@@ -1,13 +1,12 @@
-"""The paper's statements as executable checks over the tables of the experiments."""
+"""Check the paper's statements over the tables of the experiments."""
 
 from noap.experiments.claims.captions import CAPTIONS
 from noap.experiments.claims.claim import Judgement, PaperClaim, Tables, Verdict
-from noap.experiments.claims.screening import SCREENING
 from noap.experiments.claims.theorems import THEOREMS, cosines_to_vanilla, stages_seen
 
 __all__ = ["CLAIMS", "Judgement", "PaperClaim", "Tables", "Verdict", "cosines_to_vanilla", "judge", "stages_seen"]
 
-CLAIMS: tuple[PaperClaim, ...] = (*CAPTIONS, *SCREENING, *THEOREMS)
+CLAIMS: tuple[PaperClaim, ...] = (*CAPTIONS, *THEOREMS)
 
 
 def judge(tables: Tables) -> list[tuple[PaperClaim, Judgement]]:

@@ -1,4 +1,4 @@
-"""What a claim is, what a judgement is, and the few numbers that most claims ask of a table."""
+"""Define a claim, a judgement, and the few numbers that most claims ask of a table."""
 
 import enum
 from collections.abc import Callable, Iterable, Mapping
@@ -8,19 +8,38 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars
 
-__all__ = ["Judgement", "PaperClaim", "Point", "Tables", "Verdict", "by_point", "ranges", "verdict_of"]
+__all__ = ["Judgement", "PaperClaim", "Tables", "Verdict", "by_point", "claim", "positive_points", "ranges", "wins"]
 
 Tables = Mapping[str, "polars.DataFrame"]
 Point = tuple[int, float]
 
+# Means that differ by less, relative to the larger one, are equal: solvers respect rows to 1e-6.
+_TIED = 1e-6
+
 
 class Verdict(enum.Enum):
-    """What the evidence says."""
+    """The verdict on a claim."""
 
     HOLDS = "holds"
     FAILS = "does not hold"
     DEPENDS = "depends"
     UNKNOWN = "not enough data"
+
+    @classmethod
+    def of(cls, outcomes: Iterable[bool]) -> "Verdict":
+        """Return holds if all are true, does not hold if none is, depends otherwise, unknown if there are none.
+
+        Examples
+        --------
+        >>> Verdict.of([True, True]).value, Verdict.of([True, False]).value, Verdict.of([False]).value
+        ('holds', 'depends', 'does not hold')
+        """
+        known = list(outcomes)
+        if not known:
+            return cls.UNKNOWN
+        if all(known):
+            return cls.HOLDS
+        return cls.DEPENDS if any(known) else cls.FAILS
 
 
 @dataclass(frozen=True)
@@ -41,9 +60,9 @@ class PaperClaim:
     source : str
         Where the paper says it.
     statement : str
-        What it says, with the numbers that make it checkable.
+        The statement, with the numbers that make it checkable.
     experiment : str
-        Whose table the check reads.
+        The experiment whose table the check reads.
     check : callable
         From that table to a Judgement.
     """
@@ -60,6 +79,13 @@ class PaperClaim:
         if table is None or table.height == 0:
             return Judgement(Verdict.UNKNOWN, f"Experiment {self.experiment!r} has no finished trials.")
         return self.check(table)
+
+
+def claim(
+    name: str, source: str, statement: str, *, of: str
+) -> Callable[[Callable[["polars.DataFrame"], Judgement]], PaperClaim]:
+    """Make a function that judges the table of experiment `of` a claim with this name, source and statement."""
+    return lambda check: PaperClaim(name, source, statement, of, check)
 
 
 def by_point(table: "polars.DataFrame", method: str, column: str) -> dict[Point, float]:
@@ -79,29 +105,15 @@ def positive_points(table: "polars.DataFrame", at_least: float = 0.0) -> list[Po
     """Return the (n, budget) from `at_least` on at which the optimum is positive in at least half of the trials."""
     import polars as pl
 
-    found = (
-        table.filter((pl.col("method") == "exact") & (pl.col("budget") >= at_least))
-        .group_by("n", "budget")
-        .agg((pl.col("value") > 0).mean())
-        .sort("n", "budget")
-    )
-    return [(int(n), float(budget)) for n, budget, share in found.iter_rows() if share >= 0.5]
+    exact = table.with_columns(positive=pl.col("value") > 0)
+    return [p for p, share in by_point(exact, "exact", "positive").items() if p[1] >= at_least and share >= 0.5]
 
 
-def verdict_of(outcomes: Iterable[bool]) -> Verdict:
-    """Return holds if all are true, does not hold if none is, depends otherwise, unknown if there are none.
-
-    Examples
-    --------
-    >>> verdict_of([True, True]).value, verdict_of([True, False]).value, verdict_of([False]).value
-    ('holds', 'depends', 'does not hold')
-    """
-    known = list(outcomes)
-    if not known:
-        return Verdict.UNKNOWN
-    if all(known):
-        return Verdict.HOLDS
-    return Verdict.DEPENDS if any(known) else Verdict.FAILS
+def wins(ours: Iterable[float], theirs: Iterable[float]) -> tuple[list[bool], str]:
+    """Return where our number is larger by more than solvers' tolerances, and "x of y points (z tied)"."""
+    signs = [0 if abs(a - b) <= _TIED * max(abs(a), abs(b)) else a - b for a, b in zip(ours, theirs, strict=True)]
+    won, tied = [sign > 0 for sign in signs], signs.count(0)
+    return won, f"{sum(won)} of {len(won)} points{f' ({tied} tied)' if tied else ''}"
 
 
 def ranges(numbers: Iterable[float]) -> str:

@@ -1,4 +1,4 @@
-"""What Theorems 3, 4 and 5 say, checked on certified optima and on the population path."""
+"""Check Theorems 3, 4 and 5 on certified optima and on the population path."""
 
 import itertools
 import json
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap import theory
-from noap.experiments.claims.claim import Judgement, PaperClaim, Verdict, ranges, verdict_of
+from noap.experiments.claims.claim import Judgement, Verdict, claim, ranges
 from noap.linalg.types import FloatArray
 
 if TYPE_CHECKING:
@@ -52,6 +52,13 @@ def cosines_to_vanilla(table: "polars.DataFrame") -> "polars.DataFrame":
     )
 
 
+@claim(
+    "sample-wise optima do not move",
+    "Theorem 3",
+    "As n grows the sample-wise optimal vector becomes that of vanilla sparse PCA, whatever rho is (cosine >= 0.99 "
+    "at the largest n, not falling with n). The value does depend on rho.",
+    of="sample-wise",
+)
 def _theorem_3(table: "polars.DataFrame") -> Judgement:
     means = {(n, budget): mean for n, budget, mean, _ in cosines_to_vanilla(table).iter_rows()}
     samples = sorted({n for n, _ in means})
@@ -63,12 +70,19 @@ def _theorem_3(table: "polars.DataFrame") -> Judgement:
         words.append(f"rho = {budget:g}: {', '.join(f'{mean:.4f}' for mean in curve)}")
     proved = table.filter((table["bound"] - table["value"]) <= 1.001e-4 * table["value"]).height
     return Judgement(
-        verdict_of(outcomes),
+        Verdict.of(outcomes),
         f"Mean cosine between the optima at rho and at 0, n = {', '.join(map(str, samples))}. {'; '.join(words)}. "
         f"{proved} of {table.height} optima proved to 1e-4.",
     )
 
 
+@claim(
+    "recovery below the threshold, population",
+    "Theorem 4, corrected",
+    "Below rho = lambda(2 delta - delta^2)/(sqrt(1+lambda) + sqrt(1+lambda(1-delta)^2)) sqrt(n)/(sqrt(k)-1) the "
+    "population optimum has cosine >= 1 - delta with the truth.",
+    of="recovery",
+)
 def _theorem_4_population(table: "polars.DataFrame") -> Judgement:
     """Follow the population path of strong/weak and random truths up to the corrected threshold."""
     rng = np.random.default_rng(0)
@@ -84,12 +98,18 @@ def _theorem_4_population(table: "polars.DataFrame") -> Judgement:
                     path = theory.population_path(theory.Spike(truth, lam), budgets, n=1)
                     slack = min(slack, float(np.abs(path.vectors @ truth).min()) - (1.0 - delta))
     return Judgement(
-        verdict_of([slack >= -1e-9]),
+        Verdict.of([slack >= -1e-9]),
         f"Smallest cosine minus (1 - delta) below the corrected threshold, over 84 truths (lambda 0.25 to 400, k 2 to "
         f"25) and delta 0.1, 0.2, 0.3: {slack:.3f}.",
     )
 
 
+@claim(
+    "recovery below the threshold, as printed",
+    "Theorem 4",
+    "One constant c serves every lambda: cosine >= 1 - delta for rho <= c delta lambda sqrt(n/k).",
+    of="recovery",
+)
 def _theorem_4_printed(table: "polars.DataFrame") -> Judgement:
     lam, k, delta = 400.0, 25, 0.1
     constant = theory.recovery_epsilon(delta, 0.0) / delta  # the smallest that the proof allows
@@ -98,12 +118,18 @@ def _theorem_4_printed(table: "polars.DataFrame") -> Judgement:
     v = theory.population_path(theory.Spike(truth, lam), np.array([rho]), n=1).vectors[0]
     cosine = abs(float(v @ truth))
     return Judgement(
-        verdict_of([cosine >= 1.0 - delta]),
+        Verdict.of([cosine >= 1.0 - delta]),
         f"lambda = 400, k = 25, delta = 0.1, uniform truth, at the smallest budget that the proof's constant allows: "
         f"cosine {cosine:.2f} instead of 0.9. A factor sqrt(1 + lambda) is lost, so no constant serves every lambda.",
     )
 
 
+@claim(
+    "recovery below the threshold, samples",
+    "Theorem 4, corrected",
+    "Below the corrected threshold the certified optimum of the samples has cosine >= 1 - delta as well.",
+    of="recovery",
+)
 def _theorem_4_samples(table: "polars.DataFrame") -> Judgement:
     lam, k = float(table["lam"][0]), int(table["k"][0])
     outcomes, words = [], []
@@ -117,7 +143,7 @@ def _theorem_4_samples(table: "polars.DataFrame") -> Judgement:
         outcomes.append(kept == total)
         words.append(f"n = {n}: {kept} of {total}")
     return Judgement(
-        verdict_of(outcomes),
+        Verdict.of(outcomes),
         "Certified optima below the corrected threshold with cosine >= 1 - delta (delta 0.1, 0.2, 0.3): "
         f"{'; '.join(words)}. The theorem is about the population; samples add their own error.",
     )
@@ -145,6 +171,12 @@ def stages_seen(table: "polars.DataFrame") -> tuple[tuple[float, float, float], 
     return exact, seen, step
 
 
+@claim(
+    "the stages change where the population says",
+    "Theorem 5, exact thresholds",
+    "As n grows the stages of the certified optimum change at the exact population thresholds (to one grid step).",
+    of="stages",
+)
 def _theorem_5_thresholds(table: "polars.DataFrame") -> Judgement:
     exact, seen, step = stages_seen(table)
     words = [f"n = {n}: {', '.join(f'{mean:.2f}' for mean in means)}" for n, means in seen.items()]
@@ -152,13 +184,20 @@ def _theorem_5_thresholds(table: "polars.DataFrame") -> Judgement:
     order = [errors[n] for n in sorted(errors)]
     closer = all(b <= a + step / 2 for a, b in itertools.pairwise(order))
     return Judgement(
-        verdict_of([closer and order[-1] <= step]),
+        Verdict.of([closer and order[-1] <= step]),
         "Weak part ends, one feature is left, nothing is left; exact thresholds "
         f"{', '.join(f'{x:.3f}' for x in exact)}, means of the certified optima on a grid of step {step:g}: "
         f"{'; '.join(words)}.",
     )
 
 
+@claim(
+    "the stages have the orders of the theorem",
+    "Theorem 5",
+    "The exact thresholds are of the orders min(sqrt(lambda), lambda) sqrt(n/k2) and min(sqrt(lambda), lambda) "
+    "sqrt(n/k1), for k1 > 1 small beside k2 and constants that depend on c alone.",
+    of="stages",
+)
 def _theorem_5_orders(table: "polars.DataFrame") -> Judgement:
     """Compare the exact thresholds with their orders where k1 is small beside k2, lambda over seven decades."""
     weak, single, stages = [], [], []
@@ -175,7 +214,7 @@ def _theorem_5_orders(table: "polars.DataFrame") -> Judgement:
     # What docs/paper-notes.md proves; 1/sqrt(c) is below sqrt(2).
     bounded = all(0.707 <= share <= 1.415 for share in weak) and all(0.414 <= share <= 1.415 for share in single)
     return Judgement(
-        verdict_of([bounded and all(stages)]),
+        Verdict.of([bounded and all(stages)]),
         f"{len(stages)} models, lambda 0.001 to 10,000, c 0.6 to 0.95, k1/k2 at most min(c/(4(1-c)), "
         f"(2c-1)^2/(c(1-c))): the weak part ends at {ranges(weak)} times sqrt(c(1-c)) min(sqrt(lambda), lambda) "
         f"sqrt(n/k2), one feature is left from {ranges(single)} times c min(sqrt(lambda), lambda) sqrt(n/k1), and the "
@@ -204,6 +243,12 @@ def _transitions(one: "polars.DataFrame") -> list[float]:
     ]
 
 
+@claim(
+    "the stages change where the proof says",
+    "Theorem 5, constants of its proof",
+    "The weak part is recovered up to the printed start of the robust (partial) stage, which is not empty.",
+    of="stages",
+)
 def _theorem_5_printed(table: "polars.DataFrame") -> Judgement:
     lam, k, k1, c = (table[name][0] for name in ("lam", "k", "k1", "c"))
     printed = theory.stage_thresholds_printed(lam, k, k1, c, n=k)
@@ -216,7 +261,7 @@ def _theorem_5_printed(table: "polars.DataFrame") -> Judgement:
     if inside.height == 0:
         return Judgement(Verdict.UNKNOWN, "The grid has no budget between the exact and the printed end of recovery.")
     return Judgement(
-        verdict_of([weak == inside.height and not printed.is_empty]),
+        Verdict.of([weak == inside.height and not printed.is_empty]),
         f"With the constants of its proof the robust (partial) stage is from rho-bar {printed.partial_from:.3f} to "
         f"{printed.partial_to:.3f}: empty. The full stage would last to {printed.partial_from:.3f}; of {inside.height} "
         f"certified optima at rho-bar {ranges(inside['budget'].to_list())}, n = {largest}, {weak} have a weak feature. "
@@ -225,56 +270,11 @@ def _theorem_5_printed(table: "polars.DataFrame") -> Judgement:
 
 
 THEOREMS = (
-    PaperClaim(
-        "sample-wise optima do not move",
-        "Theorem 3",
-        "As n grows the sample-wise optimal vector becomes that of vanilla sparse PCA, whatever rho is (cosine >= 0.99 "
-        "at the largest n, not falling with n). The value does depend on rho.",
-        "sample-wise",
-        _theorem_3,
-    ),
-    PaperClaim(
-        "recovery below the threshold, population",
-        "Theorem 4, corrected",
-        "Below rho = lambda(2 delta - delta^2)/(sqrt(1+lambda) + sqrt(1+lambda(1-delta)^2)) sqrt(n)/(sqrt(k)-1) the "
-        "population optimum has cosine >= 1 - delta with the truth.",
-        "recovery",
-        _theorem_4_population,
-    ),
-    PaperClaim(
-        "recovery below the threshold, as printed",
-        "Theorem 4",
-        "One constant c serves every lambda: cosine >= 1 - delta for rho <= c delta lambda sqrt(n/k).",
-        "recovery",
-        _theorem_4_printed,
-    ),
-    PaperClaim(
-        "recovery below the threshold, samples",
-        "Theorem 4, corrected",
-        "Below the corrected threshold the certified optimum of the samples has cosine >= 1 - delta as well.",
-        "recovery",
-        _theorem_4_samples,
-    ),
-    PaperClaim(
-        "the stages change where the population says",
-        "Theorem 5, exact thresholds",
-        "As n grows the stages of the certified optimum change at the exact population thresholds (to one grid step).",
-        "stages",
-        _theorem_5_thresholds,
-    ),
-    PaperClaim(
-        "the stages have the orders of the theorem",
-        "Theorem 5",
-        "The exact thresholds are of the orders min(sqrt(lambda), lambda) sqrt(n/k2) and min(sqrt(lambda), lambda) "
-        "sqrt(n/k1), for k1 > 1 small beside k2 and constants that depend on c alone.",
-        "stages",
-        _theorem_5_orders,
-    ),
-    PaperClaim(
-        "the stages change where the proof says",
-        "Theorem 5, constants of its proof",
-        "The weak part is recovered up to the printed start of the robust (partial) stage, which is not empty.",
-        "stages",
-        _theorem_5_printed,
-    ),
+    _theorem_3,
+    _theorem_4_population,
+    _theorem_4_printed,
+    _theorem_4_samples,
+    _theorem_5_thresholds,
+    _theorem_5_orders,
+    _theorem_5_printed,
 )
