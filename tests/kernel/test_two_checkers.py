@@ -128,7 +128,7 @@ def test_sixty_problems():
 
 
 def test_every_rule_and_array_tampered_with():
-    problem, certificate = every_kind(small_claims=False)
+    problem, certificate = every_kind()
     (refused, accepted), apart = compared(problem, certificate, np.random.default_rng(0), 2)
     assert min(refused, accepted) > 100
     assert not [each for each in apart if not is_of_doubles(*each)]
@@ -149,7 +149,7 @@ def test_twenty_thousand_files():
             continue
         certificates = [solved(problem)]
         if problem.X is not None and problem.n_features - len(problem.exclude) >= 3 and problem.k >= 3:
-            certificates.append(certificate_of(problem, rng, small_claims=False))
+            certificates.append(certificate_of(problem, rng))
         for one in certificates:
             counts, more = compared(problem, one, rng, 4)
             total += counts
