@@ -10,7 +10,7 @@ import numpy as np
 from noap.adversaries import NoAdversary, SpectralNorm
 from noap.kernel.arithmetic import Refused, U, sum_up
 from noap.kernel.certificate import Proof
-from noap.kernel.claim import data_of, matrix_of
+from noap.kernel.claim import MANY_FEATURES, data_of, matrix_of
 from noap.kernel.data import Columns, Data, Features
 from noap.kernel.samples import SampleData
 from noap.kernel.tree import check_levels
@@ -56,8 +56,10 @@ def solve_by_tree(
     branching : bool
         False for the relaxation of the root alone.
     """
-    # Ctrl-C waits until the search can stop with an answer; NaN refuses, whatever it came from.
-    with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
+    # Ctrl-C waits until the search can stop with an answer; NaN refuses, whatever it came from. Small claims are small
+    # matrices, however many features there are: several threads took ten times as long for them.
+    rows = 0 if problem.n_features > MANY_FEATURES else problem.n_features
+    with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(rows):
         data, shift = data_of(problem) if branching else matrix_of(problem)
         with SearchLine(controls.progress, controls.label) as line:
             run = _Run(problem, data, controls, limits, branching, line, interrupts)
