@@ -225,14 +225,14 @@ def test_ctrl_c_that_a_fit_has_answered_ends_the_search_too(spiked, monkeypatch)
 
 def test_ctrl_c_ends_the_shuffling_with_the_copies_so_far(spiked, monkeypatch):
     solved = []
-    monkeypatch.setattr("noap.analysis.permutation.solve", pressing(11, solved))
+    monkeypatch.setattr("noap.estimators.permutation.solve", pressing(11, solved))
     with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
         model = RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
     # The data and four copies, two fits each; the sixth was begun.
     assert len(solved) == 11
     assert model.best_k_ == 3
     assert model.choice_.to_frame()["p"].min() == pytest.approx(1 / 5)
-    monkeypatch.setattr("noap.analysis.permutation.solve", pressing(5, []))
+    monkeypatch.setattr("noap.estimators.permutation.solve", pressing(5, []))
     with pytest.raises(KeyboardInterrupt):  # one copy has no standard deviation
         RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
 

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 import noap as library
+from commands import left_on_screen, on_terminal
 from test_cli_files import noap
-from test_progress import left_on_screen, on_terminal
 
 RNG = np.random.default_rng(7)
 X = RNG.standard_normal((80, 1)) + 0.6 * RNG.standard_normal((80, 7))

@@ -97,3 +97,28 @@ def quietly(run, *args, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", noap.errors.NoapWarning)
         return run(*args, **options)
+
+
+def broken(model, x):
+    """Every requirement of a model with how far x breaks it (0 if it holds), the worst first."""
+    outside = np.maximum(np.maximum(model.lower - x, x - model.upper), 0.0)
+    fractional = np.where(model.integer, np.abs(x - np.round(x)), 0.0)
+    found = [(f"column {name}", far) for name, far in zip(model.names, np.maximum(outside, fractional), strict=True)]
+    for row in model.rows:
+        activity = row.coefficients @ x[row.columns]
+        found.append((row.name, max(row.lower - activity, activity - row.upper, 0.0)))
+    for row in model.squares:
+        activity = row.weights @ x[row.squared] ** 2 + row.coefficients @ x[row.columns]
+        found.append((row.name, max(activity - row.upper, 0.0)))
+    for cone in model.cones:
+        found.append((cone.name, max(x[cone.squared] ** 2 - x[cone.over] * x[cone.switch], 0.0)))
+    for group in model.sets:  # the largest entry outside the best pair of neighbours
+        weight = np.abs(x[group.columns])
+        pair = int(np.argmax(weight[:-1] + weight[1:]))
+        found.append((group.name, np.delete(weight, [pair, pair + 1]).max(initial=0.0)))
+    return sorted(found, key=lambda one: -one[1])
+
+
+def excess(model, x):
+    """How far x breaks the requirement that it breaks most."""
+    return broken(model, x)[0][1]

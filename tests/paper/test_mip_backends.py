@@ -20,8 +20,8 @@ from noap.mip.backends.registry import backend_named
 from noap.mip.cuts import Cuts
 from noap.mip.formulations.assemble import formulate
 from noap.mip.instance import instance_of
-from noap.mip.progress import progress_line, watching
-from noap.mip.rounds import lower, solve_model
+from noap.mip.lowering import lower, solve_model
+from noap.mip.search import progress_line, watching
 from noap.runtime.controls import Controls
 
 

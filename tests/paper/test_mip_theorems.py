@@ -24,9 +24,9 @@ from noap.mip import Cuts, run_mip, run_mip_r
 from noap.mip.backends.base import Settings, Stop
 from noap.mip.backends.registry import backend_named
 from noap.mip.formulations.assemble import formulate
-from noap.mip.formulations.breakpoints import interpolated, printed
+from noap.mip.formulations.spectrum import interpolated, printed
 from noap.mip.instance import instance_of
-from noap.mip.rounds import solve_model
+from noap.mip.lowering import solve_model
 
 RANKED = [case for case in ALL if case.rank < case.d]
 

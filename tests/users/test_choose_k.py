@@ -9,9 +9,9 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from k_path_cases import data, standardised_wine
 
 import noap
-from k_path_cases import data, standardised_wine
 from noap.errors import InvalidProblem, NoapWarning
 from noap.report import build_report
 

@@ -1,1 +1,1 @@
-"""Analyses that solve many problems: paths, near-optimal supports, the bootstrap, shuffled data, noise, near-copies."""
+"""Analyses that solve many problems: paths, near-optimal supports, the bootstrap, noise, near-copies."""

@@ -19,15 +19,8 @@ __all__ = ["Bar", "Row", "barcode", "features_frame"]
 class Bar:
     """A stretch of rho over which a feature is selected.
 
-    Attributes
-    ----------
-    first, last : float
-        The first and the last budget of the path on it.
-    left, right : float
-        The ends of the bar in a picture: a point of the path stands for the stretch up to the middles between it and
-        its neighbours, so that a single point can be seen.
-    essential : bool
-        Whether every direction within the asked gap uses the feature (`Path.essential`).
+    It runs from the `first` to the `last` of its budgets; in a picture from `left` to `right`, the middles between
+    points of the path, so that a single point can be seen. `essential` is that of `Path.essential`.
     """
 
     first: float
@@ -39,15 +32,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Row:
-    """One feature of the barcode.
-
-    Attributes
-    ----------
-    feature : int
-    bars : tuple of Bar
-    essential_to : float
-        The last rho at which the feature is essential; nan if there is none.
-    """
+    """One feature of the barcode, with the last rho at which it is essential; nan if there is none."""
 
     feature: int
     bars: tuple[Bar, ...]

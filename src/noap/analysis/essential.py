@@ -1,13 +1,9 @@
 r"""The features that a path cannot do without, with proof.
 
-At a budget with the vector v found there, feature j is *essential* if every k-sparse direction w within the asked gap,
-
-.. math:: (1 + \mathrm{gap})\,\mathrm{value}(w) \ge \mathrm{value}(v),
-
-uses j. This is a statement about the problem without j: its optimum lies below value(v)/(1 + gap). A rigorous bound on
-that optimum proves it; one direction without j of at least that value refutes it. The problems without j are a family
-over rho of their own, so bounds at two budgets prove something at all budgets between (`family.py`), and every vector
-found anywhere may refute at every budget: few of the questions need a search.
+That feature j is essential (`Path.essential`) is a statement about the problem without j: its optimum lies below
+value(v)/(1 + gap). A rigorous bound on that optimum proves it; one direction without j of at least that value refutes
+it. The problems without j are a family over rho of their own, so bounds at two budgets prove something at all budgets
+between (`family.py`), and every vector found anywhere may refute at every budget: few of the questions need a search.
 """
 
 import warnings
@@ -44,9 +40,7 @@ _DOWN = 1 - 1e-15
 def essential_features(path: "Path") -> BoolArray:
     """Return a mask of shape (m, d): the features that each point of the path cannot do without.
 
-    With method "exact" every True is proved; a question that the searches leave open is False, and one warning says how
-    many features it concerns if a limit ended a search. With other methods True means that no direction was found that
-    refutes it.
+    A question that the searches leave open is False; if a limit ended one of them, a warning counts such features.
     """
     mask: BoolArray = np.zeros(path.selected.shape, dtype=bool)
     questions, unsettled = _Questions(path), 0

@@ -17,8 +17,8 @@ from noap.methods import run_exact, unfinished
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls
-from noap.runtime.counting import CountLine
 from noap.runtime.limits import Limits
+from noap.runtime.progress import CountLine
 
 __all__ = ["RATIO_SERVES", "implied_bounds", "solved_levels"]
 
@@ -36,28 +36,12 @@ def solved_levels(
     seed: int,
     known: Mapping[int, Result],
 ) -> Iterator[tuple[int, Result]]:
-    """Solve the problem with each number of features, in rising order.
+    """Solve the problem with each number of features, in rising order, and yield k and the result.
 
-    Parameters
-    ----------
-    problem : Problem
-        The data and the adversary; its own k does not matter.
-    ks : sequence of int
-        Rising, from 1 to the number of features.
-    controls : Controls
-        Of the whole path: the gap of every level, the time of all of them. The remaining time is shared evenly among
-        the levels to come, so that an open level costs the others nothing and a quick one leaves them more.
-    limits : Limits
-        Of every level.
-    seed : int
-        Of the random starts of every level, as in `solve`.
-    known : mapping from k to Result
-        Results of earlier rounds: more vectors to start from.
-
-    Yields
-    ------
-    k, result
-        The value is never below that of the level before. An interrupted level is the last one.
+    The remaining time of the path is shared evenly among the levels to come, so that an open level costs the others
+    nothing and a quick one leaves them more. Every level starts from the vector of the level before, and from that of
+    `known`, the results of earlier rounds; its value is never below that of the level before. An interrupted level is
+    the last one.
     """
     starts: list[FloatArray] = []
     count = CountLine("level", len(ks), controls.progress)

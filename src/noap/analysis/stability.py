@@ -1,5 +1,6 @@
 """`noap.stability`: how often each feature returns on resampled data (the bootstrap)."""
 
+import functools
 import importlib
 import math
 import warnings
@@ -200,11 +201,12 @@ def stability(
     scale = _is_scaled(X) if scale is None else bool(scale)
     if center and not isinstance(X, np.ndarray):
         raise InvalidProblem("center must be False for a sparse X, which centring fills; pass a dense X, or False.")
-    tasks = [_Resample(problem, seed, method, center, scale, settings) for seed in seeds(random_state, count)]
+    work = functools.partial(_resampled, problem=problem, method=method, center=center, scale=scale, settings=settings)
+    drawn = seeds(random_state, count)
     with noticing_interrupts() as interrupts:
         result = _solved(problem, method, settings)
         interrupts.check()
-    answers, cut = finished(_resampled, tasks, n_jobs=jobs, what="resample", progress=progress)
+    answers, cut = finished(work, drawn, n_jobs=jobs, what="resample", progress=progress)
     if cut:
         warnings.warn(
             f"Interrupted: frequencies are those of the {len(answers)} resamples that were finished, of {count}.",
@@ -216,33 +218,24 @@ def stability(
     return Stability(result, np.array([v for v, _ in answers]), np.array([value for _, value in answers]))
 
 
-@dataclass(frozen=True)
-class _Resample:
-    problem: Problem
-    seed: np.random.SeedSequence
-    method: str
-    center: bool
-    scale: bool
-    settings: dict[str, Any]
-
-
-def _resampled(task: _Resample) -> tuple[FloatArray, float]:
+def _resampled(
+    seed: np.random.SeedSequence, problem: Problem, method: str, center: bool, scale: bool, settings: dict[str, Any]
+) -> tuple[FloatArray, float]:
     """Return the vector and the value on one resample; a vector of zeros where the adversary leaves nothing."""
-    given = task.problem.samples("stability")
+    given = problem.samples("stability")
     n = int(given.shape[0])
-    rows = np.random.default_rng(task.seed).integers(0, n, n)
+    rows = np.random.default_rng(seed).integers(0, n, n)
     X = given[rows]
-    if task.center:
+    if center:
         X = X - X.mean(axis=0, dtype=np.float64)
-    if task.scale:
+    if scale:
         spread = column_norms(X) / math.sqrt(n)
         # A column that is constant on the resample is not scaled.
         X = _divided(X, np.where(spread > _STANDARDISED * spread.max(initial=0.0), spread, 1.0))
     # as_samples keeps Problem from warning of data that are not centred: `center` decided that.
-    names, costs = task.problem.feature_names, task.problem.costs
-    adversary = task.problem.adversary.restricted_to_samples(rows)
-    drawn = Problem(as_samples(X), task.problem.k, adversary, costs=costs, feature_names=names)
-    result = _solved(drawn, task.method, task.settings)
+    adversary = problem.adversary.restricted_to_samples(rows)
+    drawn = Problem(as_samples(X), problem.k, adversary, costs=problem.costs, feature_names=problem.feature_names)
+    result = _solved(drawn, method, settings)
     return orient(np.array(result.v)) if result.value > 0 else np.zeros_like(result.v), result.value
 
 

@@ -1,5 +1,6 @@
 """A family of problems solved at many budgets, each point with the help of its neighbours."""
 
+import contextlib
 import itertools
 import math
 import warnings
@@ -20,8 +21,8 @@ from noap.methods import run_exact, unfinished
 from noap.problem import Problem
 from noap.result import Limit, Result, Status
 from noap.runtime.controls import Controls
-from noap.runtime.counting import CountLine
 from noap.runtime.interrupts import Interrupts, raising_interrupts
+from noap.runtime.progress import CountLine
 from noap.runtime.tasks import in_order
 from noap.solving import checked_options, solve
 from noap.ties import break_ties
@@ -39,14 +40,7 @@ _SHARE, _FEW_NODES = 0.25, 64
 
 
 def improved(problem: Problem, vectors: FloatArray) -> FloatArray:
-    """Return the best k-sparse unit vector that ascent reaches from the given ones.
-
-    Parameters
-    ----------
-    problem : Problem
-    vectors : array of shape (m, d)
-        Each with at most k non-zero entries.
-    """
+    """Return the best k-sparse unit vector that ascent reaches from the given ones, an array of shape (m, d)."""
     climber, kept = screened_climber(problem)
     batch = truncate(vectors[:, kept], min(problem.k, len(kept))).alive()
     candidates = list(vectors)
@@ -65,18 +59,9 @@ def improved(problem: Problem, vectors: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Point:
-    """A point to solve: plain data, so that it can travel to another process.
+    """A point to solve, with the options of `solve` and the best start from its neighbours.
 
-    Attributes
-    ----------
-    problem : Problem
-    method : str
-    start : array of shape (d,) or None
-        The best vector that those of the neighbours lead to.
-    options : dict
-        Those of `solve`.
-    rho : float
-        Its place on the path.
+    It holds plain data, so that it can travel to another process.
     """
 
     problem: Problem
@@ -184,14 +169,11 @@ class Sweep:
         return replace(result, bound=bound, bound_proof=proof, messages=messages, proof=None)
 
     def _round(self, rhos: list[float]) -> None:
+        # Other processes are waited for, not asked: there Ctrl-C ends the waiting.
+        waiting = raising_interrupts() if self._shared else contextlib.nullcontext()
         try:
-            # Other processes are waited for, not asked: there Ctrl-C ends the waiting.
-            if self._shared:
-                with self.count, raising_interrupts():
-                    self._solve(list(dict.fromkeys(rhos)))
-            else:
-                with self.count:
-                    self._solve(list(dict.fromkeys(rhos)))
+            with self.count, waiting:
+                self._solve(list(dict.fromkeys(rhos)))
         except KeyboardInterrupt:
             self.interrupted = True
             if not self.found:

@@ -16,8 +16,8 @@ from noap.cli.problem import ProblemOptions, as_budgets, strength_as_json
 from noap.cli.result import proved
 from noap.cli.run import LIMITED, Answer, TableOptions, write_file
 from noap.errors import InvalidProblem
-from noap.runtime.counting import CountLine
 from noap.runtime.names import counted
+from noap.runtime.progress import CountLine
 
 if TYPE_CHECKING:
     import polars

@@ -14,7 +14,6 @@ from noap.adversaries import FeatureWise, NoAdversary
 from noap.adversaries.base import Adversary
 from noap.adversaries.budgets import scaled
 from noap.analysis.k_path import k_path
-from noap.analysis.permutation import permutation_null
 from noap.data.arguments import as_count, as_jobs, as_share, as_sparsity, as_strength
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
@@ -23,6 +22,7 @@ from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.estimators.choice import Choice, smallest_within_error
 from noap.estimators.held_out import choose_by_held_out
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
+from noap.estimators.permutation import permutation_null
 from noap.estimators.robust_sparse_pca import RobustSparsePCA
 from noap.estimators.searches import require_search_goes_on
 from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened

@@ -17,7 +17,7 @@ from noap.experiments.spec import Spec, Trial
 from noap.experiments.store import Store
 from noap.experiments.trial import FinishedTrial, perform
 from noap.runtime.cluster import connected
-from noap.runtime.counting import CountLine
+from noap.runtime.progress import CountLine
 
 __all__ = ["Run", "Work", "run", "time_left"]
 

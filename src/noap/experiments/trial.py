@@ -21,10 +21,9 @@ from noap.adversaries import BY_KEY
 from noap.errors import NoapWarning
 from noap.experiments.environment import environment
 from noap.experiments.spec import Method, SpikedModel, Trial, canonical
-from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
-from noap.mip.run import KEPT_START
+from noap.mip.run import KEPT_START, chosen_features, widened
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.theory import SpikedWishart, population_value, spiked_wishart
@@ -123,7 +122,7 @@ def find(problem: Problem, method: Method, seed: int) -> Finding:
     program as printed is its own solution, not the best vector known.
     """
     settings = method.settings
-    scope = _scope(problem, settings.pop("reduced_dim", None))
+    scope = chosen_features(problem, settings.pop("reduced_dim", None))
     part = problem if scope is None else problem.restricted(scope)
     limits: dict[str, Any] = {"gap": method.gap, "time_limit": method.time_limit, "random_state": seed}
     with warnings.catch_warnings():
@@ -146,8 +145,8 @@ def find(problem: Problem, method: Method, seed: int) -> Finding:
         direction = direction if method.solver == "ppm" else np.zeros(part.n_features)
     elif settings.get("as_printed", False):
         direction, solution = result.program_v, _whose(result)
-    if direction is not None and scope is not None:
-        direction = _widened(direction, scope, problem.n_features)
+    if direction is not None:
+        direction = widened(direction, scope, problem.n_features)
     proves = method.solver != "ppm"  # it never looks, even where the optimum is known to be 0
     return Finding(
         direction,
@@ -159,25 +158,12 @@ def find(problem: Problem, method: Method, seed: int) -> Finding:
     )
 
 
-def _scope(problem: Problem, reduced_dim: int | None) -> IntArray | None:
-    """Return the features that Algorithm 1 keeps; None for all of them."""
-    if reduced_dim is None or reduced_dim >= problem.n_features:
-        return None
-    return screen_submatrix(problem.covariance, problem.k, reduced_dim)
-
-
 def _whose(result: Result) -> str:
     if result.program_v is None:
         return "none"
     if not result.program_v.any():
         return "zero"
     return "start" if KEPT_START in result.messages else "own"
-
-
-def _widened(v: FloatArray, scope: IntArray, d: int) -> FloatArray:
-    whole = np.zeros(d)
-    whole[scope] = v
-    return whole
 
 
 def _columns(trial: Trial, draw: SpikedWishart, finding: Finding, problem: Problem) -> dict[str, Any]:

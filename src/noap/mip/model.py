@@ -1,20 +1,25 @@
-r"""A mixed-integer convex program as data: what the formulations write and the backends read.
+r"""Hold a mixed-integer convex program as data: the formulations write it, the backends read it.
 
 .. math:: \max\ c^\top x \quad \text{s.t.}\quad \ell \le A x \le u,\quad
           \textstyle\sum_i q_i x_i^2 + b^\top x \le \beta,\quad x_i^2 \le x_w x_z,\quad
           (x_i)_{i \in I} \in \text{SOS-II},\quad x_B \text{ integer}.
 
-No solver is named here, and nothing here can change after it is made.
+No solver is named here. A `ModelWriter` collects columns and rows; a `Model` does not change.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.runtime.controls import never
 
-__all__ = ["ConeRow", "Model", "Row", "Sos2", "SquareRow", "Violation"]
+__all__ = ["ConeRow", "Model", "ModelWriter", "Row", "Sos2", "SquareRow", "Terms"]
+
+Terms = list[tuple[ArrayLike, ArrayLike]]
+"""A linear form: columns and their coefficients, piece by piece."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +32,6 @@ class Row:
     upper: float
     name: str
 
-    def excess(self, x: FloatArray) -> float:
-        """How far x is outside the row."""
-        activity = float(self.coefficients @ x[self.columns])
-        return max(self.lower - activity, activity - self.upper, 0.0)
-
 
 @dataclass(frozen=True)
 class SquareRow:
@@ -43,11 +43,6 @@ class SquareRow:
     coefficients: FloatArray
     upper: float
     name: str
-
-    def excess(self, x: FloatArray) -> float:
-        """How far x is outside the row."""
-        activity = self.weights @ x[self.squared] ** 2 + self.coefficients @ x[self.columns]
-        return max(float(activity) - self.upper, 0.0)
 
 
 @dataclass(frozen=True)
@@ -63,10 +58,6 @@ class ConeRow:
     switch: int
     name: str
 
-    def excess(self, x: FloatArray) -> float:
-        """How far x is outside the row."""
-        return max(float(x[self.squared] ** 2 - x[self.over] * x[self.switch]), 0.0)
-
 
 @dataclass(frozen=True)
 class Sos2:
@@ -76,20 +67,6 @@ class Sos2:
     positions: FloatArray
     """Increasing: the order of the columns, and what a solver branches by."""
     name: str
-
-    def excess(self, x: FloatArray) -> float:
-        """Return the largest entry outside the best pair of neighbours."""
-        weight = np.abs(x[self.columns])
-        pair = int(np.argmax(weight[:-1] + weight[1:]))
-        return float(np.delete(weight, [pair, pair + 1]).max(initial=0.0))
-
-
-@dataclass(frozen=True)
-class Violation:
-    """The worst broken requirement of a point, by name."""
-
-    name: str
-    excess: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,16 +133,96 @@ class Model:
         """Return the objective at x."""
         return float(self.objective @ x)
 
-    def violations(self, x: FloatArray) -> Iterator[Violation]:
-        """Yield every requirement with how far x breaks it (0 if it holds)."""
-        outside = np.maximum(np.maximum(self.lower - x, x - self.upper), 0.0)
-        fractional = np.where(self.integer, np.abs(x - np.round(x)), 0.0)
-        for name, excess in zip(self.names, np.maximum(outside, fractional), strict=True):
-            yield Violation(f"column {name}", float(excess))
-        parts: tuple[Row | SquareRow | ConeRow | Sos2, ...] = (*self.rows, *self.squares, *self.cones, *self.sets)
-        for part in parts:
-            yield Violation(part.name, part.excess(x))
 
-    def worst(self, x: FloatArray) -> Violation:
-        """Return the requirement that x breaks most."""
-        return max(self.violations(x), key=lambda broken: broken.excess)
+Fill = Callable[[FloatArray], ArrayLike]
+"""From a feasible direction v to the values of a block of columns."""
+
+
+@dataclass
+class ModelWriter:
+    """Collect columns and rows; `model` freezes them, `lift` extends a direction v to all columns.
+
+    `check` is called with every row; what it raises passes through.
+    """
+
+    names: list[str] = field(default_factory=list)
+    lower: list[FloatArray] = field(default_factory=list)
+    upper: list[FloatArray] = field(default_factory=list)
+    integer: list[np.ndarray] = field(default_factory=list)
+    fills: list[tuple[int, Fill]] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
+    squares: list[SquareRow] = field(default_factory=list)
+    cones: list[ConeRow] = field(default_factory=list)
+    sets: list[Sos2] = field(default_factory=list)
+    objective: Terms = field(default_factory=list)
+    check: Callable[[], None] = never
+
+    def block(
+        self, name: str, count: int, lower: ArrayLike, upper: ArrayLike, fill: Fill, *, integer: bool = False
+    ) -> IntArray:
+        """Add `count` columns and return their positions."""
+        first = len(self.names)
+        self.names += [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
+        self.lower.append(np.broadcast_to(np.asarray(lower, dtype=np.float64), (count,)))
+        self.upper.append(np.broadcast_to(np.asarray(upper, dtype=np.float64), (count,)))
+        self.integer.append(np.full(count, integer))
+        self.fills.append((count, fill))
+        return np.arange(first, first + count)
+
+    def row(self, name: str, terms: Terms, lower: float = -np.inf, upper: float = np.inf) -> None:
+        """Add ``lower <= sum of terms <= upper``; a term is (columns, coefficients)."""
+        self.check()  # there are rows for every sample
+        columns, coefficients = _joined(terms)
+        self.rows.append(Row(columns, coefficients, float(lower), float(upper), name))
+
+    def square(self, name: str, squared: ArrayLike, weights: ArrayLike, terms: Terms, upper: float) -> None:
+        """Add ``sum weights squared^2 + sum of terms <= upper``."""
+        which = np.atleast_1d(np.asarray(squared, dtype=np.intp))
+        weight = np.broadcast_to(np.asarray(weights, dtype=np.float64), which.shape)
+        columns, coefficients = _joined(terms)
+        self.squares.append(SquareRow(which, weight, columns, coefficients, float(upper), name))
+
+    def cone(self, name: str, squared: int, over: int, switch: int) -> None:
+        """Add ``squared^2 <= over * switch``."""
+        self.cones.append(ConeRow(int(squared), int(over), int(switch), name))
+
+    def sos2(self, name: str, columns: IntArray, positions: FloatArray) -> None:
+        """Add an ordered set of type two."""
+        self.sets.append(Sos2(columns, positions, name))
+
+    def maximise(self, terms: Terms) -> None:
+        """Set the objective."""
+        self.objective = terms
+
+    def lift(self, v: FloatArray) -> FloatArray:
+        """Return the value of every column at the direction v."""
+        parts = [np.broadcast_to(np.asarray(fill(v), dtype=np.float64), (count,)) for count, fill in self.fills]
+        return np.concatenate(parts)
+
+    def model(self) -> Model:
+        """Freeze what has been written."""
+        objective = np.zeros(len(self.names))
+        columns, coefficients = _joined(self.objective)
+        np.add.at(objective, columns, coefficients)
+        return Model(
+            tuple(self.names),
+            np.concatenate(self.lower),
+            np.concatenate(self.upper),
+            np.concatenate(self.integer),
+            objective,
+            tuple(self.rows),
+            tuple(self.squares),
+            tuple(self.cones),
+            tuple(self.sets),
+        )
+
+
+def _joined(terms: Terms) -> tuple[IntArray, FloatArray]:
+    if not terms:
+        return np.zeros(0, dtype=np.intp), np.zeros(0)
+    columns = [np.atleast_1d(np.asarray(which, dtype=np.intp)) for which, _ in terms]
+    coefficients = [
+        np.broadcast_to(np.asarray(value, dtype=np.float64), which.shape)
+        for which, (_, value) in zip(columns, terms, strict=True)
+    ]
+    return np.concatenate(columns), np.concatenate(coefficients)

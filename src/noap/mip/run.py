@@ -1,4 +1,4 @@
-"""Run the paper's mixed-integer programs on a problem: restrict, formulate, solve, report."""
+"""Run the paper's mixed-integer programs on a problem: restrict, solve, report."""
 
 import math
 from dataclasses import replace
@@ -13,13 +13,22 @@ from noap.heuristics.truncated_power import screen_submatrix
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Stop
 from noap.mip.instance import instance_of, require_program
-from noap.mip.options import Options
-from noap.mip.search import ProgramSearch
+from noap.mip.search import Options, ProgramSearch
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
 
-__all__ = ["KEPT_START", "OPTIONS", "mip_options", "mip_r_options", "run_mip", "run_mip_r", "run_program"]
+__all__ = [
+    "KEPT_START",
+    "OPTIONS",
+    "chosen_features",
+    "mip_options",
+    "mip_r_options",
+    "run_mip",
+    "run_mip_r",
+    "run_program",
+    "widened",
+]
 
 OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts")
 """What `run_mip` takes; `run_mip_r` takes rank too."""
@@ -115,7 +124,7 @@ def run_program(problem: Problem, controls: Controls, method: str, options: Opti
     require_program(problem)
     if problem.optimum_is_zero:
         return zero_result(problem, method, controls.gap)
-    chosen = _chosen_features(problem, options.reduced_dim)
+    chosen = chosen_features(problem, options.reduced_dim)
     part = problem if chosen is None else problem.restricted(chosen)
     v, interrupted = _incumbent(part, controls)
     search, ascended = ProgramSearch(part, controls, options, v), v
@@ -132,7 +141,7 @@ def run_program(problem: Problem, controls: Controls, method: str, options: Opti
     return _report(problem, method, search, chosen, ascended)
 
 
-def _chosen_features(problem: Problem, reduced_dim: int | None) -> IntArray | None:
+def chosen_features(problem: Problem, reduced_dim: int | None) -> IntArray | None:
     """Return the features that Algorithm 1 keeps, None when it keeps all of them."""
     if reduced_dim is None or reduced_dim >= problem.n_features:
         return None
@@ -177,7 +186,7 @@ def _report(
     return Result(
         problem,
         method,
-        _widened(search.v, chosen, problem.n_features),
+        widened(search.v, chosen, problem.n_features),
         bound=search.bound if whole else math.inf,
         bound_proof="solver" if whole and proved else None,
         restricted_bound=search.bound if proved and not whole else None,
@@ -188,7 +197,7 @@ def _report(
         asked_gap=search.controls.gap,
         solver_gap=search.solver_gap,
         formulation_error=search.formulation_error,
-        program_v=None if own is None else _widened(own, chosen, problem.n_features),
+        program_v=None if own is None else widened(own, chosen, problem.n_features),
         messages=tuple(messages),
     )
 
@@ -210,7 +219,8 @@ def _same(v: FloatArray, w: FloatArray) -> bool:
     return abs(float(v @ w)) >= 1.0 - _SAME
 
 
-def _widened(v: FloatArray, chosen: IntArray | None, d: int) -> FloatArray:
+def widened(v: FloatArray, chosen: IntArray | None, d: int) -> FloatArray:
+    """Return a direction of the chosen features as one of all d."""
     if chosen is None:
         return v
     whole = np.zeros(d)

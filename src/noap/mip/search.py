@@ -1,26 +1,30 @@
-"""Solve a formulation, refine it where asked, and keep the smallest bound and the best direction."""
+"""Solve a program, refine it where asked, and keep the smallest bound and the best direction."""
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from noap.errors import NoapError
+from noap.data.arguments import as_count
+from noap.errors import InvalidProblem, NoapError
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.metrics import gap as relative_gap
-from noap.mip.backends.base import Settings, SolverOutcome, Stop
-from noap.mip.formulations.assemble import default_points, formulate
-from noap.mip.formulations.base import Formulation
+from noap.mip.backends.base import Backend, Progress, Settings, SolverOutcome, Stop
+from noap.mip.backends.registry import backend_named
+from noap.mip.cuts import Cuts
+from noap.mip.formulations.assemble import Formulation, default_points, formulate
+from noap.mip.formulations.spectrum import refined
 from noap.mip.instance import Instance
-from noap.mip.options import Options
-from noap.mip.progress import watching
-from noap.mip.refine import refined_points
-from noap.mip.rounds import solve_model
+from noap.mip.lowering import solve_model
 from noap.problem import Problem
 from noap.runtime.controls import Controls, Stopped
+from noap.runtime.line import Part
 
-__all__ = ["ProgramSearch"]
+__all__ = ["Options", "ProgramSearch", "progress_line", "watching"]
 
 # Solvers respect rows to 1e-6 or better in the model's units, where the leading eigenvalue is 1. The bound is raised by
 # twice that; it remains the solver's word.
@@ -32,9 +36,61 @@ _CLOSEST = 1e-6
 _NO_WEIGHT = 1e-5
 
 
+@dataclass(frozen=True)
+class Options:
+    """Options of `run_mip` and `run_mip_r`; rank is None for the full program."""
+
+    backend: Backend
+    pieces: int
+    rank: int | None
+    reduced_dim: int | None
+    adaptive: bool
+    threads: int
+    cuts: Cuts
+    as_printed: bool
+
+    @classmethod
+    def checked(
+        cls,
+        problem: Problem,
+        *,
+        backend: Any = "scip",
+        pieces: Any = 3,
+        rank: Any = None,
+        reduced_dim: Any = None,
+        as_printed: Any = False,
+        breakpoints: Any = "even",
+        threads: Any = 1,
+        cuts: Any = None,
+    ) -> "Options":
+        """Validate, or raise InvalidProblem (BackendNotAvailable for a solver that is not installed)."""
+        if breakpoints not in ("even", "adaptive"):
+            raise InvalidProblem(f"breakpoints must be 'even' or 'adaptive', got {breakpoints!r}.")
+        if as_printed and breakpoints == "adaptive":
+            raise InvalidProblem("breakpoints must be 'even' together with as_printed: the paper's are l/N.")
+        if as_printed and cuts is not None:
+            raise InvalidProblem("cuts must be None together with as_printed, which has none.")
+        if cuts is not None and not isinstance(cuts, Cuts):
+            raise InvalidProblem(f"cuts must be a noap.mip.Cuts or None, got {type(cuts).__name__}.")
+        if reduced_dim is not None:
+            reduced_dim = as_count("reduced_dim", reduced_dim)
+            if reduced_dim < problem.k:
+                raise InvalidProblem(f"reduced_dim must be at least k = {problem.k}, got {reduced_dim}.")
+        return cls(
+            backend_named(backend),
+            as_count("pieces", pieces),
+            None if rank is None else as_count("rank", rank),
+            reduced_dim,
+            breakpoints == "adaptive",
+            as_count("threads", threads),
+            Cuts.printed() if as_printed else (cuts or Cuts()),
+            bool(as_printed),
+        )
+
+
 @dataclass
 class ProgramSearch:
-    """The state of one run.
+    """The smallest bound and the best direction over all rounds.
 
     Attributes
     ----------
@@ -47,8 +103,8 @@ class ProgramSearch:
     solver_gap, formulation_error : float or None
         Of the round that gave the bound.
     own : array of shape (d,) or None
-        The direction of the last program's own solution, whether or not it beats `v`, 0 where that is none; None before
-        there is a solution.
+        The direction of the last program's own solution, whether or not it beats `v`, 0 where that is v = 0; None
+        before there is a solution.
     """
 
     problem: Problem
@@ -77,27 +133,30 @@ class ProgramSearch:
 
     def _run(self, instance: Instance) -> None:
         options, check = self.options, self.controls.within(1.0)
-        points = default_points(instance, options.cuts, options.pieces, options.rank)
-        while True:
-            formulation = formulate(
+
+        def written(points: tuple[FloatArray, ...]) -> Formulation:
+            return formulate(
                 instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points, check=check
             )
-            if options.adaptive and self.rounds == 0 and formulation.model.start is not None:
-                # Chords that touch g^2 at the incumbent make the first bound exact there.
-                points = refined_points(formulation, formulation.model.start) or points
-                formulation = formulate(
-                    instance, options.cuts, pieces=options.pieces, rank=options.rank, points=points, check=check
-                )
+
+        points: tuple[FloatArray, ...] | None
+        points = default_points(instance, options.cuts, options.pieces, options.rank)
+        formulation = written(points)
+        if options.adaptive and formulation.model.start is not None:
+            # Chords that touch g^2 at the incumbent make the first bound exact there.
+            points = refined(formulation.spectrum, instance.eigenvalues, formulation.model.start)
+            formulation = formulation if points is None else written(points)
+        while True:
             outcome = self._solve(formulation)
             if outcome is None:
                 return
             self._record(formulation, outcome)
             if not options.adaptive or outcome.stop is not Stop.OPTIMAL or outcome.x is None or self._closed():
                 return
-            refined = refined_points(formulation, outcome.x)
-            if refined is None:
+            points = refined(formulation.spectrum, instance.eigenvalues, outcome.x)
+            if points is None:
                 return
-            points = refined
+            formulation = written(points)
 
     def _solve(self, formulation: Formulation) -> SolverOutcome | None:
         left = None if self.controls.time_limit is None else self.controls.time_limit - self.controls.seconds
@@ -179,3 +238,43 @@ def _solver_gap(formulation: Formulation, outcome: SolverOutcome) -> float | Non
     # As printed a time limit may come while the solver knows v = 0 only: its objective is 0 and the gap infinite.
     found, bound = (max(formulation.value_of(x), 0.0) for x in (outcome.objective, outcome.bound))
     return max(relative_gap(found, bound), 0.0)
+
+
+def progress_line(state: Progress, value_of: Callable[[float], float], value: float) -> str:
+    """Return the line for a solver's state, in the units of the problem.
+
+    Parameters
+    ----------
+    state : Progress
+    value_of : callable
+        From the model's objective to a robust variance.
+    value : float
+        Robust variance of the best direction known.
+
+    Examples
+    --------
+    >>> progress_line(Progress(1.0, 1.5, 7), lambda objective: 2 * objective, 2.0)
+    'value 2, bound 3, gap 50.00%, 7 nodes'
+    """
+    if state.bound is None:
+        return f"value {value:.6g}, no bound yet, {state.nodes} nodes"
+    bound = value_of(state.bound)
+    gap = f"{(bound - value) / value:.2%}" if value > 0 else "unknown"
+    return f"value {value:.6g}, bound {bound:.6g}, gap {gap}, {state.nodes} nodes"
+
+
+@contextmanager
+def watching(
+    progress: bool, value_of: Callable[[float], float], value: float, what: str
+) -> Iterator[Callable[[Progress], None] | None]:
+    """Yield a callback that shows the solver's state, or None when nobody watches."""
+    if not progress:
+        yield None
+        return
+    with Part(wanted=True) as part:
+
+        def show(state: Progress) -> None:
+            if part.line is not None and part.line.due():
+                part.say(f"{what}: {progress_line(state, value_of, value)}")
+
+        yield show

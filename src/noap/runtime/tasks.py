@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from noap.errors import InvalidProblem
-from noap.runtime.counting import CountLine
 from noap.runtime.interrupts import noticing_interrupts
+from noap.runtime.progress import CountLine
 
 __all__ = ["finished", "in_order", "seeds"]
 

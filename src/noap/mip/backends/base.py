@@ -1,4 +1,4 @@
-"""What noap asks of a solver, and what a solver answers."""
+"""Define what noap asks of a solver, and what a solver answers."""
 
 import enum
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Stop(enum.Enum):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend takes natively; the rest is lowered before the model reaches it.
+    """The parts of a model that a backend takes natively; the rest is lowered before the model reaches it.
 
     Attributes
     ----------
@@ -35,13 +35,10 @@ class Capabilities:
         Ordered sets of type two.
     quadratic : bool
         Convex quadratic rows and rotated cones.
-    start : bool
-        A first solution.
     """
 
     sos2: bool
     quadratic: bool
-    start: bool
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Settings:
 
 @dataclass(frozen=True, eq=False)
 class SolverOutcome:
-    """What a solver proved and found.
+    """The answer of a solver.
 
     Attributes
     ----------

@@ -20,7 +20,7 @@ class Gurobi:
     """A backend with ordered sets and cones; a commercial licence lifts the size limit."""
 
     name = "gurobi"
-    capabilities = Capabilities(sos2=True, quadratic=True, start=True)
+    capabilities = Capabilities(sos2=True, quadratic=True)
 
     def reject(self, model: Model) -> str | None:
         """Return a sentence when the model is larger than the pip licence allows."""
@@ -90,9 +90,7 @@ def _environment(gurobipy: Any, settings: Settings) -> Any:
 
 
 def _write(gurobipy: Any, gurobi: Any, model: Model) -> list[Any]:
-    kinds = np.where(model.integer, gurobipy.GRB.BINARY, gurobipy.GRB.CONTINUOUS)
-    if (model.integer & ((model.lower != 0) | (model.upper != 1))).any():
-        kinds = np.where(model.integer, gurobipy.GRB.INTEGER, gurobipy.GRB.CONTINUOUS)
+    kinds = np.where(model.integer, gurobipy.GRB.INTEGER, gurobipy.GRB.CONTINUOUS)
     added = gurobi.addMVar(
         model.width, lb=model.lower, ub=model.upper, obj=model.objective, vtype=kinds, name=list(model.names)
     )

@@ -18,7 +18,7 @@ class Highs:
     """A backend without ordered sets and without quadratic rows."""
 
     name = "highs"
-    capabilities = Capabilities(sos2=False, quadratic=False, start=True)
+    capabilities = Capabilities(sos2=False, quadratic=False)
 
     def reject(self, model: Model) -> str | None:
         """Return None: HiGHS has no size limit."""
@@ -82,14 +82,9 @@ def _watch(highs: Any, settings: Settings) -> None:
 
     def report(event: Any) -> None:
         data = event.data_out
-        best, bound = float(data.mip_primal_bound), float(data.mip_dual_bound)
-        watch(
-            Progress(
-                best if math.isfinite(best) else None,
-                bound if math.isfinite(bound) else None,
-                int(data.mip_node_count),
-            )
-        )
+        best, bound = data.mip_primal_bound, data.mip_dual_bound
+        best, bound = (number if math.isfinite(number) else None for number in (best, bound))
+        watch(Progress(best, bound, int(data.mip_node_count)))
 
     # The logging callback is silent together with the log; this one is called all along.
     highs.cbMipInterrupt.subscribe(report)

@@ -1,4 +1,4 @@
-"""Which solvers there are. Asking does not import them; a licence is tried only when asked for."""
+"""List the solvers. Asking does not import them; a licence is tried only when asked for."""
 
 import importlib
 import importlib.util
@@ -9,23 +9,11 @@ from noap.mip.backends.base import Backend, Capabilities
 
 __all__ = ["BackendInfo", "backend_named", "list_backends"]
 
-
-@dataclass(frozen=True)
-class _Entry:
-    """Where a backend lives: its adapter, the package it needs and the extra that installs it."""
-
-    adapter: str
-    class_name: str
-    package: str
-    extra: str
-    licence: str | None = None
-    """Name of the adapter's function that tells whether only a size-limited licence is there."""
-
-
-_ENTRIES = {
-    "scip": _Entry("noap.mip.backends.scip", "Scip", "pyscipopt", "noap"),
-    "highs": _Entry("noap.mip.backends.highs", "Highs", "highspy", "noap"),
-    "gurobi": _Entry("noap.mip.backends.gurobi", "Gurobi", "gurobipy", "noap[gurobi]", "is_size_limited"),
+# Adapter, class, package, extra; and the adapter's function that tells whether only a size-limited licence is there.
+_ENTRIES: dict[str, tuple[str, str, str, str, str | None]] = {
+    "scip": ("noap.mip.backends.scip", "Scip", "pyscipopt", "noap", None),
+    "highs": ("noap.mip.backends.highs", "Highs", "highspy", "noap", None),
+    "gurobi": ("noap.mip.backends.gurobi", "Gurobi", "gurobipy", "noap[gurobi]", "is_size_limited"),
 }
 
 
@@ -61,15 +49,17 @@ def backend_named(name: str) -> Backend:
     >>> backend_named("scip").capabilities.sos2
     True
     """
-    entry = _ENTRIES.get(name)
-    if entry is None:
+    if name not in _ENTRIES:
         raise InvalidProblem(f"backend must be one of {', '.join(map(repr, _ENTRIES))}, got {name!r}.")
-    if not _installed(entry):
+    adapter, class_name, package, extra, _ = _ENTRIES[name]
+    if not _installed(package):
+        known = ", ".join(repr(other) for other, entry in _ENTRIES.items() if _installed(entry[2]))
+        others = f"one that is installed ({known})" if known else "a method that needs none, such as 'exact'"
         raise BackendNotAvailable(
-            f"backend {name!r} needs the package {entry.package}, which is not installed; "
-            f"run pip install '{entry.extra}', or choose {_available()}."
+            f"backend {name!r} needs the package {package}, which is not installed; "
+            f"run pip install '{extra}', or choose {others}."
         )
-    backend: Backend = getattr(importlib.import_module(entry.adapter), entry.class_name)()
+    backend: Backend = getattr(importlib.import_module(adapter), class_name)()
     return backend
 
 
@@ -86,30 +76,20 @@ def list_backends(*, licences: bool = False) -> list[BackendInfo]:
     >>> [info.name for info in list_backends()]
     ['scip', 'highs', 'gurobi']
     """
-    return [_described(name, entry, licences) for name, entry in _ENTRIES.items()]
-
-
-def _available() -> str:
-    """Return the installed backends, as a choice."""
-    names = [repr(name) for name, entry in _ENTRIES.items() if _installed(entry)]
-    return f"one that is installed ({', '.join(names)})" if names else "a method that needs none, such as 'exact'"
-
-
-def _installed(entry: _Entry) -> bool:
-    return importlib.util.find_spec(entry.package) is not None
-
-
-def _described(name: str, entry: _Entry, licences: bool) -> BackendInfo:
-    installed = _installed(entry)
-    capabilities = None
-    licence = "open" if entry.licence is None else "unknown"
-    if installed:
+    found = []
+    for name, (adapter, class_name, package, extra, limited) in _ENTRIES.items():
         # The adapters import their solver inside their functions only, so this stays cheap.
-        adapter = importlib.import_module(entry.adapter)
-        capabilities = getattr(adapter, entry.class_name).capabilities
-        if licences and entry.licence is not None:
+        module = importlib.import_module(adapter) if _installed(package) else None
+        licence = "open" if limited is None else "unknown"
+        if module is not None and licences and limited is not None:
             try:
-                licence = "size-limited" if getattr(adapter, entry.licence)() else "full"
+                licence = "size-limited" if getattr(module, limited)() else "full"
             except BackendNotAvailable:
                 licence = "none"
-    return BackendInfo(name, entry.package, installed, licence, capabilities, f"pip install '{entry.extra}'")
+        capabilities = None if module is None else getattr(module, class_name).capabilities
+        found.append(BackendInfo(name, package, module is not None, licence, capabilities, f"pip install '{extra}'"))
+    return found
+
+
+def _installed(package: str) -> bool:
+    return importlib.util.find_spec(package) is not None

@@ -26,7 +26,7 @@ class Scip:
     """The default backend."""
 
     name = "scip"
-    capabilities = Capabilities(sos2=True, quadratic=True, start=True)
+    capabilities = Capabilities(sos2=True, quadratic=True)
 
     def reject(self, model: Model) -> str | None:
         """Return None: SCIP has no size limit."""

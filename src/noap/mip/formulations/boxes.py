@@ -1,4 +1,4 @@
-r"""How large the entries of an optimum can be: caps on v, ranges of :math:`g = Q^\top v`, bounds on its l1 norm.
+r"""Bound the entries of an optimum: caps on v, ranges of :math:`g = Q^\top v`, bounds on its l1 norm.
 
 Everything follows from one optimum :math:`v` of the robust problem, unit and at least as good as the incumbent.
 """
@@ -13,7 +13,10 @@ from noap.linalg.vectors import keep_top_k, norms
 from noap.mip.cuts import Cuts
 from noap.mip.instance import Instance
 
-__all__ = ["Boxes", "boxes_of"]
+__all__ = ["CUTOFF_SLACK", "Boxes", "boxes_of"]
+
+CUTOFF_SLACK = 1e-6
+"""The incumbent satisfies its own cutoff with this relative margin, so that tolerances cannot cut it off."""
 
 # The incumbent's value and the eigenvectors carry rounding errors of this size at most; boxes are widened by it.
 _ROUNDING = 1e-9

@@ -3,14 +3,13 @@ r"""The block :math:`v \in \overline{\mathcal V}_k`: at most k non-zero entries,
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.cuts import Cuts
 from noap.mip.formulations.boxes import Boxes
-from noap.mip.formulations.breakpoints import weights_at
+from noap.mip.formulations.spectrum import weights_at
 from noap.mip.instance import Instance
-from noap.mip.writing import ModelWriter
+from noap.mip.model import ModelWriter, Terms
 
 __all__ = ["Direction", "add_direction", "add_magnitudes", "add_norm_pieces"]
 
@@ -23,7 +22,7 @@ class Direction:
     z: IntArray
     w: IntArray | None
 
-    def paid(self, costs: FloatArray | None) -> list[tuple[ArrayLike, ArrayLike]]:
+    def paid(self, costs: FloatArray | None) -> Terms:
         """Return the terms of the objective that take off what the features switched on cost."""
         return [] if costs is None else [(self.z, -costs)]
 

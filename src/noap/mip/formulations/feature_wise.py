@@ -8,13 +8,11 @@ from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray
 from noap.mip.cuts import Cuts
-from noap.mip.formulations.adversary_part import CUTOFF_SLACK, add_cutoff
-from noap.mip.formulations.boxes import Boxes
-from noap.mip.formulations.breakpoints import weights_at
+from noap.mip.formulations.boxes import CUTOFF_SLACK, Boxes
 from noap.mip.formulations.direction import Direction, add_magnitudes
-from noap.mip.formulations.spectrum import Spectrum
+from noap.mip.formulations.spectrum import Spectrum, weights_at
 from noap.mip.instance import Instance
-from noap.mip.writing import ModelWriter
+from noap.mip.model import ModelWriter
 
 __all__ = ["add_feature_wise", "chord_of_value"]
 
@@ -60,7 +58,6 @@ def add_feature_wise(
     writer.row("value place", [(eta, points), (t, -1.0)], lower=0.0, upper=0.0)
     writer.sos2("value pieces", eta, points)
     writer.maximise([(eta, points**2), *direction.paid(instance.costs)])
-    add_cutoff(writer, instance, cuts)
     return lambda objective: instance.unit * objective
 
 

@@ -3,17 +3,15 @@
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, norms
 from noap.mip.cuts import Cuts
-from noap.mip.formulations.adversary_part import add_cutoff
 from noap.mip.formulations.boxes import Boxes
 from noap.mip.formulations.direction import Direction
 from noap.mip.formulations.spectrum import Spectrum
 from noap.mip.instance import Instance
-from noap.mip.writing import ModelWriter
+from noap.mip.model import ModelWriter, Terms
 
 __all__ = ["add_sample_wise"]
 
@@ -37,7 +35,7 @@ def add_sample_wise(
     b = writer.block("b", m, 0.0, beyond, lambda v: np.abs(X @ v - np.clip(X @ v, -rho, rho)))
     for i in range(m):
         used = np.flatnonzero(X[i])
-        score: list[tuple[ArrayLike, ArrayLike]] = [(direction.v[used], X[i, used])]
+        score: Terms = [(direction.v[used], X[i, used])]
         writer.row(f"b[{i}] >= score", [(b[i], 1.0), (a[i], 1.0), (direction.v[used], -X[i, used])], lower=0.0)
         writer.row(f"b[{i}] >= -score", [(b[i], 1.0), (a[i], -1.0), *score], lower=0.0)
 
@@ -61,5 +59,4 @@ def add_sample_wise(
             # Ties the loss to h, which sums to 1, where the rows above tie it to v, which the relaxation may shorten.
             share = [(columns, -boxes.clipped * np.asarray(weights)) for columns, weights in spectrum.energy]
             writer.row("clipping", [(inner, 1.0), (b, 2.0 * rho / n), *share], lower=0.0)
-    add_cutoff(writer, instance, cuts)
     return lambda objective: instance.unit * objective

@@ -1,23 +1,29 @@
 r"""The block that bounds :math:`v^\top S v = \sum_j \lambda_j g_j^2`, :math:`g_j = \langle q_j, v\rangle`, from above.
 
 As printed (the paper's PLU set, equation (4)): :math:`g_j` is a combination of two neighbouring breakpoints, and
-:math:`\xi_j`, the same combination of their squares, is the chord of :math:`g_j^2`.
+:math:`\xi_j`, the same combination of their squares, is the chord of :math:`g_j^2`. Adaptive breakpoints are put where
+the last solution made its error.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.mip.cuts import Cuts
 from noap.mip.formulations.boxes import Boxes
-from noap.mip.formulations.breakpoints import chord_error, interpolated, weights_at
 from noap.mip.instance import Instance
-from noap.mip.writing import ModelWriter
+from noap.mip.model import ModelWriter, Terms
 
-__all__ = ["Spectrum", "add_spectrum"]
+__all__ = ["Spectrum", "add_spectrum", "chord_error", "even", "interpolated", "printed", "refined", "weights_at"]
+
+# Pieces narrower than this are not split: the chord error is then below the solver's tolerance.
+_NARROWEST = 1e-4
+# Chord errors of this size, in units of the leading eigenvalue, drown in the solver's own tolerance.
+_NO_ERROR = 1e-6
+# Each round splits the pieces that carry this share of the error; the rest would only slow the solver down.
+_SHARE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +42,18 @@ class Spectrum:
         Breakpoints of the first r directions.
     error : float
         sum_j lambda_j (widest piece)^2/4 over them.
-    rest : tuple of (columns, coefficients)
+    rest : list of (columns, coefficients)
         gamma, the mass of the directions past r, as a linear form; empty when there are none.
     rest_cost : float
         What a unit of gamma may add: lambda_{r+1} - lambda_d, or lambda_{r+1} when v may be shorter than 1.
     """
 
-    energy: list[tuple[ArrayLike, ArrayLike]]
+    energy: Terms
     energy_at: Callable[[FloatArray], float]
     g: IntArray
     points: tuple[FloatArray, ...]
     error: float
-    rest: tuple[tuple[ArrayLike, ArrayLike], ...]
+    rest: Terms
     rest_cost: float
 
 
@@ -74,7 +80,7 @@ def add_spectrum(
     rest_cost = following - (float(lam[-1]) if unit_length else 0.0)
     if cuts.parseval:
         h = _add_parseval(writer, instance, g, xi, boxes)
-        rest = ((h[r:], 1.0),) if r < d else ()
+        rest: Terms = [(h[r:], 1.0)] if r < d else []
         return Spectrum([(h, lam)], lambda v: float(lam @ (Q.T @ v) ** 2), g, points, error, rest, rest_cost)
 
     def beyond(v: FloatArray) -> float:
@@ -84,15 +90,15 @@ def add_spectrum(
         known = sum(float(lam[j]) * interpolated(points[j], float(Q[:, j] @ v)) for j in range(r))
         return known + following * beyond(v)
 
-    energy: list[tuple[ArrayLike, ArrayLike]] = [(xi, lam[:r])]
-    total: list[tuple[ArrayLike, ArrayLike]] = [(xi, 1.0)]
-    rest = ()
+    energy: Terms = [(xi, lam[:r])]
+    total: Terms = [(xi, 1.0)]
+    rest = []
     if r < d:
         gamma = writer.block("gamma", 1, 0.0, 1.0, beyond)
         writer.square("gamma", g, 1.0, [(gamma, 1.0)], 1.0)
         energy.append((gamma, following))
         total.append((gamma, 1.0))
-        rest = ((gamma, 1.0),)
+        rest = [(gamma, 1.0)]
     if cuts.xi_sum:
         # sum g_j^2 (+ gamma) <= 1, and each chord adds at most its error.
         writer.row("sum of xi", total, upper=1.0 + sum(chord_error(part) for part in points))
@@ -129,3 +135,79 @@ def _add_parseval(writer: ModelWriter, instance: Instance, g: IntArray, xi: IntA
             writer.row(f"h[{j}] <= chord", [(h[j], 1.0), (g[j], -chord)], upper=-low[j] * high[j])
     writer.row("Parseval", [(h, 1.0)], lower=1.0, upper=1.0)
     return h
+
+
+def printed(pieces: int, count: int) -> tuple[FloatArray, ...]:
+    """Return the paper's points l/N, l = -N..N, for `count` directions."""
+    return tuple(np.arange(-pieces, pieces + 1) / pieces for _ in range(count))
+
+
+def even(boxes: Boxes, pieces: int, count: int) -> tuple[FloatArray, ...]:
+    """Return N even pieces on each side of 0 within the ranges, for the first `count` directions.
+
+    A range that symmetry has cut to one side of 0 gets its N pieces all the same.
+    """
+    points = []
+    for low, high in zip(boxes.low[:count], boxes.high[:count], strict=True):
+        steps = 2 * pieces if low < 0 < high else pieces
+        points.append(np.linspace(low, high, steps + 1) if high > low else np.array([low, low + 1e-9]))
+    return tuple(points)
+
+
+def chord_error(points: FloatArray) -> float:
+    """Return max (chord of g^2) - g^2: a quarter of the squared width of the widest piece.
+
+    >>> chord_error(np.array([-1.0, 0.0, 0.5, 1.0]))
+    0.25
+    """
+    return float(np.diff(points).max() ** 2 / 4.0)
+
+
+def weights_at(points: FloatArray, value: float) -> FloatArray:
+    """Return the convex weights of the two breakpoints around `value`.
+
+    >>> weights_at(np.array([-1.0, 0.0, 1.0]), 0.25)
+    array([0.  , 0.75, 0.25])
+    """
+    weights = np.zeros(len(points))
+    inside = min(max(value, points[0]), points[-1])
+    right = min(max(int(np.searchsorted(points, inside, side="left")), 1), len(points) - 1)
+    share = (inside - points[right - 1]) / (points[right] - points[right - 1])
+    weights[right - 1], weights[right] = 1.0 - share, share
+    return weights
+
+
+def interpolated(points: FloatArray, value: float) -> float:
+    """Return the chord of g^2 at `value`.
+
+    >>> interpolated(np.array([-1.0, 0.0, 1.0]), 0.25)
+    0.25
+    """
+    return float(weights_at(points, value) @ points**2)
+
+
+def refined(spectrum: Spectrum, eigenvalues: FloatArray, x: FloatArray) -> tuple[FloatArray, ...] | None:
+    r"""Return breakpoints with one more at :math:`g_j` wherever :math:`\lambda_j(\xi_j - g_j^2)` at x is large.
+
+    On both sides of 0 when the range allows: -v is often as good a direction in the other coordinates. The new chords
+    lie below the old ones, so a bound of the new model is never worse, and is exact at x. None when no piece is left
+    worth splitting.
+    """
+    points, g = spectrum.points, x[spectrum.g]
+    errors = np.array([eigenvalues[j] * (interpolated(part, float(g[j])) - g[j] ** 2) for j, part in enumerate(points)])
+    if errors.sum() <= _NO_ERROR:
+        return None
+    order = np.argsort(-errors, kind="stable")
+    carried = np.cumsum(errors[order])
+    split = set(order[: int(np.searchsorted(carried, _SHARE * carried[-1])) + 1].tolist())
+    finer = tuple(_with(part, float(g[j])) if j in split else part for j, part in enumerate(points))
+    return finer if any(len(new) > len(old) for new, old in zip(finer, points, strict=True)) else None
+
+
+def _with(points: FloatArray, value: float) -> FloatArray:
+    wanted = [value, -value] if points[0] < 0 else [value]
+    for point in wanted:
+        inside = points[0] < point < points[-1]
+        if inside and np.abs(points - point).min() > _NARROWEST:
+            points = np.sort(np.append(points, point))
+    return points

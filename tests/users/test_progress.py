@@ -2,11 +2,10 @@
 
 import io
 import logging
-import os
-import pty
 import re
 import subprocess
 import sys
+import time
 import types
 
 import numpy as np
@@ -14,11 +13,10 @@ import polars as pl
 import pytest
 
 import noap
-import noap.runtime.line
+from commands import left_on_screen, on_terminal
 from noap.experiments import Method, SpikedModel, Store, run
 from noap.experiments.spec import Spec
-from noap.runtime.counting import CountLine
-from noap.runtime.progress import SearchLine, TracePoint
+from noap.runtime.progress import CountLine, SearchLine, TracePoint
 
 X = np.random.default_rng(0).standard_normal((40, 8)) + np.random.default_rng(1).standard_normal((40, 1))
 
@@ -27,39 +25,6 @@ X = np.random.default_rng(0).standard_normal((40, 8)) + np.random.default_rng(1)
 def table(tmp_path):
     pl.DataFrame(X, schema=[f"f{j}" for j in range(8)]).write_csv(tmp_path / "data.csv")
     return tmp_path
-
-
-def on_terminal(*arguments, cwd):
-    """Run `python -m noap` with a terminal for stderr; return its exit code, stdout and what the terminal got."""
-    ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "noap", *map(str, arguments)],
-        stdout=subprocess.PIPE,
-        stderr=theirs,
-        cwd=cwd,
-        env=os.environ | {"COLUMNS": "100", "TERM": "xterm"},
-    ) as process:
-        os.close(theirs)
-        seen = b""
-        while True:
-            try:
-                part = os.read(ours, 4096)
-            except OSError:  # what Linux says at the end
-                break
-            if not part:
-                break
-            seen += part
-        stdout = process.stdout.read().decode()
-    os.close(ours)
-    return process.returncode, stdout, seen.decode()
-
-
-def left_on_screen(seen):
-    """What a terminal shows in the end: carriage returns go back, and the rest of the line is erased."""
-    rows = []
-    for row in seen.replace("\r\n", "\n").split("\n"):
-        rows.append(re.sub(r"\x1b\[[\d;]*[a-zA-Z]", "", row.split("\r")[-1]))
-    return "\n".join(rows).strip()
 
 
 @pytest.mark.parametrize("jobs", [None, 2])
@@ -108,7 +73,7 @@ def test_a_log_hears_of_it_every_minute(monkeypatch, caplog, capsys):
     noap.path(X, k=3, rhos=[0.0, 0.5, 1.0], progress=True)
     assert caplog.records == []  # over in less than a minute
     moment = iter(range(0, 10_000, 25))  # every look at the clock is 25 s later
-    monkeypatch.setattr(noap.runtime.line, "time", types.SimpleNamespace(monotonic=lambda: next(moment)))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moment))
     noap.path(X, k=3, rhos=np.linspace(0, 2, 12), progress=True)
     said = [record.getMessage() for record in caplog.records]
     assert all(re.match(r"point \d+ of 12", line) for line in said)
@@ -121,7 +86,9 @@ def test_a_log_hears_of_it_every_minute(monkeypatch, caplog, capsys):
 
 
 def test_the_command_line_logs_when_asked(table):
-    code = "import noap.runtime.line as line; line._LOG_EVERY = 0.0; from noap.cli import main; main()"
+    # Every look at the clock is a minute later.
+    clock = "import itertools, time; minutes = itertools.count(0.0, 61.0); time.monotonic = lambda: next(minutes)"
+    code = f"{clock}; from noap.cli import main; main()"
     for options, heard in (((), False), (("--log",), True), (("--log", "--json"), True)):
         command = [sys.executable, "-c", code, "path", "data.csv", "-k", "3", "--noise", "0,0.1,0.2", *options]
         done = subprocess.run(command, capture_output=True, text=True, cwd=table, check=False)
@@ -138,7 +105,8 @@ class Terminal(io.StringIO):
 
 
 def test_a_search_stands_behind_the_count(monkeypatch):
-    monkeypatch.setattr(noap.runtime.line, "_BLINK", 0.0)
+    moment = iter(range(10_000))  # every look at the clock is a second later
+    monkeypatch.setattr(time, "monotonic", lambda: next(moment))
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "stderr", Terminal())
     with CountLine("point", 9, wanted=True) as points:
