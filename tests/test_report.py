@@ -14,10 +14,10 @@ import pytest
 
 import noap
 from noap.analysis.barcode import barcode
-from noap.report import build_report, components
-from noap.report import page as writing
+from noap.report import build_report, charts, components
 from noap.report.components import as_csv
-from noap.report.numbers import down, percent_up, ticks, up
+from noap.report.slider import data_of
+from noap.report.words import down, percent_up, ticks, up
 from noap.result import Status
 from report_page import HOSTILE, report, wine
 
@@ -81,7 +81,7 @@ def test_between_the_points_the_bound_holds(made):
 def test_values_that_are_compared_are_rounded_alike(made):
     """A robust value that is a hair above the blind one is never written below it."""
     hair = [dataclasses.replace(frame, left=1.6826315, ordinary=1.6826272) for frame in made.frames[:1]]
-    shown = json.loads(writing._data(dataclasses.replace(made, frames=tuple(hair)), [0]))["frames"][0]
+    shown = json.loads(data_of(dataclasses.replace(made, frames=tuple(hair)), [0]))["frames"][0]
     assert float(shown["left"]) >= float(shown["ordinary"])
 
 
@@ -127,6 +127,11 @@ def test_the_section_on_the_number_of_features(made, page):
     assert made.k_path.problem.adversary.rho == first.problem.adversary.rho
     section = re.search(r'<section id="sizes".*?</section>', page, re.DOTALL).group(0)
     assert section.count("<li>") == 6
+    shares = [float(share) for share in re.findall(r">\+([\d.]+)\N{NO-BREAK SPACE}%<", section)]
+    assert shares == pytest.approx(100 * made.k_path.increments / made.k_path.values[-1], abs=0.05)
+    assert sum(shares) == pytest.approx(100, abs=0.5)
+    drawn = [float(width) for width in re.findall(r"<i style=.left:0.000%;width:([\d.]+)%", section)]
+    assert drawn == pytest.approx([share * drawn[0] / shares[0] for share in shares], abs=0.5)
     text = "".join(Reader(section).text)
     chosen = made.k_path.choose(0.9)
     kept = np.floor(1000 * made.k_path.shares[chosen - 1]) / 10
@@ -255,7 +260,7 @@ def test_marks_of_other_sets_are_where_their_features_are(made):
     for within, complete in ((0.2, True), (0.3, False)):
         near = dataclasses.replace(noap.near_optimal(problem, within), complete=complete)
         assert len(near) > 1
-        section = writing.near(dataclasses.replace(made, near=near))
+        section = charts.near(dataclasses.replace(made, near=near))
         rows = re.findall(r"<li>.*?</li>", section, re.DOTALL)
         drawn = min(len(near), 12)
         assert len(rows) == min(np.count_nonzero(near.counts), 25)

@@ -35,9 +35,10 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, chain, combinations, pairwise
-from math import frexp, fsum, inf, isfinite, isinf, isqrt, sqrt
+from math import frexp, inf, isfinite, isinf, isqrt
 from operator import mul
 from pathlib import Path
+from statistics import fmean, pstdev
 
 BITS = 128
 ONE = 1 << BITS
@@ -53,6 +54,7 @@ RULES = {
 }
 FEATURE, SIGN, LENGTHS, DOMINANCE, MATRIX, ENVELOPE, LISTED, BEYOND = range(8)
 THRESHOLD, BOX, FREE = range(3)
+TOLERANCE = (ONE + (ONE >> 40)) // 10**16  # of |V v|^2; entries of V are rounded, which makes it longer by an ulp each
 
 
 class Reject(Exception):
@@ -67,9 +69,6 @@ def need(condition, reason):
     """Reject unless the condition holds."""
     if not condition:
         raise Reject(reason)
-
-
-# Numbers
 
 
 def fixed(x, exponent=0):
@@ -102,7 +101,7 @@ def largest_sum(numbers, count):
 
 
 def complement(lower, first, error):
-    """Return the Schur complement of the first rows of a symmetric matrix M, rounded down; their block is definite.
+    """Return the Schur complement of the first rows of a symmetric matrix M, rounded down; M is definite on these.
 
     Matrices are lists of the rows of their lower triangle; each entry of M is at most `error` ulps from the truth. In
     integers each step of a Cholesky factorisation is a division with remainder: 2^128 M_ij = sum_{k <= j} L_ik L_jk +
@@ -120,21 +119,13 @@ def complement(lower, first, error):
         factor.append(new)
         if a < first:
             square = ((row[a] - slack) << BITS) - sum(map(mul, new, new))
-            need(square > 0, "P_II is not positive definite")
+            need(square > 0, "a matrix is not positive semidefinite, or not by enough")
             pivots.append(isqrt(square))
         else:
             pairs = zip(row[first:], factor[first:], strict=True)
             result.append([(entry << BITS) - sum(map(mul, new, other)) >> BITS for entry, other in pairs])
             result[-1][-1] -= slack + n - first
     return result
-
-
-def is_definite(lower, error):
-    """Prove that a symmetric matrix is positive semidefinite; it may be wrong by `error` ulps in each entry."""
-    try:
-        return complement(lower, len(lower), error) == []
-    except Reject:
-        return False
 
 
 # The file. Of each array: its type; as long as which other one (* : several lists, whose lengths that one has; - : any;
@@ -216,13 +207,13 @@ RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE:
 RECORDS |= {LISTED: "list_size", BEYOND: "list_size"}
 COLUMNS = ("name", "dtype", "count", "bytes")
 WORDS = {"kind": "single list", "adversary": "none feature-wise sample-wise", "source": "samples covariance"}
-NUMBERS = dict.fromkeys(("value", "bound", "shift"), float)
-NUMBERS |= dict.fromkeys(("exponent", "k", "n_samples", "n_features"), int)
+NUMBERS = {"value": (-BIG, BIG), "bound": (-BIG, BIG), "shift": (0, BIG), "exponent": (-600, 600)}
+NUMBERS |= {"k": (1, 2**32 - 1), "n_features": (1, 2**32 - 1), "n_samples": (1, 2**63 - 1)}
 
 
 def only(pairs, keys):
     """Return a JSON object that has these keys, each once."""
-    fits = type(pairs) is tuple and len(pairs) == len(keys) and set(dict(pairs)) == set(keys)
+    fits = type(pairs) is tuple and sorted(key for key, _ in pairs) == sorted(keys)
     need(fits, "a JSON object has other keys than version 5")
     return dict(pairs)
 
@@ -241,14 +232,12 @@ def read_header(raw):
     for key, words in WORDS.items():
         need(header[key] in words.split(), f"this checker does not know this {key}")
     need(header["device"] is False, "this checker does not know bounds that rest on a device")
-    for key, kind in NUMBERS.items():
+    for key, (least, most) in NUMBERS.items():
         x = header[key]
-        fits = type(x) in (int, kind) and abs(x) <= BIG and float(x) == x
-        need(fits or (key == "shift" and x is None), f"{key} is no double, or no integer")
-    need(header["value"] <= header["bound"], "value is larger than bound")
-    need((header["shift"] or 0) >= 0 and abs(header["exponent"]) <= 600, "shift or exponent is out of range")
-    sizes = 1 <= header["k"] <= header["n_features"] < 2**32 and 1 <= header["n_samples"] < 2**63
-    need(sizes and type(header["arrays"]) is list, "k, n_features, n_samples or arrays is out of range")
+        fits = type(x) in (int, type(most)) and least <= x <= most and float(x) == x
+        need(fits or (key == "shift" and x is None), f"{key} is no number of its kind, or out of range")
+    ordered = header["value"] <= header["bound"] and header["k"] <= header["n_features"]
+    need(ordered and type(header["arrays"]) is list, "value is larger than bound, or k than n_features; or no arrays")
     return header, 14 + length
 
 
@@ -344,6 +333,7 @@ class Certificate:
         rho, many = list(get["rho"]) if self.attacked or not on_samples else [], n if self.attacked else d
         self.rho = rho * (many if len(rho) == 1 else 1) or [0.0] * many
         self.costs = [*map(Fraction, get["costs"])] or [Fraction(0)] * d
+        self.unit = Fraction(4) ** self.header["exponent"]
         by_conflicts = list(get["conflict_level"])
         need(all(a < b for a, b in pairwise(by_conflicts)), "conflict_level is not ascending")
         need(sum(get["conflict_claims"]) == len(get["claim_size"]), "conflict_claims are too many or too few")
@@ -398,8 +388,8 @@ def read_npy(raw):
     width = {1: 2, 2: 4, 3: 4}[raw[6]]
     start = 8 + width + int.from_bytes(raw[8 : 8 + width], "little")
     about = ast.literal_eval(raw[8 + width : start].decode())
-    codes = {"<f8": "d", "<f4": "f", "|i1": "b", "|u1": "B", "<i2": "h", "<u2": "H", "<i4": "i", "<u4": "I"}
-    values, (n, d) = array({**codes, "<i8": "q", "<u8": "Q"}[about["descr"]]), about["shape"]
+    codes = TYPES | {"u2": "H", "i4": "i", "i8": "q", "u8": "Q"}
+    values, (n, d) = array(codes[about["descr"].lstrip("<|")]), about["shape"]
     values.frombytes(raw[start : start + n * d * values.itemsize])
     if len(values) != n * d or d < 1:
         raise ValueError("it is cut off")
@@ -451,8 +441,7 @@ def about_preparation(values, certificate):
     mean, scale, centred, scaled = certificate.get["mean"], certificate.get["scale"], True, True
     for j, (m, s) in enumerate(zip(mean, scale, strict=True)):
         column = values[j :: certificate.d]
-        middle, near = fsum(column) / len(column), 1e-12 * max(map(abs, column))
-        spread = sqrt(fsum((x - middle) ** 2 for x in column) / len(column))
+        middle, spread, near = fmean(column), pstdev(column), 1e-12 * max(map(abs, column))
         centred = centred and abs(m - middle) <= near
         scaled = scaled and (abs(s - spread) <= 1e-10 * spread or (spread <= near and s == inf))
     by = "one" if all(x == 1 for x in scale) else "standard deviations" if scaled else "OTHER NUMBERS than those"
@@ -472,17 +461,12 @@ class Problem:
     """What the problems of all adversaries have in common; majorants and lines are made once for several leaves."""
 
     def __init__(self, certificate):
-        get, d = certificate.get, certificate.d
-        self.certificate, self.get, self.n, self.d, self.k = certificate, get, certificate.n, d, certificate.k
-        self.include, self.rho, self.exponent = certificate.include, certificate.rho, certificate.header["exponent"]
-        self.unit = Fraction(4) ** self.exponent
-        self.allowed = [j for j in range(d) if j not in certificate.exclude]
-        self.costs = [fixed(cost / self.unit) for cost in certificate.costs]
-        shift_fits = certificate.header["shift"] == 0 or not certificate.of_samples
-        need(shift_fits, "the shift of samples is not 0")
-        # Entries of V are rounded down: |V v| grows by less than d m 2^-128, for which the square of 10^-8 has room.
-        V = get["directions"]
-        self.directions = [[*map(fixed, V[i : i + d])] for i in range(0, len(V), d)]
+        vars(self).update(vars(certificate))  # what the file says
+        get, d = self.get, self.d
+        self.allowed = [j for j in range(d) if j not in self.exclude]
+        self.pi = [fixed(cost / self.unit) for cost in self.costs]
+        need(self.header["shift"] == 0 or not self.of_samples, "the shift of samples is not 0")
+        self.directions = [[*map(fixed, get["directions"][i : i + d])] for i in range(0, len(get["directions"]), d)]
         self.once, self.graph = lru_cache(200)(lambda make, number: make(self, number)), None
 
     def less_penalty(self, rows, sigma, order):
@@ -492,11 +476,6 @@ class Problem:
             less = (sum(s * v[i] * v[j] for s, v in parts) >> 2 * BITS for j in order[: a + 1])
             rows[a] = [x - y for x, y in zip(rows[a], less, strict=True)]
         return rows
-
-
-def kept(sigma):
-    """Return at least 10^-16 max sigma: what |V v| <= 10^-8 leaves of a penalty."""
-    return up(max(sigma, default=0) * up(ONE + (ONE >> 40), 10**16))
 
 
 class ColumnProblem(Problem):
@@ -512,37 +491,33 @@ class ColumnProblem(Problem):
         super().__init__(certificate)
         d, n, unit, rho = self.d, self.n, self.unit, self.rho
         self.values = values
-        self.columns = [integers(values[j::d]) for j in range(d)] if certificate.of_samples else None
-        nothing, self.rows, shift = self.nothing_left(), {}, certificate.header["shift"]
+        self.columns = [integers(values[j::d]) for j in range(d)] if self.of_samples else None
+        nothing, self.known, shift = self.nothing_left(), {}, self.header["shift"]
         if nothing:
             self.values, self.columns, shift = [0.0] * d * d, None, 0
         self.definite = shift is not None
         self.plain = self.definite and not self.include and not self.directions  # then levels may build on others
         squares = [self.exact(j, j) for j in range(d)]
         self.largest_variance = fixed(max(squares) / unit)
-        if not certificate.of_samples:
+        if not self.of_samples:
             need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
-            if self.definite and not nothing:
-                lower = [[fixed(Fraction(x) / unit) for x in values[i * d : i * d + i + 1]] for i in range(d)]
-                for row in lower:
-                    row[-1] += fixed(shift)
-                need(is_definite(lower, 2), "the covariance and its shift are not positive semidefinite")
-        # Entries are rounded down, those of the diagonal twice.
+        # No entry is too small by more than an ulp, two on the diagonal.
         self.raised = fixed(shift or 0) + d + 1
         self.diagonal = [fixed(square / unit) + self.raised for square in squares]
         self.largest = max(map(abs, self.diagonal))
+        if self.definite and not nothing and not self.of_samples:
+            complement([self.entries(i, range(i + 1)) for i in range(d)], d, 0)
         need(self.definite or not any(rho), "budgets of a covariance need a shift")
         self.budgets = [inf if isinf(x) else isqrt(fixed(Fraction(x) ** 2 / n / unit, -BITS)) for x in rho]
         self.most = []
-        for j, cost in enumerate(certificate.costs):
+        for j, cost in enumerate(self.costs):
             square = n * (squares[j] + unit * Fraction(shift or 0))
             beyond = 0 if too_short(square, rho[j], 0) else max(root(self.diagonal[j]) + 1 - self.budgets[j], 0)
-            most = up(beyond * beyond) - self.costs[j]
+            most = up(beyond * beyond) - self.pi[j]
             self.most.append(min(most, 0) if too_short(square, rho[j], n * cost) else most)
-        # What an attack may spend; with directions a budget counts in full, unless it is infinite.
+        # With directions a budget counts in full, unless it is infinite.
         cut = [min(r, root(a)) for r, a in zip(self.budgets, self.diagonal, strict=True)]
         self.r = [c if r == inf or not self.directions else r for r, c in zip(self.budgets, cut, strict=True)]
-        self.spent = [min(r, 4 * root(self.largest)) for r in self.r]
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
 
@@ -555,11 +530,11 @@ class ColumnProblem(Problem):
 
     def entries(self, i, columns):
         """Return some entries of row i of A."""
-        row = self.rows.setdefault(i, {i: self.diagonal[i]})
-        for j in columns:
-            if j not in row:
-                row[j] = self.rows.setdefault(j, {j: self.diagonal[j]})[i] = fixed(self.exact(i, j) / self.unit)
-        return [row[j] for j in columns]
+        pairs = [(i, j) if i > j else (j, i) for j in columns]
+        for one in pairs:
+            if one not in self.known:
+                self.known[one] = fixed(self.exact(*one) / self.unit) if one[0] > one[1] else self.diagonal[i]
+        return [self.known[one] for one in pairs]
 
     def nothing_left(self):
         """Decide exactly whether no choice is worth more than 0 less what demanded features cost: A is as good as 0.
@@ -570,7 +545,7 @@ class ColumnProblem(Problem):
         """
         usable, n, rho = self.include if len(self.include) == self.k else self.allowed, self.n, self.rho
         usable = [j for j in usable if not isinf(rho[j])]
-        costs = {j: 0 if self.include else n * self.certificate.costs[j] for j in usable}
+        costs = {j: 0 if self.include else n * self.costs[j] for j in usable}
         if not all(too_short(n * self.exact(j, j), rho[j], costs[j]) for j in usable):
             return False
         phi = {j: Fraction(rho[j]) + Fraction(isqrt(int(costs[j] * 4**1200)), 2**1200) for j in usable}
@@ -610,9 +585,10 @@ class Majorant:
         names = ("gain", "features", "weights", "deflation", "multipliers")
         gain, self.features, weights, *numbers = (problem.get[f"majorant_{name}"][number] for name in names)
         self.sigma, self.multipliers = ([*map(fixed, some)] for some in numbers)
-        self.problem, self.gain, self.known, self.error = problem, fixed(gain), {}, 4
+        self.problem, self.gain, self.error = problem, fixed(gain), 4
         self.factor = self.priced = ONE + self.gain
-        self.loss = kept(self.sigma)
+        self.column = lru_cache(None)(self.column)
+        self.loss = up(max(self.sigma, default=0) * TOLERANCE)
         # The gain is proved for a fixed u, not for each v.
         need(self.gain == 0 or not problem.directions, "a majorant has a gain, and the claim has directions")
         if not self.features:
@@ -623,9 +599,8 @@ class Majorant:
         self.x = [fixed(w, scale) for w in weights]
         self.square = sum(map(mul, self.x, map(self.along, self.features)))
         need(self.square > 0, "x'Ax of a majorant is not positive")
-        self.stretch, reach = root(self.factor) + 1, root(problem.largest) + 1
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 ulps.
-        reach += max(problem.spent) if problem.directions else 0  # |h| <= |g| + r
+        self.stretch, reach = root(self.factor) + 1, 5 * root(problem.largest) + 5
         weight = up(up(self.stretch * self.stretch) * self.factor)
         self.error += 16 * up(up(weight * (reach + 2 * ONE))) + up(problem.largest)
 
@@ -639,9 +614,8 @@ class Majorant:
 
     def column(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
-        if j in self.known:
-            return self.known[j]
-        problem, r, along = self.problem, self.problem.spent[j], self.along(j)
+        problem, along = self.problem, self.along(j)
+        r = min(problem.r[j], 4 * root(problem.largest))  # with directions a budget may be longer than the column
         g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)  # to an ulp
         aim = sum(x * v[j] for x, v in zip(self.multipliers, problem.directions, strict=True)) >> BITS
         size, f, h = abs(g - aim), ONE, aim
@@ -658,8 +632,7 @@ class Majorant:
             f = ONE - min(part, ONE)
         if not strong or self.grows(length, r):
             f, h = up(f * self.stretch), h * self.stretch >> BITS
-        self.known[j] = f, f * g >> BITS, h, self.factor * h >> BITS
-        return self.known[j]
+        return f, f * g >> BITS, h, self.factor * h >> BITS
 
     def block(self, node):
         """Return the lower triangle of M on the features of a node."""
@@ -719,21 +692,17 @@ class Line:
         loads, lifts, alpha, sigma = ([*map(fixed, line[f"line_{x}"])] for x in ("loads", "lifts", "dues", "deflation"))
         lifts = [q + (x > 0) for q, x in zip(lifts, line["line_lifts"], strict=True)]  # none that is there becomes 0
         need(all(q or not load for load, q in zip(loads, lifts, strict=True)), "a line has a load without a lift")
-        tau = [up(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True)]
-        signs = line["line_signs"] or [0] * len(tau)
-        self.tau = dict(zip(features, tau, strict=True))
-        self.alpha = dict(zip(features, alpha or [0] * len(tau), strict=True))
+        tau = (up(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True))
+        signs, self.tau = line["line_signs"] or [0] * len(features), dict(zip(features, tau, strict=True))
+        self.alpha = dict(zip(features, alpha or [0] * len(features), strict=True))
         self.signs = [(j, sign) for j, sign in zip(features, signs, strict=True) if sign]
         gram = problem.less_penalty(gram, sigma, features)
         if alpha:
             gram = self.less_dues(gram, alpha, line["line_pulls"])
         steps = iter(line["line_free"] or line["line_steps"])
         self.lower = self.difference(gram, loads, lifts, weights, signs, steps)
-        need(
-            is_definite(self.lower, 3),  # of penalty, dues, and where G is N of MATRIX
-            f"c I - B of line {number} is not positive semidefinite",
-        )
-        self.c += kept(sigma)
+        complement(self.lower, len(self.lower), 3)  # errors of the penalty, of dues, and of N if it is one of MATRIX
+        self.c += up(max(sigma, default=0) * TOLERANCE)
 
     @staticmethod
     def less_dues(gram, alpha, pulls):
@@ -794,33 +763,30 @@ class SampleProblem(Problem):
             square = norm_square([a * a for a in x], inside, self.k - inside)
             if isfinite(rho) and Fraction(square, 4**s) > Fraction(rho) ** 2:
                 live.append(i)
-        self.rows = {i: [fixed(a, self.exponent) for a in values[i * d : i * d + d]] for i in live}
-        self.rho = {i: fixed(certificate.rho[i], self.exponent) for i in live}
+        e = self.header["exponent"]
+        self.rows = {i: [fixed(a, e) for a in values[i * d : i * d + d]] for i in live}
+        self.rho = {i: fixed(certificate.rho[i], e) for i in live}
         self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
-        self.diagonal, self.most = [], []
-        for j, (cost, paid) in enumerate(zip(self.costs, certificate.costs, strict=True)):
-            x, s = integers([values[i * d + j] for i in live])
-            square = Fraction(sum(map(mul, x, x)), 4**s) / self.n
-            self.diagonal.append(fixed(square / self.unit) + 1)
-            # What leaving j out takes off a value: above 0 only if it really is.
-            self.most.append(self.diagonal[j] - cost if square > paid else 0)
-        self.largest_variance = max(self.diagonal)
+        columns = (integers([values[i * d + j] for i in live]) for j in range(d))
+        squares = [Fraction(sum(map(mul, x, x)), self.n * 4**s) for x, s in columns]
+        self.largest_variance = fixed(max(squares) / self.unit)
+        # What leaving a feature out takes off a value: above 0 only if it really is.
+        parts = zip(squares, self.costs, strict=True)
+        self.most = [-fixed((cost - square) / self.unit) for square, cost in parts]
         self.top = max(self.rho.values(), default=0)
         self.w = {i: (rho << BITS) // self.top if self.top else ONE for i, rho in self.rho.items()}
 
-    def counting(self, node):
-        """Return the rows that can contribute in a node, with at least N of each."""
-        order, found = node.inside + node.free, {}
+    def counting(self, order, inside, places):
+        """Return the rows that can contribute in a node, with at least N of each; the features of I come first."""
+        found = {}
         for i, row in self.rows.items():
-            norm = isqrt(norm_square([(abs(row[j]) + 1) ** 2 for j in order], len(node.inside), node.most)) + 1
-            if norm > self.rho[i]:
-                found[i] = norm
-        return found
+            found[i] = isqrt(norm_square([(abs(row[j]) + 1) ** 2 for j in order], inside, places)) + 1
+        return {i: norm for i, norm in found.items() if norm > self.rho[i]}
 
     def lengths(self, node):
         """Return at least the value of any choice: sum (N(x_i) - rho_i)_+^2 / n less the costs of I."""
-        total = sum((norm - self.rho[i]) ** 2 for i, norm in self.counting(node).items())
-        return up(total, ONE * self.n) - node.paid
+        norms = self.counting(node.inside + node.free, len(node.inside), node.most)
+        return up(sum((norm - self.rho[i]) ** 2 for i, norm in norms.items()), ONE * self.n) - node.paid
 
     def attained(self, features, w):
         """Return at most sum (|x_i'w| - rho_i)_+^2 / n for a vector w divided by its length."""
@@ -867,11 +833,8 @@ class SampleMajorant:
             self.v[self.at[j]] = (weight << BITS) // length
         need(sum(a != 0 for a in self.v[first:]) <= self.places, "its vector is not one of its node")
         left, right = [], []
-        for i, whole in problem.rows.items():
-            rho, x = problem.rho[i], [whole[j] for j in columns]
-            norm = isqrt(norm_square([(abs(a) + 1) ** 2 for a in x], first, self.places)) + 1
-            if norm <= rho:
-                continue
+        for i, norm in problem.counting(columns, first, self.places).items():
+            rho, x = problem.rho[i], [problem.rows[i][j] for j in columns]
             need(features or i in moves, f"sample {i} has no move")
             move, strong = self.response(x, rho) if features else (moves[i], False)
             fits = strong or norm_square([e * e for e in move], first, self.places) <= rho * rho
@@ -941,7 +904,7 @@ def eliminate(node, number):
     t = (majorant.factor * level >> BITS) - majorant.loss
     lower = [[-x for x in row] for row in majorant.block(node)]
     for a, j in enumerate(node.inside + node.free):
-        lower[a][a] += t + (majorant.priced * node.problem.costs[j] >> BITS) * (a >= first)
+        lower[a][a] += t + (majorant.priced * node.problem.pi[j] >> BITS) * (a >= first)
     return complement(lower, first, majorant.error + 4)
 
 
@@ -1016,10 +979,10 @@ def check_envelope(node, record):
         for line in lines:
             need(all(j in line.tau for j in order), "a line does not speak of all features of the node")
             need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")
-        strung_together(problem, lines, node.bound, node.inside, node.free, node.most, problem.costs)
+        strung_together(problem, lines, node.bound, node.inside, node.free, node.most, problem.pi)
         return
-    need(not any(problem.costs[j] for j in node.free), "features that cost something are undecided")
-    rows = problem.counting(node)
+    need(not any(problem.pi[j] for j in node.free), "features that cost something are undecided")
+    rows = problem.counting(order, len(node.inside), node.most)
     need(node.bound + node.paid >= (len(rows) > 0), "T is too small")
     for number, line, scaling in zip(numbers, lines, get["envelope_scalings"][record], strict=True):
         samples = get["line_features"][number]
@@ -1075,20 +1038,6 @@ def strung_together(problem, lines, bound, inside, free=(), most=0, costs=()):
         need(t > before, f"no line closes it beyond t = {t / ONE:.9g}")
 
 
-def check_listed(node, number):
-    """Prove LISTED: all choices of the node are part of a support; where features cost something they are all of it."""
-    support, reach = node.problem.get["list_features"][number], node.inside + node.free
-    need(set(support).issuperset(reach), "the node has features that the support has not")
-    decided = not node.free and len(node.inside) == len(support)
-    need(decided or not any(node.problem.certificate.costs), "with costs a part may be worth more")
-
-
-def check_beyond(node, number):
-    """Prove BEYOND: all choices of the node contain a support."""
-    support = node.problem.get["list_features"][number]
-    need(set(support).issubset(node.inside), "not all choices of the node contain the support")
-
-
 # Levels by conflicts: which features can lie in one choice above T at all, and small claims that cover their graph.
 
 
@@ -1110,7 +1059,7 @@ class Demands:
         best = max((problem.most[j] for j in problem.allowed), default=0)
         for j in problem.allowed:
             if problem.most[j] > one and problem.most[j] + best > two:
-                r, cost = problem.r[j], problem.costs[j]
+                r, cost = problem.r[j], problem.pi[j]
                 m = r + root(one + cost)
                 length = max(root(problem.diagonal[j] + 2) + 1, m)
                 slope = max(ONE - (2 * r << BITS) // (length + m), 0)
@@ -1157,12 +1106,11 @@ class Part(ColumnProblem):
     """The problem with the features of a claim alone, numbered by their places, and which of them fit together."""
 
     def __init__(self, problem, members):
-        self.whole, self.members, self.d, self.largest = problem, members, len(members), problem.largest
-        self.get, self.certificate, self.k = problem.get, problem.certificate, problem.k
-        self.definite, self.include, self.directions = True, [], []
-        self.diagonal, self.costs, self.r, self.spent, self.most = (
+        vars(self).update(vars(problem))
+        self.whole, self.members, self.d = problem, members, len(members)
+        self.diagonal, self.pi, self.r, self.spent, self.most = (
             [given[j] for j in members]
-            for given in (problem.diagonal, problem.costs, problem.r, problem.spent, problem.most)
+            for given in (problem.diagonal, problem.pi, problem.r, problem.spent, problem.most)
         )
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d
@@ -1208,12 +1156,11 @@ def check_claim(problem, claim, demands):
     free = [j for j in claim.features if j not in claim.inside and graph.near[j].issuperset(claim.inside)]
     few = len(claim.inside) + min(claim.size - len(claim.inside), len(free)) < graph.size
     need(claim.nodes or few, "a claim has no nodes")
-    for _ in walk(problem.certificate, claim, part):
+    for _ in walk(part, claim, part):
         pass
 
 
 CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
-CHECKS |= {LISTED: check_listed, BEYOND: check_beyond}
 
 
 class Node:
@@ -1228,14 +1175,14 @@ class Node:
             self.free = [j for j in self.free if graph.near[j].issuperset(inside)]
         self.most = min(p, len(self.free))
         self.empty = bool(graph) and len(inside) + self.most < graph.size
-        self.paid = sum(problem.costs[j] for j in inside) if problem else 0
+        self.paid = sum(problem.pi[j] for j in inside) if problem else 0
 
     def check(self, rule, item):
-        """Prove what a leaf or BEYOND says; a node without features has no unit vector."""
-        all_of_it = self.most == len(self.free) and not any(self.problem.costs[j] for j in self.free)
-        if all_of_it and self.problem.on_samples and rule not in (LISTED, BEYOND):
+        """Prove what a leaf says; a node without features has no unit vector."""
+        all_of_it = self.most == len(self.free) and not any(self.problem.pi[j] for j in self.free)
+        if all_of_it and self.problem.on_samples:
             self.inside, self.free, self.most = self.inside + self.free, [], 0
-        if self.inside + self.free or rule == BEYOND:
+        if self.inside + self.free:
             CHECKS[rule](self, item)
 
 
@@ -1261,12 +1208,19 @@ def walk(certificate, level, problem=None):
                     todo.append((depth + 1, f"v_{item} <= 0, ", inside, outside, signs | {item: -1}, empty, *bounds))
                 todo.append((depth + 1, f"v_{item} >= 0, ", inside, outside, signs | {item: 1}, empty, *bounds))
             else:
-                need(level.is_list or rule not in (LISTED, BEYOND), "only a list has such a rule")
                 need(item < (1 if rule == LENGTHS else len(get[RECORDS[rule]])), "there is no such record")
-                if rule == BEYOND:
+                if rule in (LISTED, BEYOND):
+                    need(level.is_list, "only a list has such a rule")
+                    support, reach = set(get["list_features"][item]), {*inside, *node.free}
+                if rule == LISTED:  # all choices of the node are part of a support
+                    need(support >= reach, "the node has features that the support has not")
+                    decided = not reach or (not node.free and support == reach) or not any(certificate.costs)
+                    need(decided, "with costs a part may be worth more")
+                elif rule == BEYOND:
+                    need(support.issubset(inside), "not all choices of the node contain the support")
                     beyond = max(fixed(get["list_beyond"][item]), level.bound)
                     todo.append((depth + 1, "", inside, outside, signs, empty, beyond, beyond))
-                if problem and not (empty or node.empty):
+                elif problem and not (empty or node.empty):
                     node.check(rule, item)
         except Reject as reason:
             raise Reject(f"node {number}, {names[rule]} {item}: {reason}") from None
@@ -1309,7 +1263,7 @@ def check_level(problem, level, below):
         return
     features = set(level.features)
     need(features.issuperset(problem.include), "it leaves out a demanded feature")
-    need(not features & problem.certificate.exclude, "it has a forbidden feature")
+    need(not features & problem.exclude, "it has a forbidden feature")
     others = [j for j in problem.allowed if j not in features]
     need(problem.definite or not others, "it does not list all allowed features")
     if problem.directions:  # whatever its length, a feature may be needed; an infinite budget cancels what uses it
@@ -1321,23 +1275,23 @@ def check_level(problem, level, below):
         need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
     known = problem.plain and below[-1] <= level.bound
     need(level.nodes or known, "it has no nodes, and what is known before is not enough")
-    for _ in walk(problem.certificate, level, problem):
+    for _ in walk(problem, level, problem):
         pass
 
 
 def attained(problem, features, weights):
     """Return a lower bound for the value of a vector, in the units of the data."""
-    features, certificate, value = list(features), problem.certificate, Fraction(0)
+    features, value = list(features), Fraction(0)
     chosen, (w, _) = {*features, *problem.include}, integers(weights)
     need(len(chosen) <= problem.k, "the vector has more than k features, with the demanded ones")
-    need(not chosen & certificate.exclude, "the vector has a forbidden feature")
+    need(not chosen & problem.exclude, "the vector has a forbidden feature")
     if any(w):
         V, d = [*map(Fraction, problem.get["directions"])], problem.d
         along = [sum(V[i + j] * x for j, x in zip(features, w, strict=True)) for i in range(0, len(V), d)]
         fits = sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w))
         need(fits, "the vector is not orthogonal to the directions")
         value = problem.attained(features, w) * problem.unit
-    return value - sum(certificate.costs[j] for j in chosen)
+    return value - sum(problem.costs[j] for j in chosen)
 
 
 def proved(certificate, data):
@@ -1368,12 +1322,9 @@ def decimal(x, rounding):
 def about_list(certificate):
     """Say what a list claims beside the bound."""
     get = certificate.get
-    threshold = Fraction(get["level_bound"][-1]) * Fraction(4) ** certificate.header["exponent"]
-    slack = max(
-        (Fraction(b) / Fraction(w) - 1 for b, w in zip(get["list_beyond"], get["list_value"], strict=True)), default=0
-    )
-    supports, slack = len(get["list_size"]), float(max(slack, 0))
-    beyond = decimal(threshold, ROUND_CEILING)
+    beyond = decimal(Fraction(get["level_bound"][-1]) * certificate.unit, ROUND_CEILING)
+    slack = max([0.0, *(b / w - 1 for b, w in zip(get["list_beyond"], get["list_value"], strict=True))])
+    supports = len(get["list_size"])
     return f"what a choice is worth beyond {beyond} it owes to one of {supports} supports, to {slack:.1e}"
 
 

@@ -281,6 +281,18 @@ def test_a_free_line_beyond_its_box_pays_for_it():
     assert least_bound(build) >= 2.0
 
 
+def test_a_lift_below_the_last_place():
+    """A multiplier above 0 stays so when it is rounded; a load needs one."""
+    for lift, accepted in (1e-39, True), (0.0, False):
+        case, _ = random_case(1)
+        zero = np.zeros((6, 6))
+        with np.errstate(all="ignore"):
+            case.line(list(range(6)), case.A, 0, False, 0.1, 0.1, np.full(6, 1e-25), np.full(6, lift), zero)
+        reason = case.level(40.0, [("ENVELOPE", case.envelope([0]))]).verdict()
+        assert (reason is None) == accepted
+        assert accepted or "a load without a lift" in reason
+
+
 def test_a_target_above_its_bound():
     case, _ = random_case(0)
     number = case.dominance(case.majorant())
@@ -715,7 +727,13 @@ def test_definite_by_a_hair(n):
     def moved(by):
         return [[*row[:-1], row[-1] + by] for row in lower]
 
-    assert not noap_check.is_definite(moved(0), 0)
-    assert not noap_check.is_definite(moved(-(1 << 20)), 0)
-    assert noap_check.is_definite(moved(1 << 20), 0)
-    assert not noap_check.is_definite(moved(1 << 20), 1 << 21)
+    def is_definite(lower, error):
+        try:
+            return noap_check.complement(lower, n, error) == []
+        except noap_check.Reject:
+            return False
+
+    assert not is_definite(moved(0), 0)
+    assert not is_definite(moved(-(1 << 20)), 0)
+    assert is_definite(moved(1 << 20), 0)
+    assert not is_definite(moved(1 << 20), 1 << 21)

@@ -1,10 +1,13 @@
 """Certificates that the search finds, given to the second checker: what is honest is accepted; lists and their rule."""
 
+import math
+
 import numpy as np
 import pytest
 from packing import Case
 
 import noap
+from noap.kernel import container
 from second_checker import noap_check, second_verdict
 
 
@@ -51,6 +54,38 @@ def test_lists_of_the_search(seed):
     said = noap_check.about_list(noap_check.Certificate(near.certificate.to_bytes()))
     assert f" {len(near.certificate.proof.supports)} supports" in said
     assert any("T = " in line for line in noap_check.explain(noap_check.Certificate(near.certificate.to_bytes())))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("scale", [1e-20, 1e-29, 1e-60])
+def test_columns_far_below_the_others(scale):
+    """Whether a feature contributes anything is decided exactly, however small it is beside the largest."""
+    rng = np.random.default_rng(10)
+    n, d = 8, 5
+    X = rng.standard_normal((n, d)) + 0.5
+    small = np.array([False, True, False, True, True])
+    X[:, small] *= scale
+    lengths = np.linalg.norm(X, axis=0)
+    costs = np.where(small, 2.0, 0.1) * lengths**2 / n
+    for adversary in (noap.NoAdversary(), noap.FeatureWise(0.3), noap.FeatureWise(0.2 * lengths), noap.SampleWise(0.3)):
+        for terms in ({}, {"costs": costs}, {"include": [1]}, {"exclude": [0, 2], "k": 2}):
+            problem = noap.Problem(X, **{"k": 3, "adversary": adversary, **terms})
+            assert refusal(problem, noap.solve(problem).certificate) is None
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_feature_left_out_that_is_worth_just_what_it_costs():
+    """Against samples one may be left out where its column is worth no more than its cost, exactly."""
+    X = np.array([[1.0, 2.0**-98], [1.0, 0.0]])
+    for cost, accepted in ((2.0**-197, True), (math.nextafter(2.0**-197, 0.0), False)):
+        problem = noap.Problem(X, 2, noap.SampleWise(0.1), costs=[0.0, 1.0])
+        header, arrays = container.unpack(noap.solve(problem).certificate.to_bytes())
+        header.pop("arrays")
+        assert arrays["features"].tolist() == [0]
+        raw = container.pack(header, arrays | {"costs": np.array([0.0, cost])})
+        reason = second_verdict(raw, X)
+        assert (reason is None) == accepted
+        assert accepted or "leaves out" in reason
 
 
 def test_a_node_without_features_may_name_a_record():

@@ -1,19 +1,29 @@
-"""The table of components: value, bound, gap, and what stands behind the bound."""
+"""Make the table of components: value, bound, gap, and the proof of the bound."""
 
 import csv
 import io
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from html import escape
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import noap
+from noap.report.words import down, percent_up, plain, up
 from noap.result import Result, Status
-from noap.runtime.names import listed
+from noap.runtime.names import counted, listed
 
-__all__ = ["Component", "as_csv", "components_of"]
+if TYPE_CHECKING:
+    from noap.report.content import Report
+
+__all__ = ["Component", "as_csv", "components_of", "table"]
 
 _MOST_TIES = 5
+_BADGES = {
+    "verified": '<span class="badge good">✓ verified</span>',
+    "rejected": '<span class="badge bad">✗ rejected</span>',
+    "none": '<span class="badge">not made</span>',
+}
 _WHOSE_DATA = ("Value and bound are those of the data", "The bound is about all directions")
 
 
@@ -83,6 +93,48 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
             )
         )
     return tuple(rows)
+
+
+def table(report: "Report") -> str:
+    """Return the rows of the table; the last one is about all components, where they were chosen together."""
+    rows = [_row(str(number), one, one.result) for number, one in enumerate(report.components, start=1)]
+    joint = report.joint
+    if joint is not None and joint.components:
+        last, explained = report.components[-1], sum(one.explained for one in report.components)
+        rows.append(_row("all", replace(last, features=(), loadings=(), explained=explained, remark=""), joint))
+    return "\n".join(rows)
+
+
+def _row(number: str, one: Component, proved: "Result | noap.JointResult") -> str:
+    apart = "; " if one.noises or one.costs or any("," in name for name in one.features) else ", "
+    features = apart.join(
+        f"{escape(name)}&nbsp;<small>{_signed(loading)}{_beside(one, i)}</small>"
+        for i, (name, loading) in enumerate(zip(one.features, one.loadings, strict=True))
+    )
+    if isinstance(proved, noap.JointResult):
+        features = f"{counted(len(proved.components), 'component')} together, no feature in two of them"
+    cells = {
+        "features": features + (f'<p class="remark">{escape(one.remark)}</p>' if one.remark else ""),
+        "value": down(proved.value),
+        "bound": up(proved.bound),
+        "gap": percent_up(proved.gap),
+        "proved": escape(one.proof),
+        "certificate": _BADGES[one.certificate],
+        "explains": f"{100 * one.explained:.1f} %",
+        "span": f"{100 * one.span:.1f} %",
+    }
+    body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
+    kind = ' class="together"' if number == "all" else ""
+    return f'<tr{kind}><th scope="row">{number}</th>{body}</tr>'
+
+
+def _beside(one: Component, place: int) -> str:
+    noise = "" if one.noises is None else f", noise {plain(one.noises[place], 3)}"
+    return noise if one.costs is None else f"{noise}, cost {plain(one.costs[place], 3)}"
+
+
+def _signed(loading: float) -> str:
+    return f"{loading:+.2f}".replace("-", "\u2212")
 
 
 def as_csv(components: tuple[Component, ...]) -> str:

@@ -1,4 +1,4 @@
-"""What the page shows, gathered once; the page itself is a pure function of it."""
+"""Gather what the page shows, once; the page itself is a pure function of it."""
 
 import warnings
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ from noap.data.standardising import centre_and_scale
 from noap.data.validation import Samples, as_samples
 from noap.errors import GapWarning, InvalidProblem, ScaleWarning
 from noap.linalg.types import FloatArray
+from noap.report.charts import MOST_LISTED, SECONDS, WITHIN
 from noap.report.components import Component, components_of
-from noap.report.near import MOST_LISTED, SECONDS, WITHIN
 from noap.report.slider import Frame, frames_of
 from noap.solving import warn_of_gaps
 

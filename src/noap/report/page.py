@@ -1,6 +1,5 @@
-"""The page: a template, a style sheet and a script from `assets`, filled in. User data are escaped here."""
+"""Write the page: a template, a style sheet and a script from `assets`, filled in. User data are escaped here."""
 
-import json
 import re
 from html import escape
 from importlib.resources import files
@@ -13,12 +12,9 @@ from noap._version import __version__
 from noap.analysis.barcode import Row
 from noap.analysis.barcode import barcode as barcode_of
 from noap.analysis.duplicates import POINTER
-from noap.report.charts import axis, band, band_note, barcode
-from noap.report.components import Component, as_csv
-from noap.report.near import near
-from noap.report.numbers import down, percent_up, plain, up
-from noap.report.sizes import sizes
-from noap.report.slider import Frame
+from noap.report.charts import axis, band, band_note, barcode, near, sizes
+from noap.report.components import as_csv, table
+from noap.report.slider import data_of
 from noap.report.words import (
     adversary_sentence,
     answer,
@@ -26,6 +22,7 @@ from noap.report.words import (
     later_sentence,
     method_sentence,
     noise_sentence,
+    plain,
 )
 from noap.runtime.names import counted
 
@@ -36,11 +33,6 @@ __all__ = ["render"]
 
 # More rows cannot be read; the longest-lived are kept and the page says how many are not shown.
 _MOST_ROWS = 40
-_BADGES = {
-    "verified": '<span class="badge good">✓ verified</span>',
-    "rejected": '<span class="badge bad">✗ rejected</span>',
-    "none": '<span class="badge">not made</span>',
-}
 
 
 def render(report: "Report") -> str:
@@ -70,17 +62,11 @@ def render(report: "Report") -> str:
         "before": "noise " if report.own_noises is None else "",
         "after": "" if report.own_noises is None else " times the noise given",
         "less": "" if report.costs is None else ", less costs",
-        "loadings": "\n".join(
-            f'<li><span class="name" title="{escape(report.names[j])}">{escape(report.names[j])}'
-            f"{_own(report, j)}</span>"
-            '<span class="track signed"><i></i></span><span class="number"></span></li>'
-            for j in shown
-        ),
+        "loadings": "\n".join(_loading(report, j) for j in shown),
         "sizes": sizes(report),
         "near": near(report),
         "k_path_csv": _k_path_link(report),
-        "components": "\n".join(_row(number, one) for number, one in enumerate(report.components, start=1)),
-        "together": _together(report),
+        "components": table(report),
         "bound_sentence": escape(bound_sentence(report)),
         "later_term": "Later components" if report.joint is None else "Components together",
         "later_sentence": escape(later_sentence(report)),
@@ -90,7 +76,7 @@ def render(report: "Report") -> str:
         "adversary_sentence": escape(adversary_sentence(report)),
         "method_sentence": escape(method_sentence(report)),
         "version": __version__,
-        "data": _data(report, shown),
+        "data": data_of(report, shown),
     }
     template = assets.joinpath("page.html").read_text(encoding="utf-8")
     # One pass: what is filled in is not looked at again, whatever it contains.
@@ -139,60 +125,15 @@ def _facts(report: "Report") -> str:
     return "".join(f"<div><dt>{escape(term)}</dt><dd>{escape(fact)}</dd></div>" for term, fact in facts.items())
 
 
-def _row(number: int, one: Component) -> str:
-    result = one.result
-    apart = "; " if one.noises or one.costs or any("," in name for name in one.features) else ", "
-    features = apart.join(
-        f"{escape(name)}&nbsp;<small>{_signed(loading)}{_beside(one, place)}</small>"
-        for place, (name, loading) in enumerate(zip(one.features, one.loadings, strict=True))
-    )
-    cells = {
-        "features": features + (f'<p class="remark">{escape(one.remark)}</p>' if one.remark else ""),
-        "value": down(result.value),
-        "bound": up(result.bound),
-        "gap": percent_up(result.gap),
-        "proved": escape(one.proof),
-        "certificate": _BADGES[one.certificate],
-        "explains": f"{100 * one.explained:.1f} %",
-        "span": f"{100 * one.span:.1f} %",
-    }
-    body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
-    return f'<tr><th scope="row">{number}</th>{body}</tr>'
-
-
-def _together(report: "Report") -> str:
-    """Return the last row of the table, where components were chosen together: what all of them are worth."""
-    joint = report.joint
-    if joint is None or not joint.components:
-        return ""
-    cells = {
-        "features": f"{counted(len(joint.components), 'component')} together, no feature in two of them",
-        "value": down(joint.value),
-        "bound": up(joint.bound),
-        "gap": percent_up(joint.gap),
-        "proved": report.components[0].proof,
-        "certificate": _BADGES[report.components[0].certificate],
-        "explains": f"{100 * sum(one.explained for one in report.components):.1f} %",
-        "span": f"{100 * report.components[-1].span:.1f} %",
-    }
-    body = "".join(f'<td data-label="{label}"><div>{cell}</div></td>' for label, cell in cells.items())
-    return f'\n<tr class="together"><th scope="row">all</th>{body}</tr>'
-
-
-def _own(report: "Report", j: int) -> str:
-    """Return the noise and the cost of a feature, as they stand after its name, where features have their own."""
+def _loading(report: "Report", j: int) -> str:
+    """Return the row of a feature, whose bar the script draws; its noise and cost where features have their own."""
     said = [] if report.own_noises is None else [f"noise&nbsp;{plain(float(report.own_noises[j]), 3)}"]
     said += [] if report.costs is None else [f"cost&nbsp;{plain(float(report.costs[j]), 3)}"]
-    return f" <small>{' '.join(said)}</small>" if said else ""
-
-
-def _beside(one: Component, place: int) -> str:
-    noise = "" if one.noises is None else f", noise {plain(one.noises[place], 3)}"
-    return noise if one.costs is None else f"{noise}, cost {plain(one.costs[place], 3)}"
-
-
-def _signed(loading: float) -> str:
-    return f"{loading:+.2f}".replace("-", "\u2212")
+    name, beside = escape(report.names[j]), f" <small>{' '.join(said)}</small>" if said else ""
+    return (
+        f'<li><span class="name" title="{name}">{name}{beside}</span>'
+        '<span class="track signed"><i></i></span><span class="number"></span></li>'
+    )
 
 
 def _link(text: str) -> str:
@@ -204,35 +145,3 @@ def _k_path_link(report: "Report") -> str:
         return ""
     table = report.k_path.to_frame(loadings=True).drop("features").write_csv()
     return f'\n<a download="k-path.csv" href="{_link(table)}">Download the path over k (CSV)</a>'
-
-
-def _data(report: "Report", shown: list[int]) -> str:
-    """Return what the script draws, as JSON that is safe inside a script element."""
-
-    def proved(frame: Frame) -> bool:
-        return bool(np.isfinite(frame.bound))
-
-    last = float(report.path.rhos[-1]) / report.unit
-    frames = [
-        {
-            "at": round(100 * frame.noise / last, 3),
-            "noise": plain(frame.noise),
-            "left": down(frame.left, 4),
-            "bound": up(frame.bound, 4) + (" after its costs" if report.costs is not None and proved(frame) else ""),
-            "plain": plain(frame.plain, 4),
-            "ordinary": down(frame.ordinary, 4),  # as `left` is: the two are compared
-            "bars": _short([frame.plain, frame.left, frame.ordinary]),
-            "loadings": _short(frame.v[shown]),
-            "unseen": int(np.count_nonzero(frame.v) - np.count_nonzero(frame.v[shown])),
-            "before": _short(frame.before),
-            "after": _short(frame.after),
-        }
-        for frame in report.frames
-    ]
-    document = json.dumps({"k": report.path.k, "frames": frames}, separators=(",", ":"))
-    return document.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _short(numbers: object) -> list[float]:
-    """Return the numbers with five digits, which is finer than a pixel; 0 as 0."""
-    return [float(f"{number:.5g}") + 0.0 for number in np.asarray(numbers, dtype=np.float64)]

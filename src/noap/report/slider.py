@@ -1,13 +1,19 @@
-"""The positions of the slider: at each noise the best vector of the path, and what the worst attack does to it."""
+"""Compute the positions of the slider: at each noise the best vector of the path, and what the worst attack does."""
 
+import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 import noap
 from noap.linalg.types import FloatArray
+from noap.report.words import down, plain, up
 
-__all__ = ["SHARES", "Frame", "frames_of"]
+if TYPE_CHECKING:
+    from noap.report.content import Report
+
+__all__ = ["SHARES", "Frame", "data_of", "frames_of"]
 
 # One step of an arrow key is a hundredth of the range.
 _STEPS = 100
@@ -93,3 +99,32 @@ def _attacked(path: noap.Path, Z: FloatArray, i: int, rho: float) -> FloatArray:
     v, columns = path.vectors[i, support], Z[:, support]
     attacked: FloatArray = (columns + path.family.make(rho).restricted_to(support).attack(columns, v)) @ v
     return attacked
+
+
+def data_of(report: "Report", shown: list[int]) -> str:
+    """Return what the script draws, as JSON that is safe inside a script element."""
+    after_costs = "" if report.costs is None else " after its costs"
+    last = float(report.path.rhos[-1]) / report.unit
+    frames = [
+        {
+            "at": round(100 * frame.noise / last, 3),
+            "noise": plain(frame.noise),
+            "left": down(frame.left, 4),
+            "bound": up(frame.bound, 4) + (after_costs if np.isfinite(frame.bound) else ""),
+            "plain": plain(frame.plain, 4),
+            "ordinary": down(frame.ordinary, 4),  # as `left` is: the two are compared
+            "bars": _short([frame.plain, frame.left, frame.ordinary]),
+            "loadings": _short(frame.v[shown]),
+            "unseen": int(np.count_nonzero(frame.v) - np.count_nonzero(frame.v[shown])),
+            "before": _short(frame.before),
+            "after": _short(frame.after),
+        }
+        for frame in report.frames
+    ]
+    document = json.dumps({"k": report.path.k, "frames": frames}, separators=(",", ":"))
+    return document.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _short(numbers: object) -> list[float]:
+    """Return the numbers with five digits, which is finer than a pixel; 0 as 0."""
+    return [float(f"{number:.5g}") + 0.0 for number in np.asarray(numbers, dtype=np.float64)]

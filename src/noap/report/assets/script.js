@@ -23,16 +23,17 @@
       place.textContent = frame.noise;
     }
     slider.setAttribute("aria-valuetext", `noise ${frame.noise}`);
+    const largest = Math.max(...frame.loadings.map(Math.abs)) || 1;
     loadings.forEach((row, i) => {
       const loading = frame.loadings[i], bar = row.querySelector("i");
-      span(bar, Math.min(loading, 0), Math.max(loading, 0));
+      span(bar, Math.min(loading, 0) / largest, Math.max(loading, 0) / largest);
       bar.className = loading < 0 ? "negative" : "";
       row.classList.toggle("absent", loading === 0);
       write(row, signed(loading));
     });
     document.getElementById("loadings-note").textContent = frame.unseen
       ? `${frame.unseen} more features of this component are not shown.`
-      : "Right of the middle is positive, left is negative.";
+      : `Right of the middle is positive, left is negative; the longest bar is ${largest.toFixed(3)}.`;
     [frame.plain, frame.left, frame.ordinary].forEach((text, i) => {
       const bar = variances[i].querySelector("i");
       bar.style.left = "0";
