@@ -1108,9 +1108,8 @@ class Part(ColumnProblem):
     def __init__(self, problem, members):
         vars(self).update(vars(problem))
         self.whole, self.members, self.d = problem, members, len(members)
-        self.diagonal, self.pi, self.r, self.spent, self.most = (
-            [given[j] for j in members]
-            for given in (problem.diagonal, problem.pi, problem.r, problem.spent, problem.most)
+        self.diagonal, self.pi, self.r, self.most = (
+            [given[j] for j in members] for given in (problem.diagonal, problem.pi, problem.r, problem.most)
         )
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d
