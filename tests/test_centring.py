@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 from sklearn.datasets import load_breast_cancer, load_wine
-from typer.testing import CliRunner
 
 import noap
-from noap.cli.app import app
+from commands import noap as command_line
 from noap.data.centring import share_of_means
 from noap.data.streams.summary import Summary
 from noap.errors import NoapWarning, UncentredWarning
@@ -65,8 +64,8 @@ def test_whoever_says_how_to_prepare_the_data_is_not_warned(tmp_path):
         noap.RobustSparsePCA(n_components=2, k=2, noise=0.0, center=False, method="ascent").fit(RAW)
         build_report(RAW, k=2, center=False, method="ascent", points=2, n_components=1)
         for option in ("--center", "--no-center"):
-            told = CliRunner().invoke(app, ["solve", str(tmp_path / "raw.npy"), option, "--method", "ascent", "--json"])
-            assert told.exit_code == 0, told.output
+            told = command_line("solve", tmp_path / "raw.npy", option, "--method", "ascent", "--json")
+            assert (told.returncode, told.stderr) == (0, "")
 
 
 def test_the_doors_that_prepare_data_centre_them():

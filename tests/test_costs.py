@@ -1,6 +1,7 @@
 """Costs of features: what is left of a value after them, where they travel, and what they do not go with."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import noap
 from budget_cases import INF, ascended, data
 from noap.errors import InvalidProblem, NoapWarning
+from noap.report import build_report
 
 
 def test_value_is_what_is_left_after_costs():
@@ -84,3 +86,16 @@ def test_a_negative_value_has_no_gap():
     assert result.gap == INF
     assert result.status is noap.Status.FEASIBLE
     assert "worth nothing" in result.claim
+
+
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
+def test_costs_are_paid_where_samples_move():
+    """By the estimator and in the report; a program takes none."""
+    X, costs = data(2), np.full(7, 0.02)
+    problem = noap.Problem(noap.standardise(X), 2, noap.SampleWise(0.1), costs=costs)
+    model = noap.RobustSparsePCA(k=2, adversary="sample", noise=0.1, costs=costs, scale=True).fit(X)
+    assert model.objective_[0] == pytest.approx(noap.solve(problem).value, rel=1e-9)
+    made = build_report(X, 2, adversary="sample", noise=0.1, costs=costs, points=3, n_components=1, progress=False)
+    assert re.search("after its costs|less costs", made.html())
+    with pytest.raises(InvalidProblem, match="takes no costs where the adversary moves samples"):
+        noap.solve(problem, method="mip")

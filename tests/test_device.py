@@ -274,7 +274,7 @@ def test_settings_of_the_user_come_back(torch):
 
 
 def test_the_command_line_takes_a_device(torch, tmp_path):
-    from test_cli_files import noap as command_line
+    from commands import noap as command_line
 
     np.save(tmp_path / "X.npy", modules(60, 2100))
     data, proof = str(tmp_path / "X.npy"), str(tmp_path / "proof.noap")

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import noap
-from test_cli_files import noap as command_line
+from commands import noap as command_line
 
 ROOT = Path(__file__).parent.parent
 SNIPPETS = [

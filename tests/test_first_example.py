@@ -11,7 +11,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 import noap
-from test_cli_files import noap as command_line
+from commands import noap as command_line
 
 ROOT = Path(__file__).parent.parent
 CELLS = load_breast_cancer()
@@ -126,6 +126,11 @@ def test_the_demo_draws_two_curves_that_part(both, tmp_path, monkeypatch):
     assert "-mean smoothness" in done.stdout
     assert "55 %" in done.stdout
     assert "features have pairwise correlations above 0.95" in done.stdout
+    for name in ("noap-demo.png", "noap-demo-path.png"):
+        assert (tmp_path / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    # A barcode worth looking at: features survive to different noises, and the last one standing is no survivor.
+    cells = [line.split("│") for line in done.stdout.splitlines() if line.startswith("│") and line.count("│") == 5]
+    assert len({row[2].strip() for row in cells}) >= 5
 
 
 def test_the_demo_in_json(tmp_path):

@@ -9,10 +9,10 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import noap
+from commands import noap as command_line
 from noap import RobustSparsePCA
 from noap.errors import GapWarning, NoapWarning
 from noap.report import build_report
-from test_cli_files import noap as command_line
 
 # Nothing can be proved about ten of forty features without structure in a few nodes.
 NOISE = noap.standardise(np.random.default_rng(5).standard_normal((60, 40)), scale=False)

@@ -17,8 +17,8 @@ FILES = sorted(path for path in SOURCE.rglob("kernels/*.py") if path.name != "__
 DOCS = Path(__file__).parent.parent / "docs"
 # The kernels that take a step of a proof, or prove it again; what both halves of the checker share is no step.
 STEPS = [path for path in FILES if re.match(r"(exact|checker)/\w+/kernels/", path.relative_to(SOURCE).as_posix())]
-# Step 2, Propagation, of docs/exact.md; Section 5, Leaves, of docs/exact-sample-wise.md; "Nodes" of docs/exact.md.
-CITED = re.compile(r"(?:(?:(Step )|Section )(\d+), ([^,]*),|\"([^\"]*)\") of (docs/exact(?:-sample-wise)?\.md)")
+# Step 2, Propagation, of docs/exact.md; "Nodes" of docs/exact.md.
+CITED = re.compile(r"(?:(?:(Step )|Section )(\d+), ([^,]*),|\"([^\"]*)\") of (docs/exact\.md)")
 
 
 def headings(page):

@@ -22,7 +22,6 @@ import numpy as np
 from numba.core import dispatcher, event
 warnings.simplefilter("ignore")
 import noap, noap.exact.feature_wise.attempt
-from noap.exact.sample_wise import cones, portions, tree
 
 counts = collections.defaultdict(list)
 class Listener(event.Listener):
@@ -53,15 +52,6 @@ stages["feature-wise"] = sorted(counts)
 noap.exact.feature_wise.attempt._PATIENCE = 0.0
 solved(rng.standard_normal((80, 40)), 14, noap.NoAdversary(), node_limit=800)
 stages["vanilla"] = sorted(counts)
-for d, k, rho in ((8, 3, 0.5), (8, 4, 1.5), (3, 3, 0.5)):
-    solved((spike if d > k else noise)[:30, :d], k, noap.SampleWise(rho), node_limit=40)
-# Where memory is short, and on so many samples that they are worked on in portions.
-few = 0.99e-6 * tree.root_bytes(30, 8)
-solved(spike[:30, :8], 3, noap.SampleWise(0.5), memory_limit=few)
-portions.MOST_ROWS = cones.MOST_ROWS = 7
-for d in (3, 8):
-    solved((spike if d > 3 else noise)[:30, :d], 3, noap.SampleWise(0.5), node_limit=40)
-stages["sample-wise"] = sorted(counts)
 ours = {name: found for name, found in counts.items() if name.startswith("noap.")}
 print(json.dumps({"stages": stages, "twice": {name: found for name, found in ours.items() if len(found) > 1}}))
 """
@@ -85,8 +75,6 @@ def test_nothing_is_compiled_before_it_is_needed(compiled):
     files = {name.rsplit(".", 1)[0] for name in feature_wise}
     assert not [file for file in files if "semidefinite" in file or "sample" in file or "cones" in file]
     assert "noap.exact.feature_wise.kernels.semidefinite.semidefinite" in compiled["stages"]["vanilla"]
-    for name in ("game.contest", "game.face", "cones.open_cones"):
-        assert f"noap.exact.sample_wise.kernels.{name}" in compiled["stages"]["sample-wise"]
 
 
 def deeper(x):

@@ -9,10 +9,10 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_wine
 
 import noap
+from commands import noap as command_line
 from noap import RobustSparsePCA
 from noap.errors import NoapWarning, ScaleWarning
 from noap.report import build_report
-from test_cli_files import noap as command_line
 
 RNG = np.random.default_rng(3)
 

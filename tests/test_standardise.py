@@ -11,8 +11,8 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 import noap as library
+from commands import noap
 from noap.proofs.fingerprint import fingerprint
-from test_cli_files import noap
 
 RNG = np.random.default_rng(3)
 # Columns of different sizes and means, with all their digits.

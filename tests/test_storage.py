@@ -9,10 +9,9 @@ import sys
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array, save_npz
-from typer.testing import CliRunner
 
 import noap
-from noap.cli.app import app
+from commands import document
 from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem
 from noap.estimators import robust_sparse_pca
@@ -181,12 +180,9 @@ def test_products_of_very_many_samples(make):
 def solved(file, tmp_path, *options):
     proof = tmp_path / "proof.noap"
     proof.unlink(missing_ok=True)
-    line = ["solve", str(file), "-k", "3", "--json", "--certificate", str(proof), *options]
-    done = CliRunner().invoke(app, line, catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    check = CliRunner().invoke(app, ["verify", str(proof), str(file)])
-    assert check.exit_code == 0, check.output
-    return proof.read_bytes(), json.loads(done.stdout)
+    found = document("solve", file, "-k", 3, "--certificate", proof, *options)
+    assert document("verify", proof, file)["ok"]
+    return proof.read_bytes(), found
 
 
 def test_the_command_line_leaves_a_large_file_where_it_is(tmp_path, monkeypatch):
@@ -201,13 +197,7 @@ def test_the_command_line_leaves_a_large_file_where_it_is(tmp_path, monkeypatch)
     assert {how["mmap_mode"] for how in loaded} == {"r"}
     assert solved(tmp_path / "X.npy", tmp_path, "--jobs", "2")[0] == wanted[0]
     fewer = [option for j in range(3, 2100) for option in ("--drop", f"x{j}")]
-    assert solved_quickly(tmp_path / "X.npy", *fewer)["n_features"] == 3
-
-
-def solved_quickly(file, *options):
-    done = CliRunner().invoke(app, ["solve", str(file), "-k", "3", "--json", *options], catch_exceptions=False)
-    assert done.exit_code == 0, done.output
-    return json.loads(done.stdout)
+    assert document("solve", tmp_path / "X.npy", "-k", 3, *fewer)["n_features"] == 3
 
 
 def test_the_command_line_does_not_fill_many_sparse_features(tmp_path, monkeypatch):

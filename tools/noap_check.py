@@ -784,9 +784,21 @@ class SampleProblem(Problem):
         return {i: norm for i, norm in found.items() if norm > self.rho[i]}
 
     def lengths(self, node):
-        """Return at least the value of any choice: sum (N(x_i) - rho_i)_+^2 / n less the costs of I."""
+        """Return at least the value of any choice, by samples or by features.
+
+        It is at most sum (N(x_i) - rho_i)_+^2 / n less the costs of I. With a_j = |x_j|^2 / n, a their sum over the
+        choice and A the largest such sum, it is also at most (sqrt(a) - r)_+^2 <= (1 - r / sqrt(A))_+^2 a less costs.
+        """
         norms = self.counting(node.inside + node.free, len(node.inside), node.most)
-        return up(sum((norm - self.rho[i]) ** 2 for i, norm in norms.items()), ONE * self.n) - node.paid
+        total = sum((norm - self.rho[i]) ** 2 for i, norm in norms.items())
+        a = self.diagonal
+        reach = sum(a[j] for j in node.inside) + largest_sum([a[j] for j in node.free], node.most)
+        root = isqrt(reach * self.n * ONE) + 1
+        left = max(ONE - (min(self.rho.values(), default=root) << BITS) // root, 0)
+        each = {j: up(left * left * a[j], ONE * ONE) - self.costs[j] for j in [*node.inside, *node.free]}
+        most = sum(each[j] for j in node.inside)
+        most += largest_sum([max(each[j], 0) for j in node.free], node.most)
+        return min(up(total, ONE * self.n) - node.paid, most)
 
     def attained(self, features, w):
         """Return at most sum (|x_i'w| - rho_i)_+^2 / n for a vector w divided by its length."""

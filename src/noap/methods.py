@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, NoAdversary, SampleWise, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.data.metric import length
@@ -34,8 +34,6 @@ from noap.settings import Settings
 
 __all__ = ["METHODS", "Method", "is_for_the_tree", "run_exact"]
 
-# The older search against samples forms X'X; with more features than this that does not fit into its time.
-_MOST_GRAM = 6000
 # The exact method gives its heuristic this share of the time at most: the rest is for the proof.
 _ASCENT_SHARE = 0.3
 
@@ -70,14 +68,15 @@ def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False
 
     With more features than a matrix is made of, the relaxation alone and samples on a device go the older way.
     """
+    if not serves(problem):
+        return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
-    if type(problem.adversary) is SampleWise and not problem.adversary.is_idle:
-        # The tree bounds more features than that by lengths alone; the older search forms X'X, as long as that fits.
-        wide = settings.samples.most_features < problem.n_features <= _MOST_GRAM and not demands
-        return serves(problem) and settings.most_features > 0 and not wide
+    attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
+    # More features than that have no other search in a metric.
+    only = attacked or demands or problem.metric is not None
     most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features
     older = problem.n_features > MANY_FEATURES and isinstance(problem.X, DeviceColumns)
-    return serves(problem) and bool(demands or (problem.n_features <= most and not older))
+    return bool(only or (problem.n_features <= most and not older))
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -112,16 +111,18 @@ def _ascended(
     workers: Workers = HERE,
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
-    if problem.orthogonal_to is not None:
+    if problem.orthogonal_to is not None or problem.metric is not None:
         from noap.kernel.claim import matrix_of
         from noap.kernel.data import Data
         from noap.search.ascent import ascend
+        from noap.search.solve import outside
 
         data, _ = matrix_of(problem)
-        assert isinstance(data, Data)  # samples are not attacked where v is orthogonal to directions
-        return ascend(data, Settings())
-    if problem.metric is not None:
-        return _ascended_in_metric(problem, controls, funnel, check)
+        assert isinstance(data, Data)  # samples are attacked neither with directions nor in a metric
+        found = ascend(data, Settings())
+        if problem.metric is not None and not found.any():
+            found = np.eye(problem.n_features)[int(np.argmax(np.where(data.allowed, data.most, -np.inf)))]
+        return outside(problem, data, found)
     if problem.adversary.simplest is not problem.adversary:
         problem = problem.with_adversary(problem.adversary.simplest)  # the same steps as with the number
     if type(problem.adversary) is SpectralNorm:  # whose value rises with the plain variance: the same directions win
@@ -145,33 +146,6 @@ def _ascended(
     return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
-def _ascended_in_metric(
-    problem: Problem, controls: Controls, funnel: Funnel, check: Callable[[], None] | None
-) -> FloatArray:
-    assert problem.metric is not None
-    if problem.metric.ndim == 1:
-        from noap.data.rescaling import Rescaled
-
-        units = Rescaled.of(problem)
-        return units.outside(_ascended(units.problem, controls, funnel, check), problem.metric)
-    from noap.data.pencil import Pencil
-    from noap.heuristics.generalised.ascent import metric_ascent
-
-    pencil = Pencil.of(problem)
-    check = check or controls.check
-    w: FloatArray = np.eye(1, problem.n_features, int(np.argmax(pencil.A.diagonal() / pencil.B.diagonal())))[0]
-    try:
-        for better in metric_ascent(pencil, controls.rng, check):
-            w = better
-            check()
-        controls.limit = None
-    except Stopped:
-        pass
-    except KeyboardInterrupt:
-        controls.limit = Limit.INTERRUPTED
-    return pencil.outside(w)
-
-
 def _check_exact(
     problem: Problem,
     node_limit: Any = None,
@@ -191,8 +165,6 @@ def _check_exact(
 
     problem.require_no_demands("Method 'exact'")
     require_provable(problem)
-    if problem.metric is not None and problem.metric.ndim == 2:
-        problem.require_covariance("Method 'exact' with a metric")
     return limits
 
 
@@ -212,13 +184,24 @@ def run_exact(problem: Problem, controls: Controls, limits: Limits, start: Float
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, start)
-    from noap.exact.prove import proved_result  # loads Numba
+    from noap.exact.prove import prove, proved_result  # loads Numba
 
     with raising_interrupts():
         v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
         if start is not None and problem.value(start) > problem.value(v):
             v = start
-        return proved_result(problem, controls, v, limits)
+        if type(problem.adversary) is not EntryWise:
+            return proved_result(problem, controls, v, limits)
+        from noap.exact.reduced import entry_wise_result
+
+        def bounded(smaller: Problem, own: Controls, v: FloatArray, limits: Limits) -> Any:
+            if not is_for_the_tree(smaller, limits.settings):
+                return prove(smaller, own, v, limits)
+            from noap.search.solve import solve_by_tree
+
+            return solve_by_tree(smaller, own, limits, v)
+
+        return entry_wise_result(problem, controls, v, limits, controls.gap, bounded)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
@@ -226,12 +209,7 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
     limits = Limits.checked(None, None, certificate, settings=settings)
     if type(problem.adversary) is SampleWise:
         if not is_for_the_tree(problem, limits.settings):
-            if problem.adversary.is_idle:
-                raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
-            most = limits.settings.samples.most_features
-            raise InvalidProblem(
-                f"Method 'relaxation' against samples takes at most {most} features; keep fewer, or use method='exact'."
-            )
+            raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
         return limits
     budgets = problem.adversary.budgets(problem.n_features)
     if not is_for_the_tree(problem, limits.settings, alone=True) and budgets.any() and not budgets.all():

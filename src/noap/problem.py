@@ -259,7 +259,7 @@ class Problem(Variants):
     def require_no_metric(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes no metric, if the problem has one."""
         if self.metric is not None:
-            raise InvalidProblem(f"{what} takes no metric; leave it out, or use noap.solve with 'exact' or 'ascent'.")
+            raise InvalidProblem(f"{what} takes no metric; leave it out, or use noap.solve with 'exact'.")
 
     def require_covariance(self, what: str) -> None:
         """Raise InvalidProblem, naming what works on the d x d matrix, where that would take most of the memory."""

@@ -22,6 +22,9 @@ from noap.data.metric import length
 from noap.errors import InvalidProblem, NoapError
 from noap.kernel import certificate as kernel
 from noap.kernel.claim import Claim as KernelClaim
+from noap.kernel.claim import data_of
+from noap.kernel.samples import SampleData
+from noap.kernel.witness import LENGTHS, Level
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
@@ -31,9 +34,7 @@ from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
 from noap.proofs.packing import Proof
-from noap.proofs.sample_wise import SampleProof
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 from noap.runtime.progress import TracePoint
@@ -102,7 +103,7 @@ class Result:
     limit : Limit or None
         Why the method stopped early, None if it did not.
     nodes, seconds : int, float
-    proof : GramProof, SampleProof or None
+    proof : GramProof, a proof of the kernel, another one, or None
         The tree that proves the bound, as a method recorded it; `certificate` makes it a document.
     asked_gap : float
         The relative gap below which the result counts as optimal.
@@ -394,15 +395,22 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         v[int(np.argmax(problem.column_norms))] = 1.0
     if problem.metric is not None:  # an optimum of 0 is one in every metric
         v /= length(problem.metric, v)
-        nothing = MetricProof(0.0, 0.0, 0.0, GramProof.trivial(0.0))
-        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=nothing)
-    if not serves(ZERO_PROOF_SERVES, problem.adversary):
+    if problem.metric is not None or not serves(ZERO_PROOF_SERVES, problem.adversary):
         return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
-    # Without a budget the sample-wise adversary does nothing, and X'X is enough.
-    by_gram = problem.adversary.gram_suffices or problem.adversary.is_idle
+    if not (problem.adversary.gram_suffices or problem.adversary.is_idle):
+        return Result(
+            problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=_no_sample_counts(problem)
+        )
     # A proof on X'X would have the checker form it.
     by_features = problem.is_plain or problem.adversary.gram_suffices
     many = problem.X is not None and by_features and problem.n_features > MANY_FEATURES
     by_columns = ManyProof.trivial() if many else GramProof.trivial(0.0)
-    proof = by_columns if by_gram else SampleProof.trivial()
-    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)
+    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=by_columns)
+
+
+def _no_sample_counts(problem: Problem) -> kernel.Proof | None:
+    """Return the proof, by the lengths of the samples, that no choice is worth more than 0, where they show it."""
+    data, shift = data_of(problem)
+    assert isinstance(data, SampleData)
+    level = Level(data.k, 0.0, 0.0, np.flatnonzero(data.allowed), (LENGTHS,))
+    return kernel.Proof((level,), data.exponent, shift) if data.sum_of_most(*data.root()) <= 0 else None

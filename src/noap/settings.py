@@ -276,6 +276,9 @@ class Settings:
         The same without a budget, where no attack can be at fault.
     cheap_nodes_unequal, alike : int, float
         The same where a budget is below `alike` times another one: there lines are weaker.
+    cheap_nodes_in_metric, own_response_in_metric : int, float
+        The same, and `own_response`, in a metric: its attacks have no gain, and lines see the cardinality only through
+        the l1 norm.
     holes : int
         So many nodes that no majorant closes may be left to the relaxation where budgets are unequal; elsewhere the
         relaxation of the root is quicker (pol, k = 10, noise .3: 9 nodes instead of 172).
@@ -340,6 +343,8 @@ class Settings:
     cheap_nodes_vanilla: int = 600
     cheap_nodes_unequal: int = 4000
     alike: float = 0.02
+    cheap_nodes_in_metric: int = 8000
+    own_response_in_metric: float = 3.0
     holes: int = 64
     cheap_nodes_below: int = 8
     last_rounds: int = 2

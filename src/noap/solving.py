@@ -247,7 +247,7 @@ def nothing_left(problem: Problem) -> str:
 # Options of `solve` itself.
 _SHARED = ("gap", "time_limit", "random_state", "progress")
 # The methods that take a problem with a metric.
-_WITH_METRIC = ("exact", "ascent")
+_WITH_METRIC = ("exact", "relaxation", "ascent")
 # The methods that can use the tree of the kernel, and so take include and exclude.
 _ON_THE_TREE = ("exact", "relaxation")
 
@@ -256,7 +256,7 @@ def checked_options(problem: Problem, method: str, options: Mapping[str, Any]) -
     """Return the options that are a method's own, checked; those of `solve` itself are passed over."""
     if method not in _WITH_METRIC:
         problem.require_no_metric(f"Method {method!r}")
-    if method not in _ON_THE_TREE:
+    if method not in _ON_THE_TREE or problem.metric is not None:
         problem.require_no_demands(f"Method {method!r}")
         if method != "ascent":
             problem.require_no_directions(f"Method {method!r}")

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import math
 import os
 import threading
 import time
@@ -12,7 +11,6 @@ import types
 import numpy as np
 import pytest
 from numba.core import event
-from sample_cases import with_proof
 from tampering import edited, sentence
 
 import noap
@@ -23,15 +21,11 @@ from noap.checker.feature_wise.data import GramData
 from noap.checker.feature_wise.kernels import semidefinite as semidefinite_kernels
 from noap.checker.feature_wise.kernels import test as test_kernels
 from noap.checker.feature_wise.kernels import tighten as tighten_kernels
-from noap.checker.sample_wise.data import SampleData
-from noap.checker.sample_wise.kernels import attack as sample_kernels
-from noap.checker.sample_wise.kernels import cones as cone_kernels
 from noap.errors import InvalidProblem
 from noap.linalg import products
 from noap.proofs import container
 from noap.proofs.certificate import Certificate
 from noap.proofs.feature_wise import AGAIN, CLOSED
-from noap.proofs.sample_wise import CONES, SampleProof
 from opened import opened
 
 # Python calls kernels; the parts of them are opened for it.
@@ -43,22 +37,14 @@ MEGABYTE = 1_000_000
 
 
 @pytest.fixture
-def looks(monkeypatch):
+def looks(monkeypatch, honest):
     """A clock that moves on by a second whenever someone looks at it; what it shows next."""
     # Who compiles looks too: that is over before the clock is replaced.
-    assert noap.verify(*cones(10, k=2, share=2.0)).ok
+    assert noap.verify(honest.problem, honest.certificate).ok
     ticks = itertools.count()
     # The allowance's own: Python's belongs to all, and compilers look at it too.
     monkeypatch.setattr(allowance, "time", types.SimpleNamespace(perf_counter=lambda: float(next(ticks))))
     return lambda: next(ticks)
-
-
-def cones(n, k=5, share=1.001):
-    """A claim that one leaf is to prove by more cones than anyone has time for."""
-    X = np.random.default_rng(0).standard_normal((n, k))
-    problem = noap.Problem(X, k=k, adversary=noap.SampleWise(0.5))
-    proof = dataclasses.replace(SampleProof.trivial(), kind=np.array([CONES], dtype=np.uint8))
-    return problem, with_proof(problem, share * noap.solve(problem, method="ascent").value, proof)
 
 
 def peak_of(call):
@@ -76,30 +62,9 @@ def peak_of(call):
 # -- time -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_leaf_of_cones_is_left_when_time_is_up(looks):
-    problem, certificate = cones(20_000)
-    report = noap.verify(problem, certificate, time_limit=30)
-    assert report.message == "Rejected: it could not be proved within 30 seconds."
-    assert report.bound == math.inf
-    # The start of the check and its end take a few looks, the one leaf all others.
-    assert 30 < looks() < 36
-
-
 def kernels():
     """Kernels that prove something when they have the time: how to call them with a clock, and what they then say."""
     rng = np.random.default_rng(1)
-    Y = rng.standard_normal((50, 3))
-    yield "cones", lambda clock: cone_kernels.cones_hold(Y, np.full(50, 0.1), 100.0, 10**6, 200, clock) > 0
-    M = np.triu(rng.standard_normal((14, 14)), 1)
-    M = M + M.T + 5.0 * np.eye(14)
-    every = np.arange(14)
-    for name, inc, p, top in (("supports", 0, 5, 11.0), ("elimination", 6, 8, 20.0), ("complement", 6, 2, 20.0)):
-        yield (
-            name,
-            lambda clock, inc=inc, p=p, top=top: (
-                sample_kernels.closes(M, 0.0, every[:inc], every[inc:], p, top, 10**9, clock) >= 0
-            ),
-        )
     # Positive definite, and dominant once it is scaled: the first turn does not find that out.
     S = np.eye(8)
     S[0, 1:3] = S[1:3, 0] = 0.6
@@ -147,20 +112,18 @@ def test_no_kernel_goes_on_or_proves_anything_when_time_is_up(name, call, looks)
         hurried.check_kernel()
 
 
-@pytest.mark.parametrize("make", [GramData.of, SampleData.of])
-def test_the_clock_is_looked_at_while_the_data_are_read(make, looks, monkeypatch):
+def test_the_clock_is_looked_at_while_the_data_are_read(looks, monkeypatch):
     X = np.random.default_rng(2).standard_normal((20_000, 5))
     problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.0))
-    assert make(problem) is not None
+    assert GramData.of(problem) is not None
     monkeypatch.setattr(allowance, "_STRIDE", 1.0)
     with pytest.raises(OutOfAllowance, match="within 2 seconds"):
-        make(problem, Allowance(2))
+        GramData.of(problem, Allowance(2))
 
 
-def test_only_the_asked_look_at_the_clock(looks):
-    problem, certificate = cones(10, k=2, share=2.0)
+def test_only_the_asked_look_at_the_clock(looks, honest):
     before = looks()
-    assert noap.verify(problem, certificate).ok
+    assert noap.verify(honest.problem, honest.certificate).ok
     assert looks() - before - 1 == 0
 
 
@@ -197,19 +160,6 @@ def test_reading_takes_little_more_than_the_arrays(honest):
         assert report[0] is None
 
 
-def test_long_samples_are_read_in_little_more_than_the_arrays():
-    _, certificate = cones(10, k=2)
-    count, u4 = 2_000_000, np.dtype("u4")
-    zeros = np.zeros(count, dtype=u4)
-    long = edited(certificate, kind=np.zeros(count, dtype=np.uint8), attack=zeros, feature=zeros)
-    for proof in (long, edited(long, row_starts=zeros, column_starts=zeros)):
-        # Where each attack starts takes eight bytes of it.
-        attacks = 8 * len(proof.proof.row_starts)
-        peak, read = peak_of(lambda proof=proof: Certificate.from_bytes(proof.to_bytes(), memory_limit=100))
-        assert peak < 1.05 * proof.nbytes + attacks + 4 * MEGABYTE
-        assert "belongs to no parent" in read.proof.broken_tree()
-
-
 def test_a_small_file_of_large_arrays_is_not_read_unless_it_is_allowed(honest, monkeypatch):
     _, long = next(long_files(honest.certificate))
     data = long.to_bytes()
@@ -227,12 +177,12 @@ def test_a_small_file_of_large_arrays_is_not_read_unless_it_is_allowed(honest, m
 def test_files_that_noap_writes_are_far_from_what_is_allowed(honest):
     # Nothing but ties, which compress as well as a proof may.
     X = np.vstack([np.eye(12)] * 200) + 0.3
-    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.2))
+    problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(0.2))
     for certificate in (honest.certificate, older.solve(problem).certificate):
         assert certificate.nbytes < 32 * len(certificate.to_bytes())
 
 
-@pytest.mark.parametrize("adversary", [noap.FeatureWise(2.0), noap.SampleWise(0.8), noap.SampleWise(0.0)])
+@pytest.mark.parametrize("adversary", [noap.FeatureWise(2.0), noap.SampleWise(0.0)])
 def test_a_check_takes_no_more_memory_than_it_is_allowed(adversary):
     X = np.random.default_rng(4).standard_normal((30_000, 12))
     X[:, 0] *= 3
@@ -251,19 +201,6 @@ def test_a_check_takes_no_more_memory_than_it_is_allowed(adversary):
     assert verdicts == sorted(verdicts)
     assert verdicts[-1]
     assert not verdicts[0]
-
-
-def test_cones_are_cut_as_often_as_memory_allows():
-    problem, certificate = cones(3000, k=3, share=1.02)
-    assert noap.verify(problem, certificate).ok
-    verdicts = []
-    for megabytes in (0.5, 1, 1.5, 2, 4, 16):
-        peak, report = peak_of(lambda: noap.verify(problem, certificate, memory_limit=megabytes))  # noqa: B023
-        assert report.ok or "allow more with memory_limit" in report.message
-        assert peak < (megabytes + 1) * MEGABYTE
-        verdicts.append(report.ok)
-    assert verdicts == sorted(verdicts)
-    assert len(set(verdicts)) == 2
 
 
 @pytest.mark.parametrize("limit", [0, -1, float("nan"), float("inf"), "much"])
@@ -313,7 +250,7 @@ def test_a_file_beyond_the_limit_is_not_read(honest, tmp_path):
 # -- what is shared ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("adversary", [noap.FeatureWise(1.0), noap.SampleWise(0.5), noap.NoAdversary()])
+@pytest.mark.parametrize("adversary", [noap.FeatureWise(1.0), noap.NoAdversary()])
 def test_the_checker_computes_nothing_with_the_solvers_code(adversary, monkeypatch):
     X = np.random.default_rng(6).standard_normal((12, 5))
     certificate = older.solve(noap.Problem(X, k=2, adversary=adversary)).certificate

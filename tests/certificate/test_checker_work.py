@@ -12,9 +12,7 @@ import older
 from noap.checker import allowance
 from noap.checker.feature_wise import prover as gram_prover
 from noap.checker.feature_wise.prover import GramProver
-from noap.checker.sample_wise import check as sample_check
 from noap.proofs.feature_wise import AGAIN, CHORDS, CLOSED, EACH, INTERVAL, ON, SIGN, SPLIT
-from noap.proofs.sample_wise import CONES
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -45,16 +43,6 @@ def ticking(monkeypatch):
     monkeypatch.setattr(allowance.time, "perf_counter", lambda: float(next(ticks)))
 
 
-@pytest.fixture(scope="module")
-def by_samples():
-    """A problem whose proof has several nodes, and its certificate."""
-    X = np.random.default_rng(0).standard_normal((12, 8))
-    problem = noap.Problem(X, k=3, adversary=noap.SampleWise(0.8))
-    certificate = older.solve(problem).certificate
-    assert certificate.nodes > 4
-    return problem, certificate
-
-
 def test_an_honest_proof_looks_at_every_node_at_most_once(honest, looks):
     assert honest.judge(honest.certificate).ok
     assert max(looks.values()) == 1
@@ -75,17 +63,6 @@ BROKEN = {
 def test_a_broken_tree_is_refused_before_anything_is_proved(honest, looks, name):
     assert not honest.judge(BROKEN[name](honest.certificate)).ok
     assert not looks
-
-
-def test_a_broken_tree_of_samples_is_refused_before_anything_is_proved(by_samples, monkeypatch):
-    problem, certificate = by_samples
-    monkeypatch.setattr(sample_check, "_Walk", None)
-    for order in (slice(0, -1), [*range(certificate.nodes), 0]):
-        lie = edited(certificate, **{name: getattr(certificate.proof, name)[order] for name in SAMPLE_NODES})
-        assert not noap.verify(problem, lie).ok
-
-
-SAMPLE_NODES = ("kind", "attack", "feature")
 
 
 def test_a_branch_that_makes_no_sense_ends_the_check_where_it_stands(honest, looks):
@@ -164,27 +141,6 @@ def test_pieces_are_no_way_round_the_time_limit(honest, looks, ticking):
     spent = sum(looks.values())
     report = noap.verify(honest.problem, lie, time_limit=spent - 5)
     assert "could not be proved within" in report.message
-
-
-def test_a_proof_by_samples_that_takes_too_long_is_refused(by_samples, ticking):
-    problem, certificate = by_samples
-    assert noap.verify(problem, certificate, time_limit=1000).ok
-    report = noap.verify(problem, certificate, time_limit=2)
-    assert not report.ok
-    assert report.message == "Rejected: it could not be proved within 2 seconds."
-
-
-def test_cones_have_a_limit_of_work(monkeypatch):
-    X = np.random.default_rng(3).standard_normal((6, 2))
-    problem = noap.Problem(X, k=2, adversary=noap.SampleWise(0.3))
-    certificate = older.solve(problem).certificate
-    one = edited(
-        certificate, kind=np.array([CONES], dtype=np.uint8),
-        attack=np.zeros(1, dtype=np.uint32), feature=np.zeros(1, dtype=np.uint32),
-    )  # fmt: skip
-    assert noap.verify(problem, one).ok
-    monkeypatch.setattr(sample_check, "_CONE_WORK", 100.0)
-    assert "cones do not fall below" in noap.verify(problem, one).message
 
 
 # 10^5000 has more digits than Python will write.

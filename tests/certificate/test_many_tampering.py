@@ -251,16 +251,14 @@ def test_malformed_proofs_are_neither_read_nor_accepted(many, name):
 
 def test_it_says_nothing_about_other_problems(many):
     X, k = many.problem.X, many.problem.k
-    other = noap.Problem(X, k=k, adversary=noap.SampleWise(0.1))
+    assert not noap.verify(noap.Problem(X, k=k, adversary=noap.SampleWise(0.1)), many.certificate).ok
     from_covariance = noap.Problem.from_covariance(
         X.T @ X / len(X), n_samples=len(X), k=k, adversary=many.problem.adversary
     )
-    for problem in (other, from_covariance):
-        honest = older.solve(problem, gap=0.5).certificate
-        lie = dataclasses.replace(honest, proof=many.certificate.proof)
-        report = noap.verify(problem, lie)
-        assert not report.ok
-        sentence(report.message, "Rejected: ")
+    honest = older.solve(from_covariance, gap=0.5).certificate
+    report = noap.verify(from_covariance, dataclasses.replace(honest, proof=many.certificate.proof))
+    assert not report.ok
+    sentence(report.message, "Rejected: ")
 
 
 def test_equal_budgets_are_one():

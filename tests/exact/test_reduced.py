@@ -68,11 +68,9 @@ def test_a_spectral_certificate_is_about_its_budget_and_its_bound(tmp_path):
     claim = dataclasses.replace(loaded.claim, value=1.01 * loaded.bound)
     assert not noap.verify(problem, dataclasses.replace(loaded, claim=claim)).ok
     # The proof of another adversary proves nothing here.
-    for adversary in (noap.FeatureWise(0.5), noap.SampleWise(0.5)):
-        foreign = older.solve(problem.with_adversary(adversary)).certificate
-        assert not noap.verify(problem, dataclasses.replace(loaded, proof=foreign.proof)).ok or (
-            foreign.bound >= loaded.bound
-        )
+    foreign = older.solve(problem.with_adversary(noap.FeatureWise(0.5))).certificate
+    lie = dataclasses.replace(loaded, proof=foreign.proof)
+    assert not noap.verify(problem, lie).ok or foreign.bound >= loaded.bound
 
 
 @given(

@@ -9,7 +9,7 @@ import pytest
 from packings import joint_optimum
 
 import noap as library
-from test_cli_files import noap
+from commands import noap
 
 X = np.random.default_rng(0).standard_normal((40, 7)) @ np.random.default_rng(1).standard_normal((7, 7))
 NAMES = ["a [kg]", "b", "c", "d", "e", "f", "g"]

@@ -11,10 +11,10 @@ import pytest
 from sklearn.datasets import load_wine
 
 import noap
+from commands import noap as command_line
 from noap.errors import InvalidProblem
 from noap.report import build_report
 from noap.report.components import as_csv
-from test_cli_files import noap as command_line
 
 
 @pytest.fixture(scope="module")

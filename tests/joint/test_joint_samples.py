@@ -11,8 +11,8 @@ import pytest
 from packings import joint_optimum
 
 import noap
+from commands import noap as command_line
 from noap.errors import NoapWarning
-from test_cli_files import noap as command_line
 
 
 def best_of_pair(X, rho, c):

@@ -269,15 +269,26 @@ def test_what_was_tampered_with_is_refused_or_true():
 
 
 def test_lengths_by_a_hair():
+    found = set()
     for seed in range(12):
-        problem = drawn(seed, each=seed % 2 == 0, costs=seed % 3 == 0)
-        v, _ = best_of(problem, np.random.default_rng(seed))
+        problem = drawn(seed, d=5 + seed % 4, each=seed % 2 == 0, costs=seed % 3 == 0)
+        v, best = best_of(problem, np.random.default_rng(seed))
         T = least(problem, LENGTHS, data_of(problem)[0].root())
-        X = np.sort(np.abs(problem.X), axis=1)[:, ::-1][:, :3]
-        left = np.maximum(np.sqrt((X * X).sum(axis=1)) - problem.adversary.rho, 0)
-        assert abs(T - (left**2).sum() / len(X)) <= 1e-9 * T
+        rho = np.broadcast_to(problem.adversary.rho, (problem.n_samples,))
+        sizes = np.sort(np.abs(problem.X), axis=1)[:, ::-1][:, :3]
+        lengths = np.sqrt((sizes * sizes).sum(axis=1))
+        live = lengths > rho
+        by_samples = (np.maximum(lengths - rho, 0) ** 2).sum() / len(sizes)
+        a = (problem.X[live] ** 2).sum(axis=0) / len(sizes)
+        theta = max(1 - rho[live].min() / np.sqrt(len(sizes) * np.sort(a)[-3:].sum()), 0) ** 2
+        costs = 0 if problem.costs is None else problem.costs
+        by_features = np.sort(np.maximum(theta * a - costs, 0))[-3:].sum()
+        assert abs(T - min(by_samples, by_features)) <= 1e-9 * T
+        assert best <= T
+        found.add(by_samples < by_features)
         assert both(problem, certificate_of(problem, v, [LENGTHS], T * (1 + 1e-9)))
         assert not both(problem, certificate_of(problem, v, [LENGTHS], T * (1 - 1e-9)))
+    assert found == {True, False}
 
 
 def test_norms_are_at_least_the_largest_score():

@@ -6,6 +6,9 @@ import sys
 
 import pytest
 
+from noap.experiments import paper_specs
+from noap.experiments.report import effort
+
 LINE = [sys.executable, "-c", "from noap.cli import main; main()", "reproduce"]
 
 
@@ -62,6 +65,20 @@ def test_theorem_5_prints_its_stages(tmp_path):
     folder = tmp_path / "noap-reproduction-quick"
     assert (folder / "theorem5.png").stat().st_size > 10_000
     assert "Stages of Theorem 5" in (folder / "README.md").read_text(encoding="utf-8")
+    # How little was tried is said everywhere.
+    words = "Tried with 1 draw per point"
+    assert answer["tried_with"].startswith(words)
+    assert answer["trials"]["done"] > 0
+    assert {"claim", "source", "verdict", "evidence"} == set(answer["claims"][0])
+    for page in ("README.md", "claims.md"):
+        assert words in (folder / page).read_text(encoding="utf-8")
+    shown = reproduce("theorem5", "--quick", "--trials", 1, "--render", cwd=tmp_path)
+    assert words in " ".join(shown.stdout.split())
+
+
+def test_a_full_run_says_nothing_of_the_kind():
+    assert effort(paper_specs()) == ""
+    assert effort(paper_specs(mip_seconds=5.0)).startswith("Tried with 10 draws per point and 5 seconds per program")
 
 
 @pytest.mark.slow

@@ -11,6 +11,8 @@ import pytest
 import noap
 from noap.errors import InvalidProblem, NoapWarning
 from noap.kernel.certificate import Certificate
+from noap.search.attacks import smoothed
+from noap.settings import SampleSettings
 from sample_proofs import best_of, noap_check
 
 
@@ -150,6 +152,85 @@ def test_few_samples_of_many_features():
     assert time.process_time() - started < 3
     assert result.bound < np.inf
     assert noap.verify(problem, result.certificate).ok
+
+
+def test_many_features_are_bounded_by_their_lengths():
+    """Row by row the largest entries of 2,500 features are far above what one choice of them has."""
+    X = np.random.default_rng(1).standard_normal((40, 2500))
+    problem = noap.Problem(X, 4, noap.SampleWise(1.0))
+    with pytest.warns(noap.errors.GapWarning):
+        result = noap.solve(problem)
+    a = np.sort((X * X).sum(axis=0))[-4:].sum()
+    assert result.value < result.bound <= (np.sqrt(a) - 1.0) ** 2 / 40 * (1 + 1e-9)
+    rows = np.sqrt(np.sort(X * X, axis=1)[:, -4:].sum(axis=1))
+    assert result.bound < 0.2 * (np.maximum(rows - 1.0, 0) ** 2).mean()
+    assert noap.verify(problem, result.certificate).ok
+
+
+def test_the_smoothed_attack_meets_the_best_vector_of_a_support():
+    """min over attacks of the largest eigenvalue = max over v of the value, where there is no duality gap."""
+    met = 0
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X, rho = model(80, 3, 3, seed), rng.uniform(0.2, 1.5, 80)
+        V = rng.standard_normal((20_000, 3))
+        V /= np.linalg.norm(V, axis=1)[:, None]
+        best = (np.maximum(np.abs(X @ V.T) - rho[:, None], 0) ** 2).sum(axis=0).max()
+        E = smoothed(X, rho, np.zeros_like(X), 1.001 * best, SampleSettings())
+        assert (np.linalg.norm(E, axis=1) <= rho * (1 + 1e-12)).all()
+        reached = np.linalg.eigvalsh((X + E).T @ (X + E))[-1]
+        assert reached >= best * (1 - 1e-12)
+        met += reached < 1.001 * best
+    assert met >= 9
+
+
+def test_supports_that_stay_open_have_the_bound_of_their_attack():
+    """Without lines a duality gap stays, of the size of the gap and not of the lengths."""
+    problem = noap.Problem(model(100, 5, 5, 2), 5, noap.SampleWise(2.0))
+    with pytest.warns(noap.errors.GapWarning):
+        result = noap.solve(problem, settings=noap.Settings(samples=SampleSettings(most_samples=0)))
+    assert 1e-4 < result.gap < 0.3
+    assert noap.verify(problem, result.certificate).bound == result.bound
+    assert noap.solve(problem).gap <= 1e-4
+
+
+def test_a_dropped_sample_of_another_size_changes_nothing():
+    X = model(40, 8, 3, 5)
+    rho = np.full(40, 0.7)
+    rho[7] = np.inf
+    plain = noap.solve(noap.Problem(X, 3, noap.SampleWise(rho)))
+    for factor in (1e-140, 1e140):
+        other = X.copy()
+        other[7] *= factor
+        problem = noap.Problem(other, 3, noap.SampleWise(rho))
+        result = noap.solve(problem)
+        assert result.value == pytest.approx(plain.value, rel=1e-9)
+        assert result.status is noap.Status.OPTIMAL
+        assert noap.verify(problem, result.certificate).ok
+
+
+def test_a_certificate_is_about_its_budgets():
+    X = model(30, 6, 3, 2)
+    rho = np.linspace(0.2, 1.2, 30)
+    rho[4] = np.inf
+    problem = noap.Problem(X, 3, noap.SampleWise(rho))
+    certificate = noap.solve(problem).certificate
+    assert noap.verify(problem, certificate).ok
+    for at, to in ((1, np.nextafter(rho[1], 0)), (4, 1e300), (5, np.inf), (0, 0.0)):
+        changed = rho.copy()
+        changed[at] = to
+        assert "other budgets" in noap.verify(problem.with_adversary(noap.SampleWise(changed)), certificate).message
+    assert not noap.verify(problem.with_adversary(noap.SampleWise(rho[::-1].copy())), certificate).ok
+
+
+def test_nothing_left_is_proved_for_heuristics_too():
+    X = model(20, 5, 2, 1)
+    adversary = noap.SampleWise(0.0)
+    problem = noap.Problem(X, 2, noap.SampleWise(adversary.rho_max(X, 2) * 1.01))
+    with pytest.warns(NoapWarning, match="optimum is 0"):
+        result = noap.solve(problem, method="ascent")
+    assert result.bound == 0
+    assert noap.verify(problem, result.certificate).bound == 0
 
 
 def test_the_relaxation_is_a_bound():

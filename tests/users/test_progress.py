@@ -170,3 +170,28 @@ def test_experiments_count_their_trials(cell, tmp_path):
     with Store(tmp_path / "trials.jsonl") as store:
         run([spec], store, progress=True)
     assert cell[-2] == "noap: trial 2 of 2, 0:00:00 left"
+
+
+@pytest.fixture
+def log(monkeypatch, caplog):
+    """What a log hears where every look at the clock is 25 s later."""
+    caplog.set_level(logging.INFO, logger="noap")
+    moment = iter(range(0, 10**9, 25))
+    monkeypatch.setattr(time, "monotonic", lambda: next(moment))
+    return caplog
+
+
+def test_a_log_counts_the_supports_that_are_found(log):
+    problem = noap.Problem(noap.standardise(X), 3, noap.FeatureWise.with_noise(0.2, len(X)))
+    noap.near_optimal(problem, within=0.05)
+    assert log.records == []
+    noap.near_optimal(problem, within=0.05, progress=True)
+    assert any(record.getMessage().endswith("supports found") for record in log.records)
+
+
+def test_a_search_says_which_component_it_is_about(log):
+    for n_components, names in ((3, {f"component {c} of 3" for c in (1, 2, 3)}), (0.5, {"component 1"})):
+        log.clear()
+        noap.RobustSparsePCA(n_components, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
+        said = {record.getMessage().split(":")[0] for record in log.records}
+        assert said >= names

@@ -24,8 +24,8 @@ def other_problem(problem: Problem, claim: Claim) -> str | None:
         return "the certificate is about other budgets of single features or samples"
     if claim.costs != mine.costs:
         return "the certificate is about other costs"
-    if claim.metric != mine.metric:
-        return "the certificate is about another metric"
+    if problem.metric is not None:
+        return "the certificate is about no metric"
     # To the last bit: the same numbers centred and scaled by another formula are other data.
     other = (
         "the certificate is about other data: other entries, another order, centred and scaled otherwise, or deflated "

@@ -15,12 +15,8 @@ from noap.proofs.feature_wise import GramProof
 from noap.proofs.known import moves_features, moves_samples, moves_table
 from noap.proofs.levels import LevelsProof
 from noap.proofs.many import ManyProof
-from noap.proofs.metric import MetricProof
-from noap.proofs.metric_relaxation import MetricRelaxationProof
-from noap.proofs.metric_supports import SupportsProof
 from noap.proofs.packing import Proof
 from noap.proofs.relaxation import RelaxationProof
-from noap.proofs.sample_wise import SampleProof
 from noap.runtime.workers import HERE, Workers
 
 __all__ = ["bound_above", "gram_lift"]
@@ -45,14 +41,10 @@ def bound_above(
 
     The workers share the pass over many features. Raises OutOfAllowance if the allowance does not suffice.
     """
-    if problem.metric is not None or isinstance(proof, MetricProof | MetricRelaxationProof | SupportsProof):
-        from noap.checker.generalised.check import bound_in_metric  # only where it is asked for
-
-        return bound_in_metric(problem, proof, claimed, margins, allowance, bound_above)
+    if problem.metric is not None:
+        return math.inf, "no theorem of this format is about a metric"
     if moves_table(problem.adversary):
         return _from_plain(problem, proof, claimed, margins, allowance, workers)
-    if isinstance(proof, SampleProof):
-        return _from_samples(problem, proof, claimed, margins, allowance)
     if isinstance(proof, ManyProof):
         return _from_many(problem, proof, claimed, margins, allowance, workers)
     return _from_gram(problem, proof, claimed, margins, allowance)
@@ -133,7 +125,7 @@ def _from_many(
 ) -> tuple[float, str | None]:
     idle = moves_samples(problem.adversary) and problem.adversary.is_idle
     by_features = moves_features(problem.adversary) or (idle and problem.is_plain)
-    if problem.X is None or problem.metric is not None or not by_features:
+    if problem.X is None or not by_features:
         return math.inf, "a proof for many features says nothing about this problem"
     # Only here are the kernels loaded.
     from noap.checker.many.check import check_many
@@ -146,20 +138,3 @@ def _from_many(
         data, problem.k, proof, claimed, margins.raised, margins.absolute * data.scale, allowance, workers
     )
     return (math.inf, reason) if reason else (scaled_up(up(T), 2 * data.exponent), None)
-
-
-def _from_samples(
-    problem: Problem, proof: SampleProof, claimed: float, margins: Margins, allowance: Allowance
-) -> tuple[float, str | None]:
-    if problem.X is None or not moves_samples(problem.adversary):
-        return math.inf, "a proof by moves of single samples says nothing about this adversary"
-    # Only here are the kernels loaded.
-    from noap.checker.sample_wise.check import check_samples
-    from noap.checker.sample_wise.data import SampleData
-
-    data = SampleData.of(problem, allowance)
-    if not 0.0 <= claimed <= _MOST_CLAIMED * problem.n_features * data.value(data.scale):
-        return math.inf, _BEYOND
-    T = data.total(claimed) * (1.0 + margins.relative) + margins.absolute * data.scale
-    reason = check_samples(data, problem.k, proof, T, allowance)
-    return (math.inf, reason) if reason else (data.value(up(T)), None)

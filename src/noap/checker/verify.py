@@ -30,8 +30,6 @@ __all__ = ["Verification", "verify"]
 # The checker proves the claimed bound raised by these, relative to it and to the largest variance of a feature, and a
 # value lowered by them: room for its own rounding. It reports what it proved.
 _MARGINS = Margins(relative=1e-9, absolute=1e-12)
-# The same of a value where there is a metric: v'Bv loses as many digits as B is ill-conditioned.
-_IN_METRIC = 1e-6
 
 
 def verify(
@@ -135,8 +133,7 @@ def _check(
             return 0.0, math.inf, "its vector is zero"
         # Where features cost something, using none of them is worth 0.
         value = value_below(problem, places, weights) if weights.any() else 0.0
-        relative = _MARGINS.relative if problem.metric is None else _IN_METRIC
-        short, margin = certificate.value - value, relative * certificate.value
+        short, margin = certificate.value - value, _MARGINS.relative * certificate.value
         if not (short <= margin or short <= margin + _MARGINS.absolute * largest_variance(problem)):
             return value, math.inf, f"its vector is worth {value:.12g}, less than the claimed {certificate.value:.12g}"
         # Only here are the kernels loaded.

@@ -1,7 +1,6 @@
 """The lower side of a claim: what a vector is certainly worth."""
 
 import math
-from fractions import Fraction
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from noap.problem import Problem
 from noap.proofs.known import feature_budgets, moves_features, moves_samples, moves_table, name_of
 
 __all__ = ["value_below"]
-
-# Where rounding may take more than this share of v'Bv it is computed in fractions.
-_BLURRED = 1e-11
 
 
 def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> float:
@@ -37,7 +33,7 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     spent = 0.0 if problem.costs is None else up(float(problem.costs[places[used]].sum()), len(places))
     # Another vector of the same direction to an ulp: as good a witness.
     weights = np.ldexp(weights, -exponent_of(float(np.abs(weights).max())))
-    length = _length(problem, places, weights)
+    length = _length(weights)
     spread = up(float(np.abs(weights).sum()), len(weights))
     n = problem.n_samples
     if problem.X is None:
@@ -74,23 +70,9 @@ def value_below(problem: Problem, places: IntArray, weights: FloatArray) -> floa
     return max(down(_per_sample(distance, length, n, 2 * exponent) - spent), 0.0)
 
 
-def _length(problem: Problem, places: IntArray, weights: FloatArray) -> float:
-    """Return at least |v|, or sqrt(v'Bv) where the problem has a metric."""
-    B = problem.metric
-    if B is None:
-        return up(math.sqrt(float(weights @ weights)), len(weights))
-    own = np.diag(B[places]) if B.ndim == 1 else B[np.ix_(places, places)]
-    sizes = np.abs(weights)
-    square = float(weights @ own @ weights)
-    error = gamma(2 * len(weights) + 4) * float(sizes @ np.abs(own) @ sizes) * 1.001
-    if error > _BLURRED * square:
-        # Near to a singular metric most of the sum cancels, but not of fractions.
-        w = [Fraction(x) for x in weights.tolist()]
-        exact = sum(
-            Fraction(b) * x * y for row, x in zip(own.tolist(), w, strict=True) for b, y in zip(row, w, strict=True)
-        )
-        square, error = up(float(exact)), 0.0
-    return up(math.sqrt(max(square, 0.0) + error))
+def _length(weights: FloatArray) -> float:
+    """Return at least |v|."""
+    return up(math.sqrt(float(weights @ weights)), len(weights))
 
 
 def _taken(problem: Problem, places: IntArray, weights: FloatArray, length: float, exponent: int) -> float:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -83,22 +83,24 @@ def verify(
         )
 
     if isinstance(proof, KernelCertificate):
-        if metric is not None:
+        if metric is not None and proof.claim.metric is None:
             raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
+        require_metric_fits(metric, metric_ridge, streamed=is_streamed(data))
         said = asked("sample" if proof.claim.adversary.startswith("sample") else "feature")
-        return verify_tree(proof, data, read, said, output, time_limit, memory_limit)
+
+        def form(table: Table) -> MetricOf | None:
+            return None if metric is None else read_metric(metric, metric_ridge, table, reading)
+
+        return verify_tree(proof, data, read, said, form, output, time_limit, memory_limit)
     claim = proof.claim
     if claim.adversary not in BY_NAME:
         raise InvalidProblem(f"CERT {certificate} names the adversary {claim.adversary!r}, which noap does not know.")
-    _require_files(claim, certificate, noise_file, cost_file, metric)
-    require_metric_fits(metric, metric_ridge, streamed=is_streamed(data))
-
-    def form(table: Table) -> MetricOf | None:
-        return None if metric is None else read_metric(metric, metric_ridge, table, reading)
-
+    if metric is not None:
+        raise InvalidProblem(f"CERT {certificate} is about no metric; leave out --metric.")
+    _require_files(claim, certificate, noise_file, cost_file)
     # What a file says of single features replaces the one budget.
     rho = None if noise_file is not None else claim.rho
-    candidates = _candidates(claim, data, read, asked(BY_NAME[claim.adversary].key, rho), form)
+    candidates = _candidates(claim, data, read, asked(BY_NAME[claim.adversary].key, rho))
     found, prepared = _named(claim, data, candidates)
     found = on_device(found, device)
     report = noap.verify(found, proof, time_limit=time_limit, memory_limit=memory_limit, n_jobs=jobs)
@@ -157,7 +159,7 @@ def _document(
         "noise": claim.rho / BY_NAME[claim.adversary].noise_unit(claim.n_samples),
         "own_budgets": claim.budgets is not None,
         "with_costs": claim.costs is not None,
-        "with_metric": claim.metric is not None,
+        "with_metric": False,
         "k": proof.ks.tolist() if isinstance(proof, noap.JointCertificate) else claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,
@@ -207,13 +209,8 @@ def _features_sentence(features: list[str]) -> str:
     return f"Features of its vector, by the names in DATA: {listed(features, None)}."
 
 
-def _require_files(
-    claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None, metric: Path | None
-) -> None:
-    """Raise InvalidProblem if the claim is about budgets or costs of features, or a metric, and no file says which."""
-    if (claim.metric is None) != (metric is None):
-        wanted = "a metric; pass the --metric it was made with" if metric is None else "no metric; leave out --metric"
-        raise InvalidProblem(f"CERT {certificate} is about {wanted}.")
+def _require_files(claim: Claim, certificate: Path, noise_file: Path | None, cost_file: Path | None) -> None:
+    """Raise InvalidProblem if the claim is about budgets or costs of features, and no file says which."""
     if claim.budgets is not None and noise_file is None:
         moved = BY_NAME[claim.adversary].key
         raise InvalidProblem(
@@ -231,8 +228,7 @@ def _strength_sentence(claim: Claim) -> str:
     said = f"noise {noise:.6g} (rho = {claim.rho:.6g})"
     if claim.budgets is not None:
         said = f"{BY_NAME[claim.adversary].key}s with noises of their own, the largest {noise:.6g}"
-    said = said if claim.costs is None else f"{said}, with costs"
-    return said if claim.metric is None else f"{said}, with a metric"
+    return said if claim.costs is None else f"{said}, with costs"
 
 
 def _named(claim: Claim, data: Path, candidates: Iterator[tuple[noap.Problem, str]]) -> tuple[noap.Problem, str | None]:
@@ -248,7 +244,7 @@ def _named(claim: Claim, data: Path, candidates: Iterator[tuple[noap.Problem, st
 
 
 def _candidates(
-    claim: Claim, data: Path, read: ReadOptions, asked: ProblemOptions, form: Callable[[Table], MetricOf | None]
+    claim: Claim, data: Path, read: ReadOptions, asked: ProblemOptions
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
 
@@ -260,7 +256,7 @@ def _candidates(
         yield from streamed()
         return
     table = read.table(data)
-    strength, metric = asked.for_names(table.names, read.reading), form(table)
+    strength = asked.for_names(table.names, read.reading)
     if claim.k > table.X.shape[1]:
         return
     if claim.source == "covariance":
@@ -272,7 +268,6 @@ def _candidates(
                     k=claim.k,
                     adversary=strength.adversary(claim.n_samples, lambda: np.ones(claim.n_features)),
                     costs=strength.costs,
-                    metric=None if metric is None else metric(False, False),
                     feature_names=table.names,
                 ),
                 "a covariance",
@@ -286,5 +281,4 @@ def _candidates(
         except InvalidProblem:
             continue  # a constant column cannot be scaled: then it was not
         faced = strength.adversary(claim.n_samples, partial(table.scales, center, scale))
-        own_form = None if metric is None else metric(center, scale)
-        yield noap.Problem(samples, k=claim.k, adversary=faced, costs=strength.costs, metric=own_form), words
+        yield noap.Problem(samples, k=claim.k, adversary=faced, costs=strength.costs), words

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,11 @@ import numpy as np
 from rich.console import Console
 
 import noap
+from noap.cli.metric import MetricOf
 from noap.cli.options import AdversaryName, ReadOptions
 from noap.cli.problem import ProblemOptions, is_streamed, streamed_problem
 from noap.cli.run import Answer, JsonOptions
-from noap.data.files.table import PREPARED
+from noap.data.files.table import PREPARED, Table
 from noap.errors import InvalidProblem
 from noap.kernel.certificate import Certificate
 from noap.kernel.claim import Claim, fingerprint_of
@@ -35,15 +36,17 @@ def verify_tree(
     data: Path,
     read: ReadOptions,
     asked: ProblemOptions,
+    form: Callable[[Table], MetricOf | None],
     output: JsonOptions,
     time_limit: float | None,
     memory_limit: float | None,
 ) -> int:
     """Check a certificate against a file, print the verdict, and return the exit code.
 
-    What files say of features takes the place of what the certificate says, which must be the same.
+    What files say of features, and `form` of the metric, takes the place of what the certificate says, which must be
+    the same.
     """
-    problem, prepared = _named(proof, data, read, asked)
+    problem, prepared = _named(proof, data, read, asked, form)
     names = problem.feature_names or ()
     report = noap.verify(problem, proof, time_limit=time_limit, memory_limit=memory_limit)
 
@@ -59,7 +62,7 @@ def _sentences(report: Verification, proof: Certificate, names: Sequence[str], p
     yield report.message
     claim = proof.claim
     if report.ok:
-        costs = "" if claim.costs is None else ", with costs"
+        costs = ("" if claim.costs is None else ", with costs") + ("" if claim.metric is None else ", with a metric")
         yield (
             f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {claim.k}; data {prepared}, {claim.n_samples} "
             f"samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
@@ -75,10 +78,16 @@ def _sentences(report: Verification, proof: Certificate, names: Sequence[str], p
         yield UNKNOWN_DATA
 
 
-def _named(proof: Certificate, data: Path, read: ReadOptions, asked: ProblemOptions) -> tuple[noap.Problem, str | None]:
+def _named(
+    proof: Certificate,
+    data: Path,
+    read: ReadOptions,
+    asked: ProblemOptions,
+    form: Callable[[Table], MetricOf | None],
+) -> tuple[noap.Problem, str | None]:
     """Return the problem that the claim names and how its data were prepared; another one and None if DATA has none."""
     claim, last = proof.claim, None
-    for problem, prepared in _candidates(claim, data, read, asked):
+    for problem, prepared in _candidates(claim, data, read, asked, form):
         if fingerprint_of(problem) == claim.fingerprint:
             return problem, prepared
         last = problem
@@ -88,7 +97,7 @@ def _named(proof: Certificate, data: Path, read: ReadOptions, asked: ProblemOpti
 
 
 def _candidates(
-    claim: Claim, data: Path, read: ReadOptions, asked: ProblemOptions
+    claim: Claim, data: Path, read: ReadOptions, asked: ProblemOptions, form: Callable[[Table], MetricOf | None]
 ) -> Iterator[tuple[noap.Problem, str]]:
     """Yield what the file may stand for, one preparation after the other."""
     terms: dict[str, Any] = {
@@ -98,6 +107,7 @@ def _candidates(
         "include": claim.include.tolist(),
         "exclude": claim.exclude.tolist(),
         "orthogonal_to": claim.directions,
+        "metric": claim.metric,
     }
     table = None if is_streamed(data) else read.table(data)
     if table is not None and table.X.shape[1] != claim.n_features:
@@ -105,7 +115,10 @@ def _candidates(
             f"DATA has {table.X.shape[1]} columns of features, the certificate is about {claim.n_features}; say what "
             "noap solve was told about columns."
         )
+    metric = None if table is None else form(table)
     if claim.source == "covariance":
+        if metric is not None:
+            terms["metric"] = metric(False, False)
         if table is not None and table.X.shape[0] == table.X.shape[1]:
             terms["feature_names"] = table.names
             yield noap.Problem.from_covariance(table.X, n_samples=claim.n_samples, **terms), "a covariance"
@@ -124,6 +137,8 @@ def _candidates(
     def of(X: Any, center: bool, scale: bool) -> tuple[noap.Problem, str]:
         if given.noise is not None:
             terms["adversary"] = given.adversary(claim.n_samples, partial(table.scales, center, scale))
+        if metric is not None:
+            terms["metric"] = metric(center, scale)
         return noap.Problem(X, **terms), PREPARED[center, scale]
 
     if claim.mean is not None and claim.scale is not None:
@@ -183,6 +198,7 @@ def claim_as_dict(proof: Certificate) -> dict[str, Any]:
         "noise": claim.noise,
         "own_budgets": isinstance(claim.noise, list),
         "with_costs": claim.costs is not None,
+        "with_metric": claim.metric is not None,
         "k": claim.k,
         "n_samples": claim.n_samples,
         "n_features": claim.n_features,

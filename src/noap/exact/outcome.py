@@ -23,7 +23,7 @@ class SearchOutcome:
     limit : Limit or None
         What stopped the search before the asked gap was proved.
     trace : tuple of TracePoint
-    proof : GramProof, SampleProof or None
+    proof : GramProof or None
         A proof of the bound, if it was asked for.
     """
 

@@ -16,8 +16,9 @@ from noap.adversaries import (
     require_served,
     serves,
 )
+from noap.errors import InvalidProblem
 from noap.exact.outcome import SearchOutcome
-from noap.exact.reduced import entry_wise_result, spectral_outcome
+from noap.exact.reduced import spectral_outcome
 from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
@@ -29,7 +30,7 @@ from noap.runtime.progress import SearchLine
 
 __all__ = ["SERVES", "prove", "proved_result", "require_provable"]
 
-# What each search is proved for (docs/exact.md, docs/exact-sample-wise.md).
+# What each search is proved for (docs/exact.md); against samples only without a budget, which is no adversary.
 GRAM_SERVES = ENERGY_LESS_L1
 SAMPLES_SERVES = (SampleWise,)
 # Those whose optimum is that of another problem, or bounded by it (exact/reduced.py).
@@ -54,26 +55,27 @@ class _SearchEntry:
 
     solve: Callable[..., SearchOutcome]
     kernels: tuple[Any, ...]
-    adversary: Adversary
     trial: Callable[..., SearchOutcome]
 
 
 def require_provable(problem: Problem) -> None:
     """Raise InvalidProblem if no search is proved for the adversary, its budgets and the costs."""
     require_served(problem.adversary, SERVES, "Method 'exact'")
+    if serves(SAMPLES_SERVES, problem.adversary) and not problem.adversary.is_idle:
+        raise InvalidProblem("Attacks on samples are for the tree of the kernel, without a metric.")
     if not (serves(GRAM_SERVES, problem.adversary) or serves(SAMPLES_SERVES, problem.adversary)):
         problem.require_plain("Method 'exact'")
 
 
 def has_many_features(problem: Problem) -> bool:
     """Whether the search for many features comes first."""
-    large = problem.X is not None and problem.metric is None and problem.n_features > MANY_FEATURES
+    large = problem.X is not None and problem.n_features > MANY_FEATURES
     return large and (problem.is_plain or serves(GRAM_SERVES, problem.adversary))
 
 
 def _has_hundreds(problem: Problem) -> bool:
     """Whether the search for many features is worth a try: without a budget that on X'X is as good."""
-    hundreds = problem.X is not None and problem.metric is None and problem.n_features > _HUNDREDS
+    hundreds = problem.X is not None and problem.n_features > _HUNDREDS
     # With costs it would be made anew for every pricing problem of several components.
     return (
         hundreds and problem.costs is None and serves(GRAM_SERVES, problem.adversary) and not problem.adversary.is_idle
@@ -100,13 +102,7 @@ def proved_result(
 ) -> Result:
     """Prove the optimum as `prove` does; the result counts as optimal at `asked_gap`, or the gap of the controls."""
     gap = controls.gap if asked_gap is None else asked_gap
-    if type(problem.adversary) is EntryWise:
-        return entry_wise_result(problem, controls, v, limits, gap, prove)
-    if problem.metric is not None:
-        from noap.exact.generalised.outcome import metric_outcome  # only where it is asked for
-
-        outcome = metric_outcome(problem, controls, v, limits, prove)
-    elif type(problem.adversary) is SpectralNorm:
+    if type(problem.adversary) is SpectralNorm:
         outcome = spectral_outcome(problem, controls, v, limits, prove)
     else:
         outcome = prove(problem, controls, v, limits)
@@ -135,26 +131,20 @@ def proved_result(
 def _search_for(problem: Problem) -> _SearchEntry:
     # Each search brings its own kernels: they are loaded only when needed.
     require_provable(problem)
-    if serves(GRAM_SERVES, problem.adversary) or _is_idle(problem):
-        from noap.exact.feature_wise.kernels.node import examine
-        from noap.exact.feature_wise.search import solve_gram
+    from noap.exact.feature_wise.kernels.node import examine
+    from noap.exact.feature_wise.search import solve_gram
 
-        if has_many_features(problem) or _has_hundreds(problem):
-            from noap.exact.many.kernels.graph import elimination, neighbourhood
-            from noap.exact.many.kernels.pairs import pairs_above
-            from noap.exact.many.middle import solve_middle
-            from noap.exact.many.wide import solve_wide
-            from noap.heuristics.kernels.neighbours import keep_largest, merge_largest
+    if has_many_features(problem) or _has_hundreds(problem):
+        from noap.exact.many.kernels.graph import elimination, neighbourhood
+        from noap.exact.many.kernels.pairs import pairs_above
+        from noap.exact.many.middle import solve_middle
+        from noap.exact.many.wide import solve_wide
+        from noap.heuristics.kernels.neighbours import keep_largest, merge_largest
 
-            kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest, merge_largest)
-            search = solve_wide if has_many_features(problem) else solve_middle
-            return _SearchEntry(search, kernels, FeatureWise(0.5), solve_wide)
-        return _SearchEntry(solve_gram, (examine,), FeatureWise(0.5), solve_gram)
-    from noap.exact.sample_wise.kernels.game import contest, respond
-    from noap.exact.sample_wise.kernels.supports import list_supports
-    from noap.exact.sample_wise.search import solve_samples
-
-    return _SearchEntry(solve_samples, (contest, respond, list_supports), SampleWise(0.5), solve_samples)
+        kernels = (pairs_above, examine, elimination, neighbourhood, keep_largest, merge_largest)
+        search = solve_wide if has_many_features(problem) else solve_middle
+        return _SearchEntry(search, kernels, solve_wide)
+    return _SearchEntry(solve_gram, (examine,), solve_gram)
 
 
 def _is_idle(problem: Problem) -> bool:
@@ -168,7 +158,7 @@ def _compile(search: _SearchEntry, controls: Controls) -> None:
     def trial() -> None:
         tried = Controls.checked(1e-2, None, 0, False)
         tiny = np.array([[2.0, 1.0, 0.5], [-1.0, 1.5, 0.3], [0.2, -0.4, 1.1], [0.7, 0.1, -0.9]])
-        search.trial(Problem(tiny, k=2, adversary=search.adversary), tried, np.array([1.0, 0.0, 0.0]), Limits())
+        search.trial(Problem(tiny, k=2, adversary=FeatureWise(0.5)), tried, np.array([1.0, 0.0, 0.0]), Limits())
         if tried.limit is Limit.INTERRUPTED:
             raise KeyboardInterrupt
 

@@ -30,6 +30,8 @@ from noap.runtime.limits import Limit, Limits
 __all__ = ["entry_wise_result", "less_spectral_budget", "spectral_outcome"]
 
 Prove = Callable[[Problem, Controls, FloatArray, Limits], SearchOutcome]
+# Of the smaller adversary: a result will do, too.
+Bound = Callable[[Problem, Controls, FloatArray, Limits], SearchOutcome | Result]
 
 # Shares of the answer to the vector found in the attacks that are tried. On spiked data (n = 30 to 200, d = 10 to 100,
 # k = 3 to 5) the best of them left gaps of up to 0.8, 6.3, 11 and 16.4 % at delta = 0.1, 0.4, 0.8 and 1.2; often none.
@@ -79,7 +81,7 @@ def spectral_outcome(
 
 
 def entry_wise_result(
-    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, asked_gap: float, prove: Prove
+    problem: Problem, controls: Controls, v: FloatArray, limits: Limits, asked_gap: float, prove: Bound
 ) -> Result:
     """Return the best vector that was met, with the smallest of the bounds that smaller adversaries give."""
     bound, nodes, limit, by = math.inf, 0, None, "nothing"

@@ -1,4 +1,4 @@
-"""The paper's experiments and what they leave open, as specs.
+"""State the paper's experiments, and those that they leave open, as specs.
 
 The paper's setting: d = 100, k = 5, lambda = 3, n = 100 and 500, normalised budgets 0, 0.5, ..., 4.5, ten trials, the
 programs on 15 features with N = 3 pieces and r = 3. It leaves k1 and c open: ours are 2 and 0.8.

@@ -27,7 +27,7 @@ Finished = Iterator[tuple[Trial, FinishedTrial | None]]
 
 @dataclass(frozen=True)
 class Run:
-    """How a run ended.
+    """The end of a run.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Run:
 
     @property
     def complete(self) -> bool:
-        """Whether every trial is in the store."""
+        """True if every trial is in the store."""
         return self.found + self.done == self.wanted
 
 

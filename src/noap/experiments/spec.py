@@ -46,7 +46,7 @@ class SpikedModel:
 
 @dataclass(frozen=True)
 class Method:
-    """How a problem is solved: a solver, its options and its limits.
+    """A way to solve a problem: a solver, its options and its limits.
 
     Attributes
     ----------

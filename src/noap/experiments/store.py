@@ -52,7 +52,8 @@ class Store:
         if not writing and not self.path.exists():
             raise StoreError(f"store {self.path} does not exist; run the experiment first.")
         try:
-            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND if writing else os.O_RDONLY, 0o644)
+            how = os.O_RDWR | os.O_CREAT | os.O_APPEND if writing else os.O_RDONLY
+            self._file = os.open(self.path, how | getattr(os, "O_BINARY", 0), 0o644)  # Windows would write "\r\n"
             if writing:
                 self._lock()
             content = self.path.read_bytes()

@@ -16,7 +16,7 @@ __all__ = ["BEST", "Objective", "points", "trials"]
 # The paper's "best": the vector of the best objective among its three methods.
 BEST, _CONTENDERS = "best", ("MIP", "MIP-r", "PPM")
 Objective = Literal["population", "sample"]
-"""Which objective decides "best": the population's, equation (10), as the caption has it, or that of the samples."""
+"""The objective that decides "best": the population's, equation (10), as the caption has it, or that of the samples."""
 
 AVERAGED = (
     "value", "population", "gap", "cosine_strong", "cosine_weak", "cosine", "recovery_strong", "recovery_weak",

@@ -1,4 +1,4 @@
-"""Pictures of choices and of resampling: which k and noise were compared, and how often features return."""
+"""Draw choices and resampling: the pairs of k and noise that were compared, and how often features return."""
 
 from typing import TYPE_CHECKING, Any
 

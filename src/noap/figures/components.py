@@ -1,4 +1,4 @@
-"""Pictures of components: their loadings, how much each holds, and the samples along two of them."""
+"""Draw components: their loadings, and how much each holds."""
 
 from typing import Any
 
@@ -7,24 +7,20 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from noap.errors import InvalidProblem
-from noap.figures.bundles import size_for, write_names
 from noap.figures.style import PLAIN as _PLAIN
 from noap.figures.style import ROBUST as _ROBUST
-from noap.figures.style import axes_of, named_of, tidy, titled, top_of
+from noap.figures.style import axes_of, fitted, largest_first, named_of, names_of, tidy, titled, top_of
 from noap.joint import JointResult
 from noap.linalg.types import FloatArray
 from noap.result import Result
 from noap.runtime.digits import down, up
 from noap.runtime.names import counted
 
-__all__ = ["draw_biplot", "draw_components", "draw_loadings", "draw_scree"]
+__all__ = ["draw_components", "draw_loadings", "draw_scree"]
 
-# More bars or arrows than these cannot be read; the largest are kept and the picture says so.
-_MOST_BARS, _MOST_ARROWS = 40, 20
-# Of each of several components.
-_MOST_EACH = 12
-# The font of a biplot's names, in points.
-_NAMES = 8.0
+# More bars than these cannot be read, of one component or of each of several; the largest are kept and the picture says
+# so.
+_MOST_BARS, _MOST_EACH = 40, 12
 
 
 def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | None = None) -> Figure:
@@ -53,20 +49,15 @@ def draw_loadings(source: Any, component: int = 0, ax: Any = None, top: int | No
     ['feature 1', 'feature 0']
     """
     v, names = _loadings_of(source, component)
-    order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+    order = largest_first(v)
     shown = order[: top_of(top, _MOST_BARS)]
     panels, figure = axes_of(ax, 1, (7.0, 1.2 + 0.3 * max(len(shown), 3)))
     axes = panels[0]
-    bars = axes.barh(np.arange(len(shown)), v[shown], height=0.7, color=_ROBUST)
-    axes.bar_label(bars, [f"{loading:+.2f}" for loading in v[shown]], padding=3, fontsize="small")
-    axes.set_yticks(np.arange(len(shown)), [names[j] for j in shown])
+    _draw_bars(axes, np.arange(len(shown)), v[shown], [names[j] for j in shown])
     axes.invert_yaxis()
-    axes.margins(x=0.25)
-    axes.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
     hidden = f", {len(order) - len(shown)} smaller ones not shown" if len(order) > len(shown) else ""
     which = "" if isinstance(source, Result) else f" of component {component + 1}"
     titled(axes, f"Loadings{which}{hidden}")
-    axes.set_xlabel("loading")
     tidy(panels)
     return figure
 
@@ -97,14 +88,14 @@ def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figu
     ['feature 0', 'feature 1', 'feature 2', 'feature 3']
     """
     joint = source if isinstance(source, JointResult) else getattr(source, "joint_result_", None)
-    results = source.components if isinstance(source, JointResult) else _fitted(source).results_
+    results = source.components if isinstance(source, JointResult) else fitted(source).results_
     if not results:
         raise InvalidProblem("source has no component to draw: none is worth anything.")
     rows: list[tuple[str, float]] = []
     places, heads, at = [], [], 0.0
     for c, result in enumerate(results, start=1):
         v, names = _loadings_of(result, 0)
-        order = np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)]
+        order = largest_first(v)
         shown = order[: top_of(top, _MOST_EACH)]
         hidden = f", {len(order) - len(shown)} smaller not shown" if len(order) > len(shown) else ""
         heads.append((at, f"component {c}: {down(result.robust_variance)}{hidden}"))
@@ -113,15 +104,11 @@ def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figu
         at += len(shown) + 1.4
     panels, figure = axes_of(ax, 1, (7.0, 1.2 + 0.28 * at))
     axes = panels[0]
-    bars = axes.barh(places, [loading for _, loading in rows], height=0.7, color=_ROBUST)
-    axes.bar_label(bars, [f"{loading:+.2f}" for _, loading in rows], padding=3, fontsize="small")
+    _draw_bars(axes, places, [loading for _, loading in rows], [name for name, _ in rows])
     for place, words in heads:
         white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
         axes.text(0.0, place, words, ha="center", va="center", fontweight="bold", bbox=white)
-    axes.set_yticks(places, [name for name, _ in rows])
     axes.set_ylim(at - 0.6, -0.8)
-    axes.margins(x=0.25)
-    axes.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
     said = "Components one after the other: loadings and robust variances"
     if joint is not None and joint.bound is not None:
         said = (
@@ -129,7 +116,6 @@ def draw_components(source: Any, ax: Any = None, top: int | None = None) -> Figu
             f"{up(joint.bound)}"
         )
     titled(axes, said)
-    axes.set_xlabel("loading")
     tidy(panels)
     return figure
 
@@ -155,7 +141,7 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
         on it may lie below the bars, for it takes off the scores of those before, and deflation their directions. The
         line is `span_variance_ratio_`, what the span of all components so far explains.
     """
-    _fitted(model)
+    fitted(model)
     numbers = np.arange(1, len(model.components_) + 1)
     panels, figure = axes_of(ax, 1, (1.8 + 0.9 * max(len(numbers), 4), 3.6))
     axes = panels[0]
@@ -199,79 +185,21 @@ def draw_scree(model: Any, ax: Any = None) -> Figure:
     return figure
 
 
-def draw_biplot(
-    model: Any, X: ArrayLike, components: tuple[int, int] = (0, 1), ax: Any = None, top: int | None = None
-) -> Figure:
-    """Draw the samples along two components, and the features that make these up as arrows with names.
-
-    Parameters
-    ----------
-    model : fitted RobustSparsePCA with at least two components
-    X : array-like of shape (n, d)
-        The samples; `model.transform` gives their scores.
-    components : pair of int
-    ax : Axes, optional
-        Where to draw; a figure of its own by default.
-    top : int, optional
-        At most so many features, those with the longest arrows; 20 by default.
-
-    Returns
-    -------
-    Figure
-        Arrows are loadings, stretched by one factor to the size of the cloud: directions and ratios can be read.
-        Arrows that point the same way share one list of names, that of the longest on top.
-    """
-    _fitted(model)
-    count = len(model.components_)
-    first, second = components if np.size(components) == 2 else (-1, -1)
-    if not (0 <= first < count and 0 <= second < count and first != second):
-        raise InvalidProblem(f"components must be two different numbers from 0 to {count - 1}, got {components!r}.")
-    # Whatever container the estimator was told to give.
-    scores = np.asarray(model.transform(X), dtype=np.float64)[:, [first, second]]
-    arrows = np.asarray(model.components_)[[first, second]].T
-    names = _names_of(model)
-    lengths = np.linalg.norm(arrows, axis=1)
-    order = np.argsort(-lengths, kind="stable")[: np.count_nonzero(lengths)]
-    shown = order[: top_of(top, _MOST_ARROWS)]
-    stretch = 0.9 * float(np.abs(scores).max(initial=0.0)) / float(lengths.max(initial=0.0) or 1.0)
-    tips = stretch * arrows[shown]
-    told = [names[j] for j in shown]
-    # A figure of our own grows with the names.
-    wide, tall = size_for(tips, told, _NAMES)
-    panels, figure = axes_of(ax, 1, (4.8 + 1.3 * wide / 72, max(5.6, 0.8 + 1.3 * tall / 72)))
-    axes = panels[0]
-    axes.scatter(scores[:, 0], scores[:, 1], s=9, color=_PLAIN, linewidths=0)
-    arrow = {"arrowstyle": "->", "color": _ROBUST, "shrinkA": 0, "shrinkB": 0}
-    for tip in tips:
-        axes.annotate("", tip, (0.0, 0.0), arrowprops=arrow)
-    write_names(axes, tips, told, scores, _ROBUST, _NAMES)
-    axes.set_xlabel(f"component {first + 1}")
-    axes.set_ylabel(f"component {second + 1}")
-    hidden = f", {len(order) - len(shown)} shorter arrows not shown" if len(order) > len(shown) else ""
-    titled(axes, f"Samples and features along two components{hidden}")
-    tidy(panels)
-    return figure
+def _draw_bars(axes: Any, places: ArrayLike, loadings: ArrayLike, names: list[str]) -> None:
+    bars = axes.barh(places, loadings, height=0.7, color=_ROBUST)
+    axes.bar_label(bars, [f"{loading:+.2f}" for loading in np.asarray(loadings)], padding=3, fontsize="small")
+    axes.set_yticks(places, names)
+    axes.margins(x=0.25)
+    axes.axvline(0.0, color="0.7", linewidth=0.8, zorder=0)
+    axes.set_xlabel("loading")
 
 
 def _loadings_of(source: Any, component: int) -> tuple[FloatArray, tuple[str, ...]]:
     if isinstance(source, Result):
         return source.v, named_of(source.problem)
-    vectors = source.vectors if isinstance(source, JointResult) else _fitted(source).components_
+    vectors = source.vectors if isinstance(source, JointResult) else fitted(source).components_
     if not 0 <= component < len(vectors):
         raise InvalidProblem(f"component must be from 0 to {len(vectors) - 1}, got {component!r}.")
     if isinstance(source, JointResult):
         return vectors[component], named_of(source.problem)
-    return np.asarray(source.components_[component], dtype=np.float64), _names_of(source)
-
-
-def _names_of(model: Any) -> tuple[str, ...]:
-    given = getattr(model, "feature_names_in_", None)
-    d = np.shape(model.components_)[1]
-    return tuple(map(str, given)) if given is not None else tuple(f"feature {j}" for j in range(d))
-
-
-def _fitted(model: Any) -> Any:
-    """Return the model, or raise InvalidProblem if it is no fitted RobustSparsePCA."""
-    if not hasattr(model, "components_") or not hasattr(model, "robust_variance_"):
-        raise InvalidProblem(f"model must be a fitted RobustSparsePCA, got {type(model).__name__}; call fit first.")
-    return model
+    return np.asarray(source.components_[component], dtype=np.float64), names_of(source)

@@ -1,4 +1,4 @@
-"""Pictures of variances: over k, and in the demonstration."""
+"""Draw variances over k, and the picture of the demonstration."""
 
 import math
 import warnings

@@ -1,4 +1,4 @@
-"""Pictures of a path over the budget: the band, the barcode, the loadings."""
+"""Draw a path over the budget: the band, the barcode, the loadings."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What all pictures share: where they are drawn, how many things they show, and what those are called."""
+"""Share what all pictures need: axes to draw on, names of features, titles that fit."""
 
 import textwrap
 from collections.abc import Sequence
@@ -10,12 +10,26 @@ from matplotlib.figure import Figure
 
 from noap.data.arguments import as_count
 from noap.errors import InvalidProblem
-from noap.linalg.types import FloatArray
+from noap.linalg.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from noap.problem import Problem
 
-__all__ = ["PLAIN", "PLAIN_PCA", "ROBUST", "Picture", "axes_of", "can_be_seen", "named_of", "tidy", "titled", "top_of"]
+__all__ = [
+    "PLAIN",
+    "PLAIN_PCA",
+    "ROBUST",
+    "Picture",
+    "axes_of",
+    "can_be_seen",
+    "fitted",
+    "largest_first",
+    "named_of",
+    "names_of",
+    "tidy",
+    "titled",
+    "top_of",
+]
 
 # Of Okabe and Ito's colours, which stay apart for colour-blind readers. No feature has a colour of its own: there are
 # more features than colours that can be told apart, so features are told apart by their rows and names.
@@ -69,6 +83,26 @@ def top_of(top: int | None, most: int) -> int:
 def named_of(problem: "Problem") -> tuple[str, ...]:
     """Return a name for every feature: those of the data, or numbers."""
     return problem.feature_names or tuple(f"feature {j}" for j in range(problem.n_features))
+
+
+def names_of(model: Any) -> tuple[str, ...]:
+    """Return a name for every feature of a fitted estimator."""
+    given = getattr(model, "feature_names_in_", None)
+    d = np.shape(model.components_)[1]
+    return tuple(map(str, given)) if given is not None else tuple(f"feature {j}" for j in range(d))
+
+
+def fitted(model: Any) -> Any:
+    """Return the model, or raise InvalidProblem if it is no fitted RobustSparsePCA."""
+    if not hasattr(model, "components_") or not hasattr(model, "robust_variance_"):
+        raise InvalidProblem(f"model must be a fitted RobustSparsePCA, got {type(model).__name__}; call fit first.")
+    return model
+
+
+def largest_first(sizes: FloatArray) -> IntArray:
+    """Return the places of what is not 0, the largest in size first."""
+    order: IntArray = np.argsort(-np.abs(sizes), kind="stable")[: np.count_nonzero(sizes)]
+    return order
 
 
 def can_be_seen(lower: FloatArray, upper: FloatArray) -> bool:

@@ -98,7 +98,7 @@ class _Budgets:
         self.rho = np.zeros(d) if terms.rho is None else terms.rho
         self.costs = np.zeros(d) if terms.costs is None or len(terms.include) else terms.costs
         with np.errstate(over="ignore", invalid="ignore"):
-            r = np.ldexp(self.rho / math.sqrt(self.n), -exponent)
+            r = np.ldexp(self.rho / math.sqrt(self.n), terms.units - exponent)
             self.reach: FloatArray = r + np.sqrt(np.ldexp(self.costs, -2 * exponent))
 
     def near(self, diagonal: FloatArray, share: float) -> IntArray | None:

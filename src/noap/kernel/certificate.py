@@ -44,12 +44,16 @@ class Proof:
         Makes a covariance positive semidefinite, in these units; None proves nothing of the kind.
     supports : tuple of Support
         Of a list; the last level is then about all others, at the threshold of the list.
+    least : float
+        A metric that is a matrix less this many times I is positive definite, in units in which its diagonal is about
+        1; 0 for any other.
     """
 
     levels: tuple[Level, ...]
     exponent: int
     shift: float | None
     supports: tuple[Support, ...] = ()
+    least: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +103,16 @@ class Certificate:
         header |= {"exponent": self.proof.exponent, "shift": self.proof.shift, "device": False}
         given = {name: getattr(claim, name) for name in ("rho", "costs", "include", "exclude", "mean", "scale")}
         given |= {"support": self.support, "weights": self.weights}
-        m = 0 if claim.directions is None else len(claim.directions)
+        m, normals = 0 if claim.directions is None else len(claim.directions), int(claim.metric is not None)
         given |= {"directions": None if claim.directions is None else claim.directions.ravel()}
+        given |= {"metric": None if claim.metric is None else claim.metric.ravel()}
+        given |= {"metric_least": np.array([self.proof.least]) if self.proof.least > 0 else None}
         arrays = {
             name: np.asarray(numbers, dtype="<" + schema.ARRAYS[name].dtype)
             for name, numbers in given.items()
             if numbers is not None
         }
-        return container.pack(header, arrays | schema.written(self.proof.levels, self.proof.supports, m))
+        return container.pack(header, arrays | schema.written(self.proof.levels, self.proof.supports, m, m or normals))
 
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> Self:
@@ -156,6 +162,15 @@ class Certificate:
             raise unreadable("directions are not finite, or of another length")
         if on_samples and directions is not None:
             raise unreadable(NO_DIRECTIONS)
+        metric, least = taken("metric", d, d * d), taken("metric_least", 1)
+        if metric is not None and (directions is not None or costs is not None or not np.isfinite(metric).all()):
+            raise unreadable("its metric is not finite, or with directions or costs")
+        if metric is not None and (header["adversary"] not in ("none", "feature-wise") or header["kind"] != "single"):
+            raise unreadable("no rule is about this adversary, or a list, in a metric")
+        if metric is not None and len(metric) == d * d and d > 1:
+            metric = metric.reshape(d, d)
+        if (least is not None) != (metric is not None and metric.ndim == 2):
+            raise unreadable("metric and its least eigenvalue do not fit")
         support, weights = listed("support"), taken("weights")
         weights = np.empty(0) if weights is None else weights
         if len(support) != len(weights):
@@ -163,7 +178,7 @@ class Certificate:
         try:
             attacked = on_samples and rho is not None and rho.any()
             samples, m = header["n_samples"] if attacked else None, 0 if directions is None else len(directions)
-            levels, supports = schema.levels_from(arrays, d, samples, m)
+            levels, supports = schema.levels_from(arrays, d, samples, m, m or int(metric is not None))
         except Refused as refusal:
             raise unreadable(str(refusal)) from None
         if header["kind"] == "single" and supports:
@@ -177,11 +192,18 @@ class Certificate:
             include=include,
             exclude=exclude,
             directions=directions,
+            metric=metric,
             mean=mean,
             scale=scale,
         )
         shift = header["shift"]
-        proof = Proof(levels, header["exponent"], None if shift is None else float(shift), supports)
+        proof = Proof(
+            levels,
+            header["exponent"],
+            None if shift is None else float(shift),
+            supports,
+            0.0 if least is None else float(least[0]),
+        )
         return cls(claim, support, weights, proof)
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -1,5 +1,6 @@
 """What a certificate is about: the terms of a problem, its data as plain arrays, and their fingerprint."""
 
+import contextlib
 import hashlib
 import math
 import struct
@@ -13,6 +14,7 @@ from noap.adversaries import FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Columns, Data, Features, Terms
+from noap.kernel.metric import Metric
 from noap.kernel.samples import SampleData
 from noap.linalg.mapped import by_columns
 from noap.linalg.products import row_blocks
@@ -28,12 +30,13 @@ _NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SampleWise: "sample-
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
 # With more features no matrix is made of samples: it would take more than 32 MB.
 MANY_FEATURES = 2000
+_LEAST, _MOST = -490, 500  # powers of two, of the length of the longest column in units of the metric
 _SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
 
 
 def serves(problem: "Problem") -> bool:
     """Return whether the kernel has a theorem about the problem."""
-    return type(problem.adversary) in _NAMES and problem.metric is None
+    return type(problem.adversary) in _NAMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +58,8 @@ class Claim:
     include, exclude : arrays of int
     directions : array of shape (m, d), or None
         The claim is about v that are orthogonal to them, to 1e-8.
+    metric : array of shape (d, d), or (d,) for a diagonal, or None
+        The claim is about v with v'Bv = 1.
     mean, scale : arrays of shape (d,), or None
         How the samples were prepared from those in a file, where that is known.
     """
@@ -73,6 +78,7 @@ class Claim:
     include: IntArray
     exclude: IntArray
     directions: FloatArray | None = None
+    metric: FloatArray | None = None
     mean: FloatArray | None = None
     scale: FloatArray | None = None
 
@@ -96,6 +102,7 @@ class Claim:
             terms.include,
             terms.exclude,
             terms.directions,
+            problem.metric,
             mean,
             scale,
         )
@@ -132,16 +139,44 @@ class Claim:
         return f"{whose} of their own from {low:.6g} to {high:.6g}"
 
 
-def terms_of(problem: "Problem") -> Terms:
-    """Return budgets, costs, k, demanded and forbidden features of a problem, and directions."""
+def terms_of(problem: "Problem", least: float = 0.0) -> Terms:
+    """Return budgets, costs, k, demanded and forbidden features of a problem, directions and metric.
+
+    Parameters
+    ----------
+    problem : Problem
+    least : float
+        Of a metric that is a matrix; 0: one is looked for.
+    """
     if not serves(problem):
-        raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r} with this metric.")
+        raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r}.")
     # Against the spectral norm proofs are about A alone, and what they show is compared with the budget.
     rho = None if type(problem.adversary) is SpectralNorm else _budgets(problem)
     if type(problem.adversary) is SampleWise and rho is not None and not rho.any():
         rho = None  # it does nothing
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
-    return Terms(problem.k, problem.n_samples, rho, costs, problem.include, problem.exclude, problem.orthogonal_to)
+    return Terms(
+        problem.k,
+        problem.n_samples,
+        rho,
+        costs,
+        problem.include,
+        problem.exclude,
+        problem.orthogonal_to,
+        None if problem.metric is None else _metric(problem.metric, least),
+    )
+
+
+def _metric(given: FloatArray, least: float) -> Metric:
+    """Return the metric with a number below its smallest eigenvalue; about that one, if none is given."""
+    if least > 0 or given.ndim == 1:
+        return Metric(given, least)
+    units = Metric(given.diagonal(), 0.0).units
+    about = max(float(np.linalg.eigvalsh(np.ldexp(given, units[:, None] + units))[0]), 1e-14)
+    for share in (1 - 1e-6, 0.99, 0.5, 0.1, 1e-2):
+        with contextlib.suppress(Refused):
+            return Metric(given, share * about)
+    return Metric(given, 1e-30)  # a matrix that is taken for a metric passes with a shift of 0
 
 
 def _budgets(problem: "Problem") -> FloatArray | None:
@@ -162,27 +197,33 @@ def _shortest(rho: FloatArray | None) -> FloatArray | None:
 
 
 def data_of(
-    problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find"
+    problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find", least: float = 0.0
 ) -> tuple[Features | SampleData, float | None]:
     """Return the data of a problem in the units of a certificate, and the shift that makes them definite.
 
-    Without an exponent and a shift, those that a certificate will name are chosen. Of samples of very many features
-    no matrix is made, unless features are demanded or v is orthogonal to directions.
+    Without an exponent, a shift and the least of a metric, those that a certificate will name are chosen. Of samples of
+    very many features no matrix is made, unless features are demanded, or v is constrained.
     """
-    terms = terms_of(problem)
-    attacked = type(problem.adversary) is SampleWise and terms.rho is not None
-    many = problem.X is not None and problem.n_features > MANY_FEATURES and not attacked
-    if many and not len(problem.include) and problem.orthogonal_to is None:
-        return Columns(by_columns(problem.X), lambda: _blocks(problem), terms, exponent), 0.0
-    return matrix_of(problem, exponent, shift)
+    many = problem.X is not None and problem.n_features > MANY_FEATURES and not len(problem.include)
+    if many and problem.metric is None and problem.orthogonal_to is None:
+        terms = terms_of(problem)
+        if type(problem.adversary) is not SampleWise or terms.rho is None:
+            return Columns(by_columns(problem.X), lambda: _blocks(problem), terms, exponent), 0.0
+    return matrix_of(problem, exponent, shift, least)
 
 
 def matrix_of(
-    problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find"
+    problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find", least: float = 0.0
 ) -> tuple[Data | SampleData, float | None]:
     """Return the same as a matrix, however many features there are: what lists and single trees work on."""
-    terms = terms_of(problem)
+    terms = terms_of(problem, least)
     d = problem.n_features
+    if exponent is None and terms.metric is not None:
+        # Columns counted in units of the metric may be out of the range of values, whatever the data are.
+        lengths = problem.column_norms / math.sqrt(problem.n_samples)
+        sizes = (np.frexp(lengths)[1] + terms.units)[lengths > 0]
+        if len(sizes) and not _LEAST < sizes.max() < _MOST:
+            raise InvalidProblem("metric and X together give values beyond the range of doubles; rescale the metric.")
     if type(problem.adversary) is SampleWise and terms.rho is not None:
         return SampleData(lambda: _blocks(problem), d, terms, exponent), 0.0
     if problem.X is not None:
@@ -199,6 +240,8 @@ def matrix_of(
             tried *= 2.0
             if tried > 1e-6:
                 break
+    if terms.metric is not None and terms.rho is not None and terms.rho.any() and exponent is None:
+        raise InvalidProblem("S is not positive semidefinite to 1e-6 in the units of the metric; pass samples.")
     return Data.from_covariance(S, terms, None, exponent), None
 
 
@@ -228,6 +271,7 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
         ("include", "other demanded features"),
         ("exclude", "other forbidden features"),
         ("directions", "vectors orthogonal to other directions"),
+        ("metric", "another metric"),
     ):
         theirs = getattr(claim, name)
         if not _same(_shortest(theirs) if name == "rho" else theirs, getattr(mine, name)):

@@ -3,7 +3,7 @@ r"""Rule C: which features can lie in one support above T at all, and how small 
 With :math:`\mathrm{below}_q` proved for fewer features, any e places of a choice of q features above T contribute more
 than :math:`\mathrm{due}_e = T - \mathrm{below}_{q-e}` together, for one unit u. What contributes nothing is left out of
 the choice. So each of its features has :math:`|a_j^\top u| > m_j`, any two contribute more than
-:math:`\mathrm{due}_2`, and there are at least `size` of them: docs/kernel.md, section 9.
+:math:`\mathrm{due}_2`, and there are at least `size` of them: docs/kernel.md, section 10.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -38,8 +38,8 @@ class Demands:
     """
 
     def __init__(self, data: Features, T: float, below: FloatArray, q: int) -> None:
-        plain = data.additive and len(data.include) == 0 and len(data.directions) == 0
-        need(plain, "C: conflicts need columns, no demanded feature and no directions")
+        plain = data.additive and len(data.include) == 0 and data.metric is None
+        need(plain, "C: conflicts need columns, no demanded feature, no directions and no metric")
         need(0 < T < 1e100 and q >= 2, "C: conflicts need two features, and a threshold above 0")
         due: FloatArray = np.nextafter(T - below[:q][::-1], -np.inf)  # of one feature, of two, ..., of q
         empty = np.flatnonzero(due < 0)

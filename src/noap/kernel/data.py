@@ -14,11 +14,12 @@ import numpy as np
 from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite, sum_up
 from noap.kernel.cancelled import covariance_is_cancelled, samples_are_cancelled
 from noap.kernel.directions import is_orthogonal
+from noap.kernel.metric import Metric
 from noap.linalg.products import columns
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.linalg.types import Data as Samples
 
-__all__ = ["Columns", "Data", "Features", "Terms", "exponent_of"]
+__all__ = ["Columns", "Data", "Features", "Terms"]
 
 # Where the products of samples lie beyond these they are made again of scaled samples: nothing overflows, and nothing
 # of weight underflows.
@@ -32,7 +33,7 @@ _MOST_IN_A_MATRIX = 10_000
 class Terms:
     """What a claim says beside the data, in the user's units.
 
-    Budgets, costs, k, demanded and forbidden features, and directions (rows) that v is orthogonal to.
+    Budgets, costs, k, demanded and forbidden features, directions (rows) that v is orthogonal to, and the metric.
     """
 
     def __init__(
@@ -44,9 +45,12 @@ class Terms:
         include: IntArray | None = None,
         exclude: IntArray | None = None,
         directions: FloatArray | None = None,
+        metric: Metric | None = None,
     ) -> None:
         none: IntArray = np.empty(0, np.intp)
-        self.directions = directions
+        self.directions, self.metric = directions, metric
+        # Exponents of the units of features.
+        self.units: IntArray | int = 0 if metric is None else metric.units
         self.k, self.n_samples, self.rho, self.costs = k, n_samples, rho, costs
         self.include: IntArray = none if include is None else include
         self.exclude: IntArray = none if exclude is None else exclude
@@ -71,14 +75,15 @@ class Features(ABC):
         Whether there are columns a_j of which these are the lengths.
     r, w : arrays of shape (d,)
         Budgets over root n, and over the largest of them, r_max; w is 1 where all are 0. A budget beyond the length of
-        its feature counts as that length: neither leaves it a contribution. With directions only an infinite one does.
+        its feature counts as that length: neither leaves it a contribution. Where v is constrained only an infinite
+        one does.
     r_max : float
     costs : array of shape (d,)
     has_costs : bool
         Whether a feature costs something, however little.
     lengths, most : arrays of shape (d,)
         At least :math:`|a_j|`, and at least what a feature contributes, :math:`(|a_j| - r_j)_+^2` less its cost; of no
-        meaning where A is not definite.
+        meaning where A is not definite. In a metric that is divided by `below`.
     top : float
         Largest inner product, in size.
     k, exponent : int
@@ -87,8 +92,12 @@ class Features(ABC):
         Features that are not forbidden.
     directions : array of shape (m, d)
         v is orthogonal to them, to 1e-8.
+    constrained : bool
+        Whether rules that hold for each support, and not for each v, are out: with directions, or a metric that is not
+        diagonal.
     needless : bool array of shape (d,)
-        Features that no vector of positive value uses: with directions, those of infinite budgets.
+        Features that no vector of positive value uses: where v is constrained, those of infinite budgets.
+    metric : Metric or None
     """
 
     added: float
@@ -97,8 +106,12 @@ class Features(ABC):
         need(isinstance(exponent, int) and abs(exponent) <= 600, "the exponent is out of range")
         d = len(squares)
         self.exponent, self.definite, self.terms, self.top = exponent, definite, terms, top
-        self.additive = definite
         self.d, self.k, self.include, self.exclude = d, terms.k, terms.include, terms.exclude
+        metric = terms.metric
+        need(metric is None or not (terms.directions is not None or terms.costs is not None), "B: with other terms")
+        self.metric = metric
+        self.constrained = terms.directions is not None or (metric is not None and not metric.is_diagonal)
+        self.additive = definite and not self.constrained
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
         self.has_costs = terms.costs is not None and bool(terms.costs.any())
@@ -116,15 +129,17 @@ class Features(ABC):
             need((terms.rho >= 0).all(), "budgets must be at least 0")
             need(definite or not terms.rho.any(), "an adversary with a budget needs a definite matrix")
             # Two roundings, of the root and of the quotient; the power of two is exact above 1e-100.
-            r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), -exponent) * (1 - 4 * U)
-            most = np.where(np.isfinite(r), r, self.lengths) if len(self.directions) else np.minimum(r, self.lengths)
+            r = np.ldexp(terms.rho / math.sqrt(terms.n_samples), terms.units - exponent) * (1 - 4 * U)
+            most = np.where(np.isfinite(r), r, self.lengths) if self.constrained else np.minimum(r, self.lengths)
             self.r = np.where(r < 1e-100, 0.0, most)
-            self.needless = np.isinf(terms.rho) & (len(self.directions) > 0)
+            self.needless = np.isinf(terms.rho) & self.constrained
         self.r_max = float(self.r.max(initial=0.0))
         # One step below what is rounded is below the quotient.
         self.w: FloatArray = np.nextafter(self.r / self.r_max, 0.0) if self.r_max > 0 else np.ones(d)
         left = self.lengths - self.r
         most = np.nextafter(left * left * (1 + 4 * U) - self.costs, np.inf)
+        if metric is not None:
+            most = most / metric.below * (1 + 4 * U)
         self.most: FloatArray = np.where(left > 0, most, -self.costs)
 
     @abstractmethod
@@ -175,7 +190,8 @@ class Features(ABC):
             spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
         if len(features) == 0:
             return 0.0 - spent
-        x = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
+        units = self.terms.units if isinstance(self.terms.units, int) else self.terms.units[features]
+        x = np.ldexp(weights, -units - _exponent_of(weights, -units))
         if len(self.directions):
             need(is_orthogonal(self.directions[:, features], x), "its vector is not orthogonal to the directions")
         b = len(x)
@@ -185,10 +201,11 @@ class Features(ABC):
         form = float(x @ part.A @ x) - gamma(6 * b + 16) * sizes - part.added * squares - TINY
         taken = 0.0
         if self.terms.rho is not None:
-            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), -self.exponent)
+            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), units - self.exponent)
             taken = float(rho @ np.abs(x))
         left = max(0.0, math.sqrt(max(0.0, form)) - taken)
-        return left * left / squares - spent
+        length = squares if self.metric is None else self.metric.square_above(features, x)
+        return left * left / length - spent
 
 
 class Data(Features):
@@ -249,14 +266,13 @@ class Data(Features):
         so the matrix by :math:`\gamma_{n+2} \mathrm{tr} A` in norm: a little more is added to the diagonal, so that no
         value falls and A is positive semidefinite.
         """
-        scaled, A = 0, _gram(blocks(), d, 0)
+        scaled, A = 0, _gram(blocks(), d, terms.units)
         top = float(A.max(initial=0.0))
         if not _SMALL < top < _LARGE:
-            size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
-            scaled = math.frexp(size)[1]
-            A = _gram(blocks(), d, scaled)
+            scaled = max((_exponent_of(block, terms.units) for block in blocks() if block.any()), default=0)
+            A = _gram(blocks(), d, terms.units - scaled)
         A /= terms.n_samples
-        own = exponent_of(A) if exponent is None else exponent - scaled
+        own = (_exponent_of(A) + 1) // 2 if exponent is None else exponent - scaled
         some = A.any()
         A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
         if samples_are_cancelled(blocks, A.diagonal(), terms, own + scaled):
@@ -280,8 +296,9 @@ class Data(Features):
             In the units of the certificate; None proves nothing, which an adversary with a budget does not allow.
         """
         need((S == S.T).all(), "S must be symmetric")
-        own = exponent_of(S) if exponent is None else exponent
-        A = np.ldexp(S, -2 * own)
+        both = terms.units if isinstance(terms.units, int) else terms.units[:, None] + terms.units
+        own = (_exponent_of(S, both) + 1) // 2 if exponent is None else exponent
+        A = np.ldexp(S, both - 2 * own)
         need(A.any() == S.any(), "the exponent does not fit the data")
         if covariance_is_cancelled(S, A, terms, own):
             return cls(np.zeros_like(A), terms, own, True, 0.0)
@@ -318,7 +335,7 @@ class Columns(Features):
             squares = _squares(blocks(), X.shape[1], scaled)
         squares /= n
         if exponent is None:
-            exponent = exponent_of(squares) + scaled
+            exponent = (_exponent_of(squares) + 1) // 2 + scaled
         some = squares.any()
         squares = np.ldexp(squares, 2 * (scaled - exponent))
         if samples_are_cancelled(blocks, squares, terms, exponent):
@@ -341,7 +358,7 @@ class Columns(Features):
         terms = self.terms.among(features)
         if self.X is None:
             return Data(np.zeros((b, b)), terms, self.exponent, True, 0.0, is_part=True)
-        A = _gram((np.ldexp(columns(self.X, features), -self.exponent),), b, 0) / n
+        A = _gram((columns(self.X, features),), b, -self.exponent) / n
         added = 1.1 * gamma(n + 2) * float(A.trace()) + TINY
         _raise_diagonal(A, added)
         return Data(A, terms, self.exponent, True, 3.0 * added, off=1.1 * gamma(n + 2), is_part=True)
@@ -381,22 +398,22 @@ class Columns(Features):
         return np.ldexp(columns(self.X, features), -self.exponent).astype(np.float32)
 
 
-def exponent_of(A: FloatArray) -> int:
-    """Return the e with which the largest entry of A is about 4**e."""
-    top = float(np.abs(A).max(initial=0.0))
-    return (math.frexp(top)[1] + 1) // 2
-
-
 def _raise_diagonal(A: FloatArray, by: float) -> None:
     np.fill_diagonal(A, np.nextafter(A.diagonal() + by, np.inf))
 
 
-def _gram(blocks: Iterable[FloatArray], d: int, scaled: int) -> FloatArray:
-    """Return X'X of the rows of all blocks, divided by a power of four."""
+def _exponent_of(A: FloatArray, units: IntArray | int = 0) -> int:
+    """Return the binary exponent of the largest entry of A times powers of two; 0 where all entries are."""
+    exponents = np.frexp(A)[1].astype(np.intp) + units
+    return int(exponents[A != 0].max(initial=-(2**20))) if A.any() else 0
+
+
+def _gram(blocks: Iterable[FloatArray], d: int, units: IntArray | int) -> FloatArray:
+    """Return X'X of the rows of all blocks, the columns multiplied by powers of two."""
     A: FloatArray = np.zeros((d, d))
     with np.errstate(over="ignore", invalid="ignore"):
         for block in blocks:
-            part = np.ldexp(block, -scaled) if scaled else block
+            part = np.ldexp(block, units) if np.any(units) else block
             A += part.T @ part
         return 0.5 * (A + A.T)
 

@@ -24,11 +24,12 @@ _CUTS = 100
 
 
 class Bounded(NamedTuple):
-    """What an envelope is held against: weights of a norm, costs, and the largest budget."""
+    """What an envelope is held against: weights of a norm, costs, the largest budget; and no metric."""
 
     w: FloatArray
     costs: FloatArray
     r_max: float
+    metric: None = None
 
 
 class _Line(Protocol):
@@ -46,7 +47,8 @@ class NearMatrix:
 
     .. math:: v^\top G v \le c\|v\|^2 + \mu_1 s + \mu_w t + \sum_{v_i \ne 0} (\tau_i\,[s \text{ or } t] + \alpha_i) .
 
-    The decoding is not trusted: mu_1 is what the difference of B and G takes, whose entries may be off by `error`.
+    In a metric :math:`c v^\top \mathrm{metric}\, v` takes the place of the first term. The decoding is not trusted:
+    mu_1 is what the difference of B and G takes, whose entries may be off by `error`.
 
     Attributes
     ----------
@@ -57,7 +59,9 @@ class NearMatrix:
     B : array of shape (b, b)
     """
 
-    def __init__(self, G: FloatArray, w: FloatArray, line: Line, error: float = 0.0) -> None:
+    def __init__(
+        self, G: FloatArray, w: FloatArray, line: Line, error: float = 0.0, metric: FloatArray | None = None
+    ) -> None:
         b = len(G)
         loads, lifts = line.loads.astype(np.float64), line.lifts.astype(np.float64)
         need(loads.shape == lifts.shape == (b,), "E: a line of another length")
@@ -67,6 +71,7 @@ class NearMatrix:
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
         self.c, self.weighted = line.c, line.weighted
         self.dues: FloatArray = np.zeros(b)
+        need(metric is None or line.dues is None, "E: dues in a metric")
         if line.dues is not None and line.pulls is not None:
             G, self.dues, more = _less_pulls(G, line.dues.astype(np.float64), line.pulls.astype(np.float64))
             error += more
@@ -88,7 +93,11 @@ class NearMatrix:
         usable = (loads > 0) & (lifts > 0)
         self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
         need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
-        need(proves_semidefinite(-B, self.c), "E: B is not below c")
+        if metric is None:
+            need(proves_semidefinite(-B, self.c), "E: B is not below c")
+        else:  # two roundings of each entry
+            off = b * 2 * U * (float(np.abs(B).max()) + 2.0 * abs(self.c) * float(np.abs(metric).max()))
+            need(proves_semidefinite(self.c * metric - B, -off), "E: B is not below c times the metric")
 
 
 def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -141,7 +150,8 @@ class VarianceLine(NearMatrix):
         need(len(features) > 0 and features[-1] < data.d, "E: a line without features, or with one that is not there")
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
-        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error)
+        metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]
+        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error, metric)
         self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
         d = len(data.A)
         every_price, every_due = np.full(d, math.inf), np.zeros(d)
@@ -179,13 +189,18 @@ def closes(
     h lies above its chord, so that features count by what they add less their share of the chord's slope.
     """
     count = min(p, len(F))
-    m = float(len(I) + count)
+    m, lowest = float(len(I) + count), 1.0
     error = gamma(len(I) + count + 4)
     paid, dearest = float(data.costs[I].sum()), _top(data.costs[F], count)
     least, most = paid * (1 - error), (paid + dearest) * (1 + error)
     need(T + least > 1e-200, "E: nothing is left of the threshold")
     squares = data.w * data.w
     low = float(np.nextafter(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf)), 0.0))
+    if data.metric is not None:  # v'Bv is at most its largest entry times s, and at least the sum of below_j v_j^2
+        spread = 1.0 / data.metric.below
+        m = (float(spread[I].sum()) + _top(spread[F], count)) * (1 + error)
+        lowest = (1 - 4 * U) / data.metric.largest
+        low, squares = low * lowest, squares * spread
     high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + error)
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
@@ -194,7 +209,7 @@ def closes(
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
         h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)
-        for s in (m,) if line.plain >= 0 else (m, 1.0):
+        for s in (m,) if line.plain >= 0 else (m, lowest):
             slopes = line.plain * s, line.weighted * t
             fixed, each = float(line.at(s, t, I).sum()), line.at(s, t, F)
             Y = line.c + slopes[0] + slopes[1] + fixed

@@ -67,7 +67,7 @@ class Majorant:
         need(data.definite, "M: an attack needs a definite matrix")
         need(attack.features[-1] < data.d, "M: a feature that is not there")
         need(0.0 <= self.gain < 1e6, "M: the gain is out of range")
-        need(self.gain == 0.0 or not len(data.directions), "M: no gain where v is orthogonal to directions")
+        need(self.gain == 0.0 or not data.constrained, "M: no gain with directions or a metric")
         at, x = attack.features, attack.weights
         size, n = float(np.abs(x).sum()), len(at)
         need(size < 1e100, "M: the vector is not finite")
@@ -78,9 +78,11 @@ class Majorant:
         # So far is g from a_j'u, as a share of |a_j|, twice over: docs/kernel.md. It holds all other roundings too.
         share = gamma(5 * n + 16) * size * size * (top / q)
         need(share < 1e-2, "M: the vector is too uncertain")
-        m = len(data.directions)
-        need(attack.multipliers.shape in ((0,), (m,)), "M: a multiplier for each direction")
-        c = attack.multipliers @ data.directions if len(attack.multipliers) else np.zeros(len(g))
+        # Normals to what v is constrained to; in a metric, at the vector itself.
+        normals = data.directions if data.metric is None else (data.metric.B[:, at] @ x)[None, :]
+        m = len(normals)
+        need(attack.multipliers.shape in ((0,), (m,)), "M: a multiplier for each normal")
+        c = attack.multipliers @ normals if len(attack.multipliers) else np.zeros(len(g))
         need((np.abs(c) < 1e100).all(), "M: multipliers out of range")
         spent = np.minimum(data.r, _FARTHEST * math.sqrt(top))
         reach = math.sqrt(top) + (float(spent.max()) if m else 0.0)  # |h| is at most that, but for rounding
@@ -130,7 +132,8 @@ def eliminate(
 ) -> FloatArray:
     r"""Return C such that a node is closed if :math:`C_{QQ} \succeq 0` for every p features Q of F.
 
-    With :math:`t = (1+\kappa)(T + \pi_I)` lowered by r let P be :math:`tI - M + (1 + \kappa)\mathrm{diag}_F \pi`. The
+    With :math:`t = (1+\kappa)(T + \pi_I)` lowered by r let P be :math:`tI - M + (1 + \kappa)\mathrm{diag}_F \pi`, in a
+    metric :math:`tB - M`. The
     computed factor K of the included rows and C satisfy :math:`P_{SS} = K^\top K + \mathrm{diag}(0, C_{QQ}) + E` with
     entries of E of at most r/|S|: the error of M, a few ulps of t, M and the costs, and :math:`\gamma_{2|I|+20}` times
     :math:`|K_i||K_j| \le \max P_{ii}` of the factorisation (where :math:`C_{ii} \ge 0`, which every test demands). So
@@ -142,13 +145,19 @@ def eliminate(
     t = (1.0 + majorant.gain) * level - majorant.loss
     # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
     need(t < 1e100 and (t > 1e-200 or len(data.directions)), "M: nothing is left of the threshold")
-    M = majorant.block(np.concatenate([I, F]), level)
+    J = np.concatenate([I, F])
+    M = majorant.block(J, level)
     costs = majorant.costs[F] * majorant.priced
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
-    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest))
+    longest = 1.0 if data.metric is None else data.metric.largest
+    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) * longest + largest))
     P = -M
-    P.flat[:: len(P) + 1] += t - r
+    if data.metric is None:
+        P.flat[:: len(P) + 1] += t - r
+    else:
+        P += t * data.metric.B[np.ix_(J, J)]
+        P.flat[:: len(P) + 1] -= r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
     return schur(P, n) if p > 0 or n == 0 else schur(P[:n, :n], n)
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from noap.kernel.arithmetic import TINY, U, gamma, need
+from noap.kernel.arithmetic import TINY, U, gamma, need, sum_up
 from noap.kernel.cancelled import sum_of_squares
 from noap.kernel.data import Terms
 from noap.kernel.definite import dominance
@@ -72,10 +72,12 @@ class SampleData:
         Their budgets, at most.
     n, d, k, exponent : int
         n counts all samples.
+    squares : array of shape (d,)
+        At least :math:`\|x_j\|^2/n` of these rows.
     costs, most : arrays of shape (d,)
         What a feature costs, at most, and at least what leaving it out can take off a value.
     top : float
-        Largest :math:`\|x_j\|^2/n` of these rows.
+        The largest of these squares.
     include, exclude : arrays of int
     allowed : bool array of shape (d,)
     """
@@ -84,34 +86,45 @@ class SampleData:
     definite = True
     added = 0.0  # nothing is added to a value
     directions: FloatArray = np.empty((0, 0))
+    metric = None
+    constrained = False
 
     def __init__(
         self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
     ) -> None:
         need(terms.directions is None, NO_DIRECTIONS)
-        size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
-        self.exponent = max(min(math.frexp(size)[1], 600), -600) if exponent is None else exponent
-        need(isinstance(self.exponent, int) and abs(self.exponent) <= 600, "the exponent is out of range")
-        largest = math.ldexp(size, -self.exponent) if size else 0.0
-        need(size == 0 or 2.0**-40 < largest < 2.0**40, "the exponent does not fit the data")
+        need(exponent is None or (isinstance(exponent, int) and abs(exponent) <= 600), "the exponent is out of range")
         self.terms, self.n, self.d, self.k = terms, terms.n_samples, d, terms.k
         self.include, self.exclude = terms.include, terms.exclude
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
         self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
-        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         assert terms.rho is not None
         need((terms.rho >= 0).all(), "budgets must be at least 0")
         budgets = np.broadcast_to(terms.rho, (self.n,))
-        self.X, self.rho, self.rows = self._counting(blocks, budgets)
+        sizes, at = [0.0], 0
+        for block in blocks() if exponent is None else ():
+            sizes.append(float(np.abs(block[np.isfinite(budgets[at : at + len(block)])]).max(initial=0.0)))
+            at += len(block)
+        own = math.frexp(max(sizes))[1]
+        for _ in range(2):  # the second time by the size of those that can contribute, where others are far larger
+            self.exponent = max(min(own, 600), -600) if exponent is None else exponent
+            self.X, self.rho, self.rows = self._counting(blocks, budgets)
+            size = float(np.abs(self.X).max(initial=0.0))
+            if exponent is not None or size == 0 or size > 2.0**-20:
+                break
+            own = self.exponent + math.frexp(size)[1]
+        need(size == 0 or 2.0**-40 < size < 2.0**40, "the exponent does not fit the data")
+        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
+        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
+        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         squares = np.zeros(d)
         for X in self.portions():
             squares += np.einsum("ij,ij->j", X, X)
         squares *= (1 + gamma(len(self.X) + 8)) / self.n
         self.top = float(squares.max(initial=0.0))
-        self.most: FloatArray = np.where(squares > 0, np.nextafter(squares + TINY - self.costs, np.inf), -self.costs)
+        self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)
+        self.most: FloatArray = np.where(squares > 0, np.nextafter(self.squares - self.costs, np.inf), -self.costs)
 
     def _counting(
         self, blocks: Callable[[], Iterable[FloatArray]], budgets: FloatArray
@@ -125,8 +138,8 @@ class SampleData:
             scaled = np.ldexp(block, -self.exponent)
             r = np.ldexp(rho, -self.exponent)
             above = norms_above(scaled[:, columns], len(inside), p)
-            counts = ~(above <= r)
-            for i in np.flatnonzero(counts & (above * (1 - _NEAR) <= r)):
+            counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
+            for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
                 counts[i] = not _cancelled(block[i, inside], block[i, free], p, float(rho[i]))
             kept_rows.append(scaled if counts.all() else scaled[counts])
             kept_rho.append(np.where(r[counts] < _SMALL, 0.0, r[counts]))
@@ -160,7 +173,24 @@ class SampleData:
         return np.concatenate(found)
 
     def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
-        r"""Return at least :math:`\frac1n \sum_i (N(x_i) - \rho_i)_+^2` less what I costs: no choice is worth more."""
+        r"""Return at least what any choice of a node is worth, by the lengths of its samples or of its features."""
+        return min(self._by_samples(I, F, p), self._by_features(I, F, p))
+
+    def _by_features(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        r"""Return a bound by the squares :math:`a_j = \|x_j\|^2/n`.
+
+        A choice is worth at most :math:`(\sqrt a - r)_+^2 \le \theta a` less its costs, :math:`a = \sum_S a_j`, r the
+        least budget over root n, :math:`\theta = (1 - r/\sqrt A)_+^2` with A the largest of these sums.
+        """
+        count = min(max(p, 0), len(F))
+        reach = sum_up([*self.squares[I].tolist(), *_largest(self.squares[F], count)])
+        least = float(self.rho.min(initial=math.inf)) / math.sqrt(self.n) * (1 - 4 * U)
+        left = max(1.0 - least / math.sqrt(reach) * (1 - 4 * U), 0.0) if reach > 0 else 0.0
+        most = np.nextafter(left * left * (1 + 8 * U) * self.squares * (1 + 4 * U) - self.costs, np.inf)
+        return sum_up([*most[I].tolist(), *_largest(np.maximum(most[F], 0.0), count)])
+
+    def _by_samples(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        r"""Return :math:`\frac1n \sum_i (N(x_i) - \rho_i)_+^2` less what I costs, rounded up."""
         columns, total, at = np.concatenate([I, F]), 0.0, 0
         for X in self.portions():
             left = np.maximum(norms_above(X[:, columns], len(I), p) - self.rho[at : at + len(X)], 0.0)
@@ -200,6 +230,12 @@ class SampleData:
             total += float(left @ left)
             at += len(X)
         return total / self.n * (1 - gamma(len(self.X) + 12)) - spent
+
+
+def _largest(numbers: FloatArray, count: int) -> list[float]:
+    """Return so many of the largest numbers."""
+    largest: list[float] = np.partition(numbers, len(numbers) - count)[len(numbers) - count :].tolist() if count else []
+    return largest
 
 
 def _cancelled(inside: FloatArray, free: FloatArray, p: int, rho: float) -> bool:

@@ -53,6 +53,8 @@ ARRAYS: dict[str, Array] = {
     "include": Array("u4", "demanded features"),
     "exclude": Array("u4", "forbidden features"),
     "directions": Array("f8", "v is orthogonal to them, m d"),
+    "metric": Array("f8", "B, d for a diagonal or d d"),
+    "metric_least": Array("f8", "below its smallest eigenvalue, 1"),
     "mean": Array("f8", "subtracted from the samples, d"),
     "scale": Array("f8", "the samples are divided by, d"),
     "support": Array("u4", "features of the vector"),
@@ -82,7 +84,7 @@ ARRAYS: dict[str, Array] = {
     "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
     "majorant_gain": Array("f8", "kappa"),
     "majorant_deflation": Array("f8", "sigma, m of each"),
-    "majorant_multipliers": Array("f8", "lambda, m of each"),
+    "majorant_multipliers": Array("f8", "lambda, m of each; in a metric one"),
     "majorant_chord": Array("f8", "intercept of chords, below 0; 0: none"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
@@ -142,13 +144,16 @@ class _Table:
         return self._numbers[id(witness)]
 
 
-def written(levels: Sequence[Level], supports: Sequence[Support] = (), directions: int = 0) -> dict[str, np.ndarray]:
-    """Return the arrays of a proof about vectors orthogonal to so many directions."""
+def written(
+    levels: Sequence[Level], supports: Sequence[Support] = (), directions: int = 0, normals: int = 0
+) -> dict[str, np.ndarray]:
+    """Return the arrays of a proof about vectors orthogonal to so many directions; in a metric there is one normal."""
+    counts = {"deflation": directions, "multipliers": normals}
 
     def directed(witness: Any, name: str) -> FloatArray:
-        """Return a number for each direction, 0 where the witness has none."""
+        """Return a number for each direction or normal, 0 where the witness has none."""
         found: FloatArray = getattr(witness, name, np.empty(0))
-        return found if len(found) else np.zeros(directions)
+        return found if len(found) else np.zeros(counts[name])
 
     attacks, scalings, lines, dominances, matrices, envelopes = (_Table() for _ in range(6))
     rules: list[int] = []
@@ -262,11 +267,14 @@ def _joined(parts: Iterable[Any]) -> np.ndarray:
 class _Reader:
     """Takes arrays apart, each number once.
 
-    `samples` is their number where the proof is about them, `directions` that of those that v is orthogonal to.
+    `samples` is their number where the proof is about them, `directions` that of those that v is orthogonal to,
+    `normals` that of multipliers of an attack.
     """
 
-    def __init__(self, arrays: dict[str, np.ndarray], d: int, samples: int | None, directions: int) -> None:
-        self.arrays, self.d, self.samples, self.directions = arrays, d, samples, directions
+    def __init__(
+        self, arrays: dict[str, np.ndarray], d: int, samples: int | None, directions: int, normals: int
+    ) -> None:
+        self.arrays, self.d, self.samples, self.directions, self.normals = arrays, d, samples, directions, normals
         self._at: dict[str, int] = {}
 
     def whole(self, name: str, count: int | None = None) -> np.ndarray:
@@ -309,7 +317,7 @@ class _Reader:
 
 
 def levels_from(
-    arrays: dict[str, np.ndarray], d: int, samples: int | None = None, directions: int = 0
+    arrays: dict[str, np.ndarray], d: int, samples: int | None = None, directions: int = 0, normals: int = 0
 ) -> tuple[tuple[Level, ...], tuple[Support, ...]]:
     """Return the levels and the list that the arrays hold; raises Refused where they make no sense.
 
@@ -320,10 +328,12 @@ def levels_from(
         How many there are, where attacks and envelopes are about them.
     directions : int
         How many there are that v is orthogonal to.
+    normals : int
+        As many, or one in a metric.
     """
     if len(arrays.get("majorant_chord", ())) == 0:  # left out where no majorant has chords
         arrays = {**arrays, "majorant_chord": np.zeros(len(arrays.get("majorant_size", ())))}
-    reader = _Reader(dict(arrays), d, samples, directions)
+    reader = _Reader(dict(arrays), d, samples, directions, normals)
     supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
     scalings = _rows(reader, "scaling_size", _scaling)
@@ -416,7 +426,7 @@ def _envelope(reader: _Reader, size: int, lines: list[Line], scalings: list[Scal
 def _attack(reader: _Reader, i: int, size: int) -> Response | SampleAttack:
     gain, chord = (float(reader.part(name, 1)[0]) for name in ("majorant_gain", "majorant_chord"))
     sigma = reader.part("majorant_deflation", reader.directions)
-    multipliers = reader.part("majorant_multipliers", reader.directions)
+    multipliers = reader.part("majorant_multipliers", reader.normals)
     need(gain >= 0, "a negative gain")
     if reader.samples is not None:
         need(chord == 0, "chords where samples are attacked")

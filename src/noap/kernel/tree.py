@@ -145,7 +145,7 @@ def check_levels(
     """
     need(len(levels) > 0, "no level")
     allowed = int(data.allowed.sum())
-    plain = data.additive and len(data.include) == 0 and len(data.directions) == 0
+    plain = data.additive and len(data.include) == 0
     need(len(levels) == 1 or plain, "several levels need a definite matrix, no demanded feature and no directions")
     below = np.full(data.k + 1, np.inf)
     if isinstance(data, Features) and data.additive:
@@ -236,8 +236,8 @@ def _check_features(data: Features | SampleData, features: IntArray, due: float)
     left = data.allowed & ~used
     if left.any():
         need(data.definite, "a feature is left out")
-        # Orthogonal to directions a feature may be needed whatever its length.
-        spare = data.needless if isinstance(data, Features) and len(data.directions) else data.most <= due
+        # Where v is constrained a feature may be needed whatever its length.
+        spare = data.needless if isinstance(data, Features) and data.constrained else data.most <= due
         need(spare[left].all(), "a feature that counts is left out")
 
 
@@ -250,7 +250,7 @@ def check_list(
     S` and w(S) at most the `beyond` of L. With costs :math:`L \subseteq S` always.
     """
     need(len(data.include) == 0, "a list takes no demanded features")
-    need(len(data.directions) == 0, "a list takes no directions")
+    need(len(data.directions) == 0 and data.metric is None, "a list takes no directions and no metric")
     for number, one in enumerate(supports):
         need((one.weights != 0).all(), f"support {number} of the list has a weight of 0")
         need(one.value > 0, f"support {number} of the list is worth nothing")

@@ -139,13 +139,13 @@ def verify_certificate(
 def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
     """Return value and bound that are proved, or refuse."""
     claim = certificate.claim
-    need(serves(problem), f"no theorem is about {problem.adversary!r} with this metric")
+    need(serves(problem), f"no theorem is about {problem.adversary!r}")
     other = difference(problem, claim)
     if other is not None:
         raise Refused(other)
     need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
-    made = matrix_of if certificate.kind == "list" else data_of
-    data, _ = made(problem, certificate.proof.exponent, certificate.proof.shift)
+    made, proof = matrix_of if certificate.kind == "list" else data_of, certificate.proof
+    data, _ = made(problem, proof.exponent, proof.shift, proof.least)
     unit = Fraction(4) ** certificate.proof.exponent
     # The vector, or none at all: no bound may lie below either.
     none: IntArray = np.empty(0, np.intp)
@@ -162,6 +162,8 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     short = Fraction(claim.value) - Fraction(least) * unit
     # What is taken off the form besides roundings, and off values for what underflows.
     room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
+    if data.metric is not None:  # v'Bv may be so much smaller than |v|^2
+        room /= Fraction(float(data.metric.below.min()))
     need(
         short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",

@@ -1,4 +1,4 @@
-"""Which valid rows a formulation adds to the paper's program: one switch each."""
+"""Switch the valid rows that a formulation adds to the paper's program."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -77,10 +77,10 @@ class Cuts:
 
     @property
     def uses_value(self) -> bool:
-        """Whether a row or a bound of the program uses the value of the incumbent."""
+        """True if a row or a bound of the program uses the value of the incumbent."""
         return self.tight_ranges or self.caps or self.cutoff
 
     @property
     def needs_incumbent(self) -> bool:
-        """Whether any switch uses a feasible direction."""
+        """True if any switch uses a feasible direction."""
         return self.uses_value or self.start

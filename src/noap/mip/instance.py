@@ -1,4 +1,4 @@
-"""The problem in the units of the model: leading eigenvalue 1, features and samples that cannot matter left out."""
+"""Scale a problem to the units of the model: leading eigenvalue 1, features and samples that cannot matter left out."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SERVES = (FeatureWise, SampleWise, NoAdversary)
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    r"""What a formulation needs of a problem, divided by the leading eigenvalue `unit` of the covariance.
+    r"""Data that a formulation needs of a problem, divided by the leading eigenvalue `unit` of the covariance.
 
     Attributes
     ----------
@@ -32,8 +32,8 @@ class Instance:
         Sparsity, at most d; number of samples.
     rho : float or array
         Budget in model units: :math:`\rho/\sqrt{n\,\text{unit}}` feature-wise, :math:`\rho/\sqrt{\text{unit}}`
-        sample-wise; one for each feature, shape (d,), or each sample, shape (m,), where they have their own. What is
-        not to be trusted at all has the least budget that wipes it out, which is as good and finite.
+        sample-wise; one for each feature, shape (d,), or each sample, shape (m,), where they have their own. An
+        infinite budget becomes the least one that wipes the feature out, which is as good.
     unit : float
         Values of the model times `unit` are values of the problem.
     eigenvalues, eigenvectors : arrays of shape (d,) and (d, d)
@@ -47,7 +47,7 @@ class Instance:
     value : float
         Its value in model units; 0 without an incumbent.
     costs : array of shape (d,) or None
-        What the features cost, in model units.
+        Costs of the features, in model units.
     """
 
     kind: str
@@ -66,12 +66,12 @@ class Instance:
 
     @property
     def least_rho(self) -> float:
-        """The smallest budget: what boxes may count on of every feature, or sample."""
+        """The smallest budget, which holds for every feature or sample."""
         return float(np.min(self.rho))
 
     @property
     def d(self) -> int:
-        """How many features the model has."""
+        """Number of features of the model."""
         return len(self.features)
 
     def expand(self, v: FloatArray, n_features: int) -> FloatArray:

@@ -56,7 +56,7 @@ class Square:
         return float(x[self.squared] / max(x[self.switch], _STEEPEST))
 
     def excess(self, x: FloatArray) -> float:
-        """How far x is outside."""
+        """Return how far x is outside."""
         at = self.best_point(x)
         share = 1.0 if self.switch is None else float(x[self.switch])
         return max(2.0 * at * float(x[self.squared]) - at**2 * share - float(x[self.over]), 0.0)
@@ -72,9 +72,9 @@ class Lowered:
     width : int
         The first `width` columns are those of the original model.
     steps : tuple of (str, str)
-        What was done, and whether it is "exact" or "outer".
+        Every step, and whether it is "exact" or "outer".
     squares : tuple of Square
-        What tangents stand in for.
+        The squares that tangents replace.
     """
 
     model: Model

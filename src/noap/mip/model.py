@@ -117,12 +117,12 @@ class Model:
 
     @property
     def width(self) -> int:
-        """How many columns there are."""
+        """Number of columns."""
         return len(self.names)
 
     @property
     def is_linear(self) -> bool:
-        """Whether no quadratic row is left."""
+        """True if there is no quadratic row."""
         return not (self.squares or self.cones)
 
     def with_start(self, start: FloatArray | None) -> "Model":

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts")
-"""What `run_mip` takes; `run_mip_r` takes rank too."""
+"""Options of `run_mip`; `run_mip_r` takes rank too."""
 
 # Two directions whose cosine is within this of 1 are the same: solvers respect rows to 1e-6.
 _SAME = 1e-6

@@ -25,7 +25,7 @@ class Certificate(ProofFile):
     claim : Claim
     places, weights : arrays
         The vector's non-zero entries.
-    proof : GramProof, LevelsProof, ManyProof, RelaxationProof or SampleProof
+    proof : GramProof, LevelsProof, ManyProof or RelaxationProof
         The tree, or one for every level.
 
     Examples

@@ -41,8 +41,6 @@ class Claim:
     budgets, costs : str or None
         Fingerprints of the budgets of single features or samples, and of the costs of features; None where all have the
         same budget, or none a cost.
-    metric : str or None
-        Fingerprint of the metric, row by row; of its diagonal where it has nothing else. None where there is none.
     """
 
     adversary: str
@@ -56,7 +54,6 @@ class Claim:
     bound: float
     budgets: str | None = None
     costs: str | None = None
-    metric: str | None = None
 
     @classmethod
     def about(cls, problem: Problem, value: float, bound: float) -> "Claim":
@@ -82,13 +79,12 @@ class Claim:
             float(bound),
             digest,
             None if problem.costs is None else digest_of(problem.costs),
-            None if problem.metric is None else digest_of(problem.metric.ravel()),
         )
 
     @property
     def rho_in_words(self) -> str:
         """The budget, and whether it is the only one, as it stands in a sentence."""
-        terms = ("" if self.costs is None else ", with costs") + ("" if self.metric is None else ", with a metric")
+        terms = "" if self.costs is None else ", with costs"
         several = "" if self.budgets is None else "budgets of their own, the largest "
         return f"{several}rho = {self.rho:g}{terms}"
 
@@ -98,9 +94,6 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
     entry: dict[str, Any] = {field.name: getattr(claim, field.name) for field in fields(Claim)}
     for name in ("rho", "value", "bound"):
         entry[name] = float(entry[name]).hex()
-    if entry["metric"] is not None:
-        return entry, container.WITH_METRIC
-    del entry["metric"]
     if entry["budgets"] is not None or entry["costs"] is not None:
         return entry, container.WITH_TERMS
     del entry["budgets"], entry["costs"]
@@ -109,9 +102,8 @@ def claim_entry(claim: Claim) -> tuple[dict[str, Any], int]:
 
 def claim_from(entry: Any, version: int) -> Claim:
     """Read what the header says of a claim, trusting nothing."""
-    terms = {"budgets", "costs", "metric"}
-    missing = {container.VERSION: terms, container.WITH_TERMS: {"metric"}}.get(version, set())
-    expected = {field.name for field in fields(Claim)} - missing
+    terms = {"budgets", "costs"}
+    expected = {field.name for field in fields(Claim)} - (terms if version == container.VERSION else set())
     if not isinstance(entry, dict) or set(entry) != expected:
         raise unreadable("its claim is malformed")
     given = [entry[name] for name in terms & expected if entry[name] is not None]
@@ -119,8 +111,6 @@ def claim_from(entry: Any, version: int) -> Claim:
         raise unreadable("its budgets or costs are not fingerprints")
     if version != container.VERSION and not given:
         raise unreadable("its claim names neither budgets nor costs, as its version says")
-    if version >= container.WITH_METRIC and entry["metric"] is None:
-        raise unreadable("its claim names no metric, as its version says")
     for name in ("adversary", "source", "sha256"):
         if not isinstance(entry[name], str) or not _TEXTS[name].fullmatch(entry[name]):
             raise unreadable(f"its {name} is not one that noap knows")

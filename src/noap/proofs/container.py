@@ -21,9 +21,8 @@ from noap.runtime.files import write_whole
 __all__ = ["header_of", "pack", "read_bytes", "unpack", "write_bytes"]
 
 MAGIC = b"NOAP\0CRT"
-# What is written and read: the second where a claim names budgets or costs of single features or samples, the third
-# where it names a metric.
-VERSION, WITH_TERMS, WITH_METRIC = 1, 2, 3
+# What is written and read: the second where a claim names budgets or costs of single features or samples.
+VERSION, WITH_TERMS = 1, 2
 _PREFIX = struct.Struct("<8sHI")
 _DIGEST = 32
 _DTYPES: dict[str, np.dtype[Any]] = {
@@ -89,8 +88,8 @@ def header_of(data: bytes) -> dict[str, Any]:
     if len(data) < _PREFIX.size + _DIGEST or data[: len(MAGIC)] != MAGIC:
         raise unreadable("it is not a noap certificate")
     _, version, length = _PREFIX.unpack_from(data)
-    if version not in (VERSION, WITH_TERMS, WITH_METRIC):
-        raise unreadable(f"it has format version {version}, this noap reads versions {VERSION} to {WITH_METRIC}")
+    if version not in (VERSION, WITH_TERMS):
+        raise unreadable(f"it has format version {version}, this noap reads versions {VERSION} to {WITH_TERMS}")
     body, digest = memoryview(data)[:-_DIGEST], data[-_DIGEST:]
     if hashlib.sha256(body).digest() != digest:
         raise unreadable("its checksum does not match: it is truncated or damaged")

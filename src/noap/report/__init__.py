@@ -1,4 +1,4 @@
-"""One page that shows which features survive noise: self-contained HTML that works offline."""
+"""Write one page that shows which features survive noise: self-contained HTML that works offline."""
 
 from noap.report.content import Report, build_report
 

@@ -16,7 +16,7 @@ from noap.runtime.names import counted, listed
 if TYPE_CHECKING:
     from noap.report.content import Report
 
-__all__ = ["Component", "as_csv", "components_of", "table"]
+__all__ = ["Component", "as_csv", "checked", "components_of", "table"]
 
 _MOST_TIES = 5
 _BADGES = {
@@ -70,11 +70,11 @@ def components_of(model: "noap.RobustSparsePCA", names: tuple[str, ...]) -> tupl
     rows = []
     # The certificate of components that were chosen together is one for all of them.
     joint = model.joint_result_
-    together = None if joint is None else (_joint_proof(joint), *_checked(joint))
+    together = None if joint is None else (_joint_proof(joint), *checked(joint))
     shares, spans = model.explained_variance_ratio_.tolist(), model.span_variance_ratio_.tolist()
     for result, share, span, ties in zip(model.results_, shares, spans, model.ties_, strict=True):
         order = result.support[np.argsort(-np.abs(result.v[result.support]), kind="stable")]
-        proof, certificate, reason = (_proof(result), *_checked(result)) if together is None else together
+        proof, certificate, reason = (_proof(result), *checked(result)) if together is None else together
         adversary, costs = result.problem.adversary, result.problem.costs
         unit = adversary.noise_unit(result.problem.n_samples)
         several = not adversary.has_one_budget and adversary.key == "feature"
@@ -193,7 +193,7 @@ def _joint_proof(joint: "noap.JointResult") -> str:
     return "optimal together (rigorous)" if joint.status is Status.OPTIMAL else "bounds are rigorous"
 
 
-def _checked(result: "Result | noap.JointResult") -> tuple[str, str]:
+def checked(result: "Result | noap.JointResult") -> tuple[str, str]:
     """Return "verified", "rejected" or "none" for the certificate of a result, and why."""
     certificate: Any = result.certificate
     if certificate is None:

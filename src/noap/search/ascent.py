@@ -12,6 +12,7 @@ support is chosen by what is left after :math:`\lambda`, so values may fall, and
 import numpy as np
 from scipy.linalg import eigh
 
+from noap.heuristics.metric import ascend_in_metric, climbed_in_metric, value_in_metric
 from noap.kernel.data import Data
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.settings import Settings
@@ -27,6 +28,8 @@ _GONE = 1e-7
 
 def value_of(data: Data, v: FloatArray) -> float:
     """Return the value of the choice that v makes, in floating point."""
+    if data.metric is not None:
+        return value_in_metric(data, v)
     chosen = v != 0
     chosen[data.include] = True
     left = np.sqrt(max(float(v @ data.A @ v), 0.0)) - float(data.r @ np.abs(v))
@@ -50,6 +53,8 @@ def ascend(data: Data, settings: Settings, starts: FloatArray | None = None, *, 
     few : bool
         Fewer starts of its own, and one round of exchanges, where good ones are given.
     """
+    if data.metric is not None:
+        return ascend_in_metric(data, starts)
     climber = _climber(data)
     V = climber.rows(settings.ascent_few) if few else climber.starts(settings.ascent_starts)
     if starts is not None:
@@ -84,6 +89,10 @@ def climbed(
     data: Data, start: FloatArray, steps: int, node: tuple[IntArray, IntArray, int] | None = None
 ) -> FloatArray:
     """Return where ascent leads from one vector, within a node (I, F, p); zeros where nothing is left of it."""
+    if data.metric is not None:
+        return climbed_in_metric(
+            data, start, (data.include, np.flatnonzero(data.allowed), data.k) if node is None else node
+        )
     climber = _climber(data, node)
     V = climber.projected(start[None, :])
     if len(V) == 0:

@@ -1,4 +1,4 @@
-r"""Attacks on samples: the saddle-point solver, ascent, and steps on the ball of a node.
+r"""Attacks on samples: the saddle-point solver, and the smoothed attack on one support.
 
 The adversary picks a row e_i for every sample with :math:`N(e_i) \le \rho_i` (docs/kernel.md, section 8), and the
 opponent a unit vector v of the node. :math:`\min_E \max_v \|(X + E)v\|^2` is convex in E. A mixture of opponents plays
@@ -7,72 +7,19 @@ from truncated power steps. Nothing here is a bound: the kernel takes the attack
 """
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.kernel.samples import SampleData
 from noap.linalg.types import BoolArray, FloatArray
+from noap.search.sample_ascent import kept, portions, squares
 from noap.settings import SampleSettings
 
-__all__ = ["Duel", "climbed", "kept", "opponents", "sample_value", "smoothed", "squares", "stepped"]
+__all__ = ["Duel", "climbed", "opponents", "smoothed"]
 
-# So many numbers of a portion of the rows are in hand at a time.
-_PORTION = 2**18
-
-
-def portions(rows: int, width: int) -> Iterator[slice]:
-    """Yield slices of the rows whose entries are not too many."""
-    step = max(1, _PORTION // max(width, 1))
-    for at in range(0, rows, step):
-        yield slice(at, min(at + step, rows))
-
-
-def sample_value(data: SampleData, v: FloatArray) -> float:
-    """Return the value of the choice that v makes, in floating point."""
-    chosen = v != 0
-    chosen[data.include] = True
-    total, at = 0.0, 0
-    support = np.flatnonzero(v)
-    for X in data.portions():
-        left = np.maximum(np.abs(X[:, support] @ v[support]) - data.rho[at : at + len(X)], 0.0)
-        total += float(left @ left)
-        at += len(X)
-    return float(total / data.n - data.costs[chosen].sum())
-
-
-def squares(E: FloatArray, inside: int, p: int) -> FloatArray:
-    """Return N(e)^2 of each row, columns of I first."""
-    S = E * E
-    free, m = S[:, inside:], S.shape[1] - inside
-    if p < m:
-        free = np.partition(free, m - p, axis=1)[:, m - p :] if p > 0 else free[:, :0]
-    found: FloatArray = S[:, :inside].sum(axis=1) + free.sum(axis=1)
-    return found
-
-
-def kept(W: FloatArray, inside: int, p: int, gains: FloatArray | None = None) -> FloatArray:
-    """Return unit vectors with the included entries and those p free ones of largest gain; by size without gains."""
-    m = W.shape[1] - inside
-    W = W.copy()
-    if p < m or gains is not None:
-        sizes = np.abs(W[:, inside:]) if gains is None else gains[:, inside:]
-        if p <= 0:
-            W[:, inside:] = 0.0
-        else:
-            used = np.ones(sizes.shape, dtype=np.bool_)
-            if p < m:
-                used = sizes >= np.partition(sizes, m - p, axis=1)[:, m - p][:, None]
-                for i in np.flatnonzero(used.sum(axis=1) > p):  # ties
-                    used[i] = False
-                    used[i, np.argsort(-sizes[i], kind="stable")[:p]] = True
-            if gains is not None:
-                used &= sizes > 0
-            W[:, inside:] = np.where(used, W[:, inside:], 0.0)
-    lengths = np.sqrt(np.einsum("ij,ij->i", W, W))
-    W /= np.maximum(lengths, 1e-300)[:, None]
-    return W
+# No attack is worth finding for a smaller target: its smoothing would underflow.
+_NOTHING = 1e-250
 
 
 def opponents(M: FloatArray, inside: int, p: int, count: int, turn: int = 0) -> FloatArray:
@@ -94,52 +41,6 @@ def climbed(M: FloatArray, V: FloatArray, inside: int, p: int, steps: int) -> tu
     return V, np.einsum("ij,ij->i", V @ M, V)
 
 
-def stepped(
-    X: FloatArray, rho: FloatArray, costs: FloatArray, V: FloatArray, inside: int, p: int, steps: int
-) -> tuple[FloatArray, FloatArray]:
-    r"""Return vectors after so many steps of ascent, and their :math:`\sum_i (|x_i^\top v| - \rho_i)_+^2` less costs.
-
-    Parameters
-    ----------
-    costs : array of shape (c,)
-        Times the number of samples.
-    """
-
-    def scores(V: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
-        for rows in portions(len(X), max(X.shape[1], len(V))):
-            S = X[rows] @ V.T
-            yield X[rows], np.sign(S) * np.maximum(np.abs(S) - rho[rows, None], 0.0)
-
-    dear = costs.any()
-    for _ in range(steps):
-        W, left, whole = np.zeros_like(V), np.zeros(len(V)), np.zeros(len(V))
-        for block, S in scores(V):
-            W += S.T @ block
-            left += np.einsum("ij,ij->j", S, S)
-            whole += rho[: len(S)].max(initial=0.0) * np.abs(S).sum(axis=0)
-        moved = left > 0
-        gains = None
-        if dear:  # what a feature adds is its square less what the adversary takes of it
-            gains = W * W / np.maximum(left, 1e-300)[:, None]
-            gains *= (left / np.maximum(left + whole, 1e-300))[:, None]
-            gains -= costs
-        W = kept(W, inside, p, gains)
-        moved &= W.any(axis=1)
-        W[~moved] = V[~moved]
-        still = bool(np.abs(W - V).max(initial=0.0) < 1e-10)
-        V = W
-        if still:
-            break
-    values = np.zeros(len(V))
-    for _, S in scores(V):
-        values += np.einsum("ij,ij->j", S, S)
-    if dear:
-        used = V != 0
-        used[:, :inside] = True
-        values -= used @ costs
-    return V, values
-
-
 def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, settings: SampleSettings) -> FloatArray:
     r"""Return the best attack found on one support, from E on; it stops below the target.
 
@@ -159,6 +60,8 @@ def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, setti
         within: FloatArray = E * np.minimum(1.0, rho / np.maximum(lengths, 1e-300))[:, None]
         return within
 
+    if not target > _NOTHING:
+        return E
     best, least, inverse = E, at(E, target)[1], 2.0
     for width in settings.widths:
         here = ahead = best
@@ -295,6 +198,11 @@ class Duel:
             Y = self.X[rows] + E[rows]
             M += Y.T @ Y
         return M
+
+    def strongest(self, count: int) -> FloatArray:
+        """Return those opponents that got most out of the last attack."""
+        gets = np.einsum("ij,ij->i", self.V @ self.M, self.V)
+        return self.V[np.argsort(-gets, kind="stable")[:count]]
 
     def play(self, target: float, looks: int, check: Callable[[], None]) -> float:
         """Play until no known opponent gets the target out of E, or it does not pay; return what the strongest gets."""

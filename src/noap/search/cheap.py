@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from noap.heuristics.metric import multiplier_of
 from noap.kernel.arithmetic import Refused
 from noap.kernel.conflicts import ChordMajorant
 from noap.kernel.data import Data
@@ -123,6 +124,8 @@ class CheapTree:
 
     def __post_init__(self) -> None:
         self._own_z = np.ones(self.data.d)
+        settings, in_metric = self.settings, self.data.metric is not None and self.data.constrained
+        self._own_response = settings.own_response_in_metric if in_metric else settings.own_response
 
     def respond_to(self, v: FloatArray) -> None:
         """Take the majorants in response to v into those that every node is tried with; without budgets A itself.
@@ -153,7 +156,7 @@ class CheapTree:
     @property
     def has_fringe(self) -> bool:
         """Whether features are so many that nodes are tested on a pool of them."""
-        return self.data.d > self.settings.fringe_features and not len(self.data.directions)
+        return self.data.d > self.settings.fringe_features and not self.data.constrained and self.data.metric is None
 
     def _features(self) -> Data:
         assert isinstance(self.data, Data)
@@ -178,6 +181,10 @@ class CheapTree:
             return
         if len(data.directions):
             yield Attack(at, x, multipliers=multipliers_of(data, v))
+            return
+        if data.constrained:
+            yield Attack(at, x, multipliers=np.array([multiplier_of(data, v)]))
+            yield Attack(at, x)
             return
         yield Attack(at, x)
         g /= length
@@ -242,7 +249,7 @@ class CheapTree:
             and self.data.r_max > 0
             and len(I)
             and not self.has_fringe  # responses of a node's own would each need a matrix of all features
-            and not outlook.ratio <= self.settings.own_response
+            and not outlook.ratio <= self._own_response
         ):
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
@@ -304,7 +311,7 @@ class CheapTree:
     def _own_vector(self, I: IntArray, F: IntArray, p: int) -> FloatArray | None:  # noqa: E741
         """Return a good vector of the node: a few steps of ascent from the included features' leading one."""
         data, n = self._features(), len(I)
-        if len(data.directions):
+        if len(data.directions) or data.metric is not None:
             start: FloatArray = np.zeros(len(data.A))
             start[I] = np.linalg.eigh(data.A[np.ix_(I, I)])[1][:, -1]
             found = climbed(data, start, 10, (I, F, p))

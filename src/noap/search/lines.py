@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from noap.kernel.arithmetic import proves_semidefinite
 from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.outward import gamma
 from noap.linalg.types import FloatArray, IntArray
@@ -37,6 +38,10 @@ class Choices:
         Budgets over the largest one, `budget`; 1 where that is 0.
     budget : float
     costs : array of shape (m,) or None
+    spread : array of shape (m,) or None
+        In a metric v has a squared weighted l1 norm of at most the sum of these times the squared weights.
+    lowest : float
+        And a squared l1 norm of at least this.
     """
 
     included: IntArray
@@ -45,10 +50,14 @@ class Choices:
     weights: FloatArray
     budget: float
     costs: FloatArray | None
+    spread: FloatArray | None = None
+    lowest: float = 1.0
 
     @property
-    def size(self) -> int:
-        """At most how many features a vector has."""
+    def size(self) -> float:
+        """At most the squared l1 norm of a vector."""
+        if self.spread is not None:
+            return float(self.spread[self.included].sum()) + _most(self.spread[self.free], self.places)
         return len(self.included) + min(self.places, len(self.free))
 
     @property
@@ -60,7 +69,8 @@ class Choices:
     def span(self) -> tuple[float, float]:
         """Return between which numbers t lies."""
         squares = self.weights * self.weights
-        least = float(squares[np.concatenate([self.included, self.free])].min())
+        least = float(squares[np.concatenate([self.included, self.free])].min()) * self.lowest
+        squares = squares if self.spread is None else squares * self.spread
         return least, float(squares[self.included].sum()) + _most(squares[self.free], self.places)
 
 
@@ -92,7 +102,7 @@ class KnownLine:
 
     def least_bound(self, node: Choices, t: float, settings: RelaxationSettings) -> float:
         """Return the least T for which the line closes the node at t, chord by chord of its costs."""
-        ends = [float(node.size), 1.0] if self.witness.plain < 0 else [float(node.size)]
+        ends = [float(node.size), node.lowest] if self.witness.plain < 0 else [float(node.size)]
         return max(self._at(node, s, t, settings) for s in ends)
 
     def _at(self, node: Choices, s: float, t: float, settings: RelaxationSettings) -> float:
@@ -143,7 +153,7 @@ def lowest_bound(
     plain = node.costs is None and not any(one.dues.any() for one in lines)
     slopes = np.array([one.slopes(node) for one in lines]) if plain else np.empty((0, 3))
     lowered = np.array([one.witness.plain < 0 for one in lines])
-    ends = slopes[:, 1] * np.where(lowered & (slopes[:, 1] < 0), 1.0, node.size) if plain else np.empty(0)
+    ends = slopes[:, 1] * np.where(lowered & (slopes[:, 1] < 0), node.lowest, node.size) if plain else np.empty(0)
 
     def bounds(t: float) -> FloatArray:
         if not plain:
@@ -219,6 +229,7 @@ def line_of(
     *,
     signs: IntArray | None = None,
     settings: RelaxationSettings | None = None,
+    metric: FloatArray | None = None,
 ) -> Line:
     """Write a proposal down as a witness: first what is rounded, then what follows from it.
 
@@ -233,6 +244,7 @@ def line_of(
         The proposal's first norm; the second one is the other.
     signs : array of shape (b,), optional
         Known signs of v: the witness is of form FREE.
+    metric : array of shape (b, b), optional
     """
     loads, lifts = proposal.loads.astype(np.float32), proposal.lifts.astype(np.float32)
     loads[lifts <= 0] = 0.0
@@ -261,16 +273,22 @@ def line_of(
         entries = np.clip(away, low, high).astype(np.float32)
     written = None if signs is None else signs.astype(np.int8)
     made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, written, dues, pulls)
-    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()))
+    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()), metric)
 
 
 def threshold_line(
-    G: FloatArray, features: IntArray, weights: FloatArray, plain: float, weighted: float, settings: RelaxationSettings
+    G: FloatArray,
+    features: IntArray,
+    weights: FloatArray,
+    plain: float,
+    weighted: float,
+    settings: RelaxationSettings,
+    metric: FloatArray | None = None,
 ) -> Line:
     """Return the line of the soft threshold of G at plain + weighted w_i w_j, nothing paid for indices."""
     none = np.zeros(len(G), np.float32)
     made = Line(features, 0.0, plain, weighted, IN_WEIGHTED_NORM, THRESHOLD, none, none)
-    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()))
+    return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()), metric)
 
 
 class SteepLines:
@@ -332,9 +350,20 @@ class SteepLines:
         return line_of(self.G, line.features, self.weights, line.counts, made, signs=self.signs, settings=settings)
 
 
-def _with_constant(line: Line, B: FloatArray, settings: RelaxationSettings | None, top: float) -> Line:
+def _with_constant(
+    line: Line, B: FloatArray, settings: RelaxationSettings | None, top: float, metric: FloatArray | None
+) -> Line:
     """Return the line with its c: the largest eigenvalue, and the room that the kernel's factorisation takes."""
-    b, c = len(B), largest_eigenvalue(B, settings or RelaxationSettings())
+    b, c = len(B), largest_eigenvalue(B, settings or RelaxationSettings(), metric)
+    if metric is not None:
+        room = 1e-14
+        while room < 1.0:
+            size = float(np.abs(B.diagonal()).sum()) + b * abs(c) * float(np.abs(metric).max())
+            if proves_semidefinite(c * metric - B, -2.0 * gamma(b + 8) * size):
+                break
+            c += room * max(abs(c), 1e-3 * top)
+            room *= 2.0
+        return replace(line, c=c)
     c += 4.0 * gamma(b + 8) * (float(np.abs(B.diagonal()).sum()) + b * abs(c)) + 4e-16 * b * top
     return replace(line, c=c)
 

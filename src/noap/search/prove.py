@@ -94,7 +94,7 @@ class _Knot:
 def whole(data: Data) -> tuple[IntArray, IntArray, int]:
     """Return the root of a tree: demanded features, those that can count, and how many of them."""
     used = data.allowed & (data.most > 0) if data.definite else data.allowed
-    if len(data.directions):  # a feature of any length may be needed
+    if data.constrained:  # a feature of any length may be needed
         used = data.allowed & ~data.needless
     F = np.setdiff1d(np.flatnonzero(used), data.include).astype(np.intp)
     return data.include, F, data.k - len(data.include)
@@ -180,6 +180,8 @@ class Search:
         budget, holes = settings.cheap_nodes, 0
         if self.data.r_max == 0:
             budget = settings.cheap_nodes_vanilla
+        elif self.data.metric is not None and self.data.constrained:
+            budget, holes = settings.cheap_nodes_in_metric, settings.holes
         elif w.min() < settings.alike * w.max():
             budget, holes = settings.cheap_nodes_unequal, settings.holes
         # Counted in work: what a node of so many features takes, all of its rows or those of a pool.
@@ -347,7 +349,15 @@ class Search:
             A = 0.5 * (A + A.T)
         settings = self.settings.relaxation
         return Relaxation(
-            A, data.r[at], data.costs[at], at, settings, largest=data.r_max, deflation=deflation, top=data.top
+            A,
+            data.r[at],
+            data.costs[at],
+            at,
+            settings,
+            largest=data.r_max,
+            deflation=deflation,
+            top=data.top,
+            metric=data.metric,
         )
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741

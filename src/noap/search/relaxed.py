@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from noap.kernel.metric import Metric
 from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope, Line
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.lines import Choices, KnownLine, SteepLines, line_of, lowest_bound, threshold_line
@@ -126,6 +127,9 @@ class Relaxation:
         Multipliers of the directions that v is orthogonal to, which A is less of.
     top : float, optional
         Size of A to begin slopes with, its largest entry by default.
+    metric : Metric, optional
+        Of all features of the problem. ADMM then works on A - TB, with T the constant of the best line so far: what is
+        positive semidefinite there is so for every length of v.
     """
 
     def __init__(
@@ -138,8 +142,14 @@ class Relaxation:
         largest: float | None = None,
         deflation: FloatArray | None = None,
         top: float | None = None,
+        metric: Metric | None = None,
     ) -> None:
-        self.deflation = deflation
+        self.deflation, self.lowest = deflation, 1.0
+        self.metric: FloatArray | None = None
+        self.spread: FloatArray | None = None
+        if metric is not None and features is not None:
+            self.metric, self.spread = metric.B[np.ix_(features, features)], 1.0 / metric.below[features]
+            self.lowest = 1.0 / metric.largest
         self.A, self.features = A, np.arange(len(A)) if features is None else features
         self.costs = costs if costs is not None and costs.any() else None
         self.settings = settings or RelaxationSettings()
@@ -155,12 +165,14 @@ class Relaxation:
         A, weights = self.A[np.ix_(at, at)], self.weights[at]
         steepest = (0.0, float((np.abs(A) / np.outer(weights, weights)).max())) if self.alike else (self.top, 0.0)
         slopes = [(0.0, 0.0), steepest]
-        made = [threshold_line(A, self.features[at], weights, *one, self.settings) for one in slopes]
+        metric = None if self.metric is None else self.metric[np.ix_(at, at)]
+        made = [threshold_line(A, self.features[at], weights, *one, self.settings, metric) for one in slopes]
         lines = [self._known(one, at) for one in made]
         costs = None if self.costs is None else self.costs[at]
         state = None
         if A.any():
-            state = Multipliers.of(A, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
+            begun = A if metric is None else A - made[0].c * metric
+            state = Multipliers.of(begun, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
         node = RelaxedNode(choices, np.zeros(len(self.A), np.intp), lines, state)
         self._look(node)
         return node
@@ -206,7 +218,9 @@ class Relaxation:
 
     def _choices(self, included: IntArray, free: IntArray, places: int) -> Choices:
         free = free if places else free[:0]
-        return Choices(included, free, min(places, len(free)), self.weights, self.budget, self.costs)
+        return Choices(
+            included, free, min(places, len(free)), self.weights, self.budget, self.costs, self.spread, self.lowest
+        )
 
     def _look(self, node: RelaxedNode, enough: float = -math.inf) -> None:
         """Bound a node by its lines, and forget those that are nowhere needed for a bound that is low enough."""
@@ -268,7 +282,7 @@ class Relaxation:
         """Add steeper lines made of one, as long as they meet the target at the small t where the bound is made."""
         at = node.features
         weights = self.weights[at]
-        if weights.all() or not weights.any() or not node.bound > target:
+        if weights.all() or not weights.any() or not node.bound > target or self.metric is not None:
             return
         signs = node.signs[at] if node.signs[at].any() else None
         lines = SteepLines(line, self.A[np.ix_(at, at)], weights, signs)
@@ -295,29 +309,38 @@ class Relaxation:
                 counted, other = aim.plain, aim.weighted
         signs = node.signs[at] if node.signs[at].any() else None
         A, weights = self.A[np.ix_(at, at)], self.weights[at]
+        metric = None if self.metric is None else self.metric[np.ix_(at, at)]
         # The soft threshold of A comes first: where single features are worth as much as any choice, it is the best.
         slopes = (0.0 if aim.plain is None else aim.plain.value, aim.weighted.value)
-        threshold = threshold_line(A, self.features[at], weights, *slopes, settings)
+        threshold = threshold_line(A, self.features[at], weights, *slopes, settings, metric)
         lowest = threshold.c + counted.value * counted.at + (0.0 if other is None else other.value * other.at)
-        best = None
+        best, T = None, threshold.c
         for _ in range(0, steps if lowest > aim.height else 0, settings.steps):
             nu = 0.0 if other is None else other.value
+            if metric is not None:
+                state.A = A - T * metric
             found = state.advance(counted.value, nu, free, places, counted.at, kept=aim.kept, signs=signs)
-            height = largest_eigenvalue(found.B, settings) + counted.value * counted.at
+            if metric is not None:
+                found = found._replace(B=found.B + T * metric)
+            c = largest_eigenvalue(found.B, settings, metric)
+            T, height = min(T, c), c + counted.value * counted.at
             height += 0.0 if other is None else nu * other.at
             if height < lowest:
                 lowest, best = height, found if node.beside is None else found._replace(B=found.B + node.beside)
             if lowest <= aim.height or expired():
                 break
             excess = state.excess(free, places)
-            length = state.length(state.norm) * (1.0 + max(excess, 0.0))
+            whole = 1.0 if metric is None else max(float((metric * state.W).sum()), 1e-300)  # the length of v
+            length = state.length(state.norm) / whole * (1.0 + max(excess, 0.0))
             counted.follow(length, state.settled(excess), settings.least_slope_factor)
             if other is not None and state.other is not None:
-                other.follow(state.length(state.other), True, settings.least_slope_factor)
+                other.follow(state.length(state.other) / whole, True, settings.least_slope_factor)
         node.slope = aim.weighted.value if aim.plain is None else aim.plain.value
         made = threshold
         if best is not None:
-            made = line_of(A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings)
+            made = line_of(
+                A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings, metric=metric
+            )
         return self._known(made, at)
 
     def _known(self, line: Line, at: IntArray) -> KnownLine:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from noap.adversaries import NoAdversary, SpectralNorm
+from noap.data.metric import length
 from noap.kernel.arithmetic import Refused, U, sum_up
 from noap.kernel.certificate import Proof
 from noap.kernel.claim import MANY_FEATURES, data_of, matrix_of
@@ -25,12 +26,12 @@ from noap.runtime.names import listed
 from noap.runtime.progress import SearchLine, TracePoint
 from noap.runtime.threads import one_thread
 from noap.search.ascent import ascend, value_of
-from noap.search.attacks import sample_value
 from noap.search.cheap import Better
 from noap.search.induction import Improved, Induction
 from noap.search.pool import Pool
 from noap.search.prove import Found, Search, Stop
-from noap.search.sample_tree import SampleSearch, ascend_samples
+from noap.search.sample_ascent import ascend_samples, sample_value
+from noap.search.sample_tree import SampleSearch
 
 __all__ = ["in_users_units", "less_spectral_budget", "solve_by_tree"]
 
@@ -67,6 +68,7 @@ def solve_by_tree(
     if not v.any() and problem.costs is None and not len(problem.include) and problem.orthogonal_to is None:
         # No direction is better than another.
         v[int(np.argmax(np.where(data.allowed, problem.column_norms, -1.0)))] = 1.0
+    v = outside(problem, data, v)
     bound = in_users_units(found.bound, data.exponent)
     if type(problem.adversary) is SpectralNorm:
         bound = less_spectral_budget(bound, problem.n_samples, float(problem.adversary.rho))
@@ -80,13 +82,18 @@ def solve_by_tree(
         nodes=run.nodes,
         seconds=controls.seconds,
         asked_gap=controls.gap,
-        proof=Proof(found.levels, data.exponent, shift) if limits.keep_proof else None,
+        proof=Proof(found.levels, data.exponent, shift, least=_least(data)) if limits.keep_proof else None,
         trace=tuple(run.trace),
         messages=(*_messages(problem, v), *run.words(found.bound)),
     )
     if branching and result.status is Status.FEASIBLE and result.limit is None and not run.words(found.bound):
         return replace(result, messages=(*result.messages, _NO_SMALLER))
     return result
+
+
+def _least(data: Features | SampleData) -> float:
+    """Return what a certificate says of a metric that is a matrix."""
+    return 0.0 if data.metric is None or data.metric.is_diagonal else float(data.metric.below[0])
 
 
 def _messages(problem: Problem, v: FloatArray) -> tuple[str, ...]:
@@ -102,6 +109,14 @@ def in_users_units(bound: float, exponent: int) -> float:
     """Return the least double of at least bound 4**exponent; exact but where it underflows."""
     made = math.ldexp(bound, 2 * exponent)
     return made if math.ldexp(made, -2 * exponent) >= bound else math.nextafter(made, math.inf)
+
+
+def outside(problem: Problem, data: Features | SampleData, v: FloatArray) -> FloatArray:
+    """Return a vector in the units of the problem: of length 1 in its metric, if it has one."""
+    if data.metric is None or not v.any():
+        return v
+    there: FloatArray = np.ldexp(v, data.metric.units)
+    return there / length(problem.metric, there)
 
 
 def less_spectral_budget(bound: float, n: int, rho: float) -> float:
@@ -139,6 +154,8 @@ class _Run:
     def prove(self, start: FloatArray | None) -> tuple[FloatArray, Found]:
         """Return the best vector, and the smallest bound for which there is a proof."""
         data = self.data
+        if start is not None and data.metric is not None:
+            start = np.ldexp(start, -data.metric.units)
         v: FloatArray = np.zeros(data.d)
         search = self._begun(v)
         closed = False
@@ -165,9 +182,9 @@ class _Run:
         if not closed and self.induction is not None and self.induction.bound < found.bound:
             found = self._by_induction()
         if closed:
-            support = np.flatnonzero(v)
+            support, there = np.flatnonzero(v), outside(self.problem, data, v)
             with contextlib.suppress(Refused):  # a vector that the kernel cannot value is none to compare with
-                found = search.smaller(found, data.value_at_least(support, v[support]))
+                found = search.smaller(found, data.value_at_least(support, there[support]))
         self._note(found.bound, self.nodes)
         return v, found
 
@@ -184,7 +201,7 @@ class _Run:
     def _has_levels(self) -> bool:
         """Whether induction is possible, and features are many enough for it to be worth its while."""
         data = self.data
-        if self.dense or not data.additive or data.k < 2 or len(data.include) or len(data.directions):
+        if self.dense or not data.additive or data.metric is not None or data.k < 2 or len(data.include):
             return False
         return int(np.count_nonzero(data.allowed & (data.most > 0))) >= self.limits.settings.levels_from
 
@@ -332,7 +349,7 @@ class _Run:
         """Return the value of the choice that v makes by the data themselves, in the units of A."""
         problem = self.problem
         plain = problem.with_adversary(NoAdversary()) if type(problem.adversary) is SpectralNorm else problem
-        own = plain.value(v) if v.any() else -plain.cost_of_demands
+        own = plain.value(outside(plain, self.data, v)) if v.any() else -plain.cost_of_demands
         return math.ldexp(own, -2 * self.data.exponent)
 
     def _spectral_budget(self) -> float:

@@ -11,8 +11,10 @@ __all__ = ["largest_eigenvalue", "on_spectahedron"]
 _DEFAULTS = RelaxationSettings()
 
 
-def largest_eigenvalue(B: FloatArray, settings: RelaxationSettings = _DEFAULTS) -> float:
-    """Return the largest eigenvalue as LAPACK computes it.
+def largest_eigenvalue(
+    B: FloatArray, settings: RelaxationSettings = _DEFAULTS, metric: FloatArray | None = None
+) -> float:
+    """Return the largest eigenvalue as LAPACK computes it, in a metric if there is one.
 
     Examples
     --------
@@ -21,6 +23,8 @@ def largest_eigenvalue(B: FloatArray, settings: RelaxationSettings = _DEFAULTS) 
     3.0
     """
     m = len(B)
+    if metric is not None:
+        return float(eigh(B, metric, eigvals_only=True, subset_by_index=[m - 1, m - 1], check_finite=False)[0])
     if m < settings.small:
         return float(np.linalg.eigvalsh(B)[-1])
     return float(eigh(B, eigvals_only=True, subset_by_index=[m - 1, m - 1], driver="evr", check_finite=False)[0])

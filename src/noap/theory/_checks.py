@@ -1,4 +1,4 @@
-"""Argument checks of the theory modules: each returns the value in one type or names it in an error."""
+"""Check arguments of the theory: return the value in one type, or name it in an error."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-r"""The k-sparse eigengap of Assumption 1, :math:`\lambda = \lambda^k_1 - \lambda^k_2`.
+r"""Compute the k-sparse eigengap of Assumption 1, :math:`\lambda = \lambda^k_1 - \lambda^k_2`.
 
 The paper does not define the second largest k-sparse eigenvalue. Read as the largest variance among k-sparse vectors
 *orthogonal to the first*, it makes the gap of a spiked covariance lambda, as Assumption 2 has it. (Read as the leading

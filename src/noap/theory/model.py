@@ -1,4 +1,4 @@
-"""The spiked Wishart model: samples x_i ~ N(0, lam v v' + I), v unit and sparse (Assumptions 1 to 3)."""
+"""Draw the spiked Wishart model: samples x_i ~ N(0, lam v v' + I), v unit and sparse (Assumptions 1 to 3)."""
 
 import math
 import operator

@@ -1,4 +1,4 @@
-"""Population objectives of both adversaries, and the exact population path of the feature-wise one."""
+"""Compute population objectives of both adversaries, and the exact population path of the feature-wise one."""
 
 import math
 from collections.abc import Callable
@@ -58,7 +58,7 @@ def _log_gamma_factor(n: int) -> float:
 
 @runtime_checkable
 class Law(Protocol):
-    """What :func:`truncated_variance` asks of a law; frozen distributions of `scipy.stats` have it."""
+    """A law as :func:`truncated_variance` takes it; frozen distributions of `scipy.stats` have it."""
 
     def cdf(self, x: float, /) -> float:
         """Return P(z <= x)."""

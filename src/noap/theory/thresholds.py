@@ -1,4 +1,4 @@
-"""How much budget recovery survives: Propositions 5 and 7, Theorems 4 and 5, as printed and as they hold."""
+"""Compute the budgets that recovery survives: Propositions 5 and 7, Theorems 4 and 5, as printed and as they hold."""
 
 import math
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ class PrintedStages:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no budget lies in the printed partial stage."""
+        """True if no budget lies in the printed partial stage."""
         return self.partial_from >= self.partial_to
 
 

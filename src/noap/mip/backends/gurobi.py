@@ -52,7 +52,7 @@ class Gurobi:
 
 @cache
 def is_size_limited() -> bool:
-    """Whether only the pip package's own licence is there: tried once, on the smallest model it refuses."""
+    """Return whether only the pip package's own licence is there: tried once, on the smallest model it refuses."""
     import gurobipy
 
     with _environment(gurobipy, Settings()) as env, gurobipy.Model(env=env) as gurobi:

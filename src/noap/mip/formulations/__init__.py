@@ -1,1 +1,1 @@
-"""The programs of the paper, written as solver-neutral models."""
+"""Write the programs of the paper as solver-neutral models."""

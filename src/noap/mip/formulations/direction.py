@@ -1,4 +1,4 @@
-r"""The block :math:`v \in \overline{\mathcal V}_k`: at most k non-zero entries, length at most 1."""
+r"""Write the block :math:`v \in \overline{\mathcal V}_k`: at most k non-zero entries, length at most 1."""
 
 from dataclasses import dataclass
 

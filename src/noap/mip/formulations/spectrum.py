@@ -1,4 +1,4 @@
-r"""The block that bounds :math:`v^\top S v = \sum_j \lambda_j g_j^2`, :math:`g_j = \langle q_j, v\rangle`, from above.
+r"""Write the block that bounds :math:`v^\top S v = \sum_j \lambda_j g_j^2`, :math:`g_j = \langle q_j, v\rangle`.
 
 As printed (the paper's PLU set, equation (4)): :math:`g_j` is a combination of two neighbouring breakpoints, and
 :math:`\xi_j`, the same combination of their squares, is the chord of :math:`g_j^2`. Adaptive breakpoints are put where
@@ -28,14 +28,14 @@ _SHARE = 0.9
 
 @dataclass(frozen=True, eq=False)
 class Spectrum:
-    """The energy as a linear form, and what the program may add to it.
+    """The energy as a linear form, and the error of its chords.
 
     Attributes
     ----------
     energy : list of (columns, coefficients)
         At least v'Sv at every feasible point that is a unit direction.
     energy_at : callable
-        What it is where a direction v is lifted to: v'Sv itself with Parseval's row, its chords as printed.
+        Its value at the lifted direction v: v'Sv itself with Parseval's row, its chords as printed.
     g : array of int
         Columns of <q_j, v>: of the first r directions, of all of them with Parseval's row.
     points : tuple of arrays
@@ -45,7 +45,7 @@ class Spectrum:
     rest : list of (columns, coefficients)
         gamma, the mass of the directions past r, as a linear form; empty when there are none.
     rest_cost : float
-        What a unit of gamma may add: lambda_{r+1} - lambda_d, or lambda_{r+1} when v may be shorter than 1.
+        The most that a unit of gamma adds: lambda_{r+1} - lambda_d, or lambda_{r+1} when v may be shorter than 1.
     """
 
     energy: Terms

@@ -1,1 +1,0 @@
-"""Check proofs about problems with a metric (docs/generalised.md)."""

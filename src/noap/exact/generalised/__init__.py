@@ -1,1 +1,0 @@
-"""Bounds for problems with a metric, by the searches for those without one (docs/generalised.md)."""

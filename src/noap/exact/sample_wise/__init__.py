@@ -1,1 +1,0 @@
-"""Branch and bound against the sample-wise adversary."""

@@ -1,1 +1,0 @@
-"""Compiled steps of the sample-wise search; docs/exact-sample-wise.md proves each."""

@@ -1,1 +1,0 @@
-"""Good directions of a problem with a metric."""
