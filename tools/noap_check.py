@@ -987,7 +987,7 @@ def check_envelope(node, record):
     numbers = get["envelope_lines"][record]
     lines = [problem.once(Line, number) for number in numbers]
     if not problem.on_samples:
-        need(node.bound + node.paid > 0, "T and the costs of I are not positive")
+        need(node.bound + node.paid >= 0, "T and the costs of I are below 0")
         for line in lines:
             need(all(j in line.tau for j in order), "a line does not speak of all features of the node")
             need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")

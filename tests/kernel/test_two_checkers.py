@@ -107,6 +107,7 @@ def is_of_doubles(what, ours, theirs):
     """Return whether the kernel alone refuses, for numbers that its doubles are not meant for or cannot tell apart."""
     reasons = (
         "M: the vector is", "M: the gain is out of range", "S: the scaling", "E: out of range", "E: B is not below c",
+        "E: nothing is left",
         "the exponent does not fit the data", "not positive semidefinite", "the shift must be",
     )  # fmt: skip
     return ours is not None and theirs is None and any(reason in ours for reason in reasons)

@@ -105,3 +105,15 @@ def test_a_gain_a_feature_left_out_and_a_vector_that_is_not_orthogonal():
     assert "what is known before is not enough" in verdict(problem, changed(()))
     tilted = certificate.weights + 1e-6 * problem.orthogonal_to[0][certificate.support]
     assert "not orthogonal" in verdict(problem, replace(certificate, weights=tilted).to_bytes())
+
+
+def test_no_orthogonal_vector_is_worth_anything():
+    """A threshold of 0 but for rounding: below its last place it is 0, and lines close what is worth 0."""
+    X = np.array([[1.0, 0.8], [1.0, 1.1], [-0.5, -0.6]])
+    problem = noap.Problem(X, 2, noap.FeatureWise(1.2)).with_orthogonality(np.array([[0.6, 0.8]]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        certificate = noap.solve(problem).certificate
+    assert certificate.proof.levels[-1].bound < 1e-100
+    assert noap.verify(problem, certificate).ok
+    assert verdict(problem, certificate.to_bytes()) is None

@@ -499,6 +499,31 @@ def test_bad_usage_is_one_line_and_exit_code_2(folder, name):
     assert {file.name for file in folder.iterdir()} == before
 
 
+MISSING = {
+    "matplotlib": ("path", *DATA, "--plot", "p.png"),
+    "fastexcel": ("solve", "data.xlsx"),
+    "distributed": ("solve", *DATA, "--cluster", "tcp://a:1"),
+    "torch": ("solve", *DATA, "--device", "cuda"),
+    "highspy": ("solve", *DATA, "--method", "mip", "--backend", "highs"),
+}
+
+
+@pytest.mark.parametrize("package", MISSING)
+def test_what_is_missing_is_said_with_the_line_that_installs_it(folder, package, monkeypatch):
+    monkeypatch.setitem(sys.modules, package, None)  # as if it were not installed
+    (folder / "data.xlsx").write_text("junk")
+    assert re.search(r"pip install 'noap(\[\w+\])?'", refusal(*MISSING[package], cwd=folder))
+
+
+def test_the_demo_leaves_out_what_it_cannot_draw(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    shown = run("demo", cwd=tmp_path)
+    assert "robust variance" in shown
+    assert "The plots are left out: they need matplotlib; install it with: pip install 'noap[plot]'." in shown
+    assert [file.name for file in tmp_path.iterdir()] == ["noap-demo-report.html"]
+    assert "noap reproduce needs matplotlib" in refusal("reproduce", "theorem3", "--quick", cwd=tmp_path)
+
+
 def test_a_command_that_is_none():
     assert "sovle" in refusal("sovle")
 

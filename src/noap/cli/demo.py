@@ -13,7 +13,7 @@ from noap.adversaries import Adversary
 from noap.cli.options import PROBLEM, DataOptions, option
 from noap.cli.path import print_path
 from noap.cli.result import as_dict, print_result
-from noap.cli.run import Answer, FileOptions, write_file
+from noap.cli.run import Answer, FileOptions, can_draw, write_file
 from noap.linalg.types import FloatArray
 from noap.runtime.names import listed
 
@@ -34,7 +34,6 @@ def demo(
     import polars as pl
     from sklearn.datasets import load_breast_cancer
 
-    from noap.figures import draw_demo
     from noap.report import build_report
 
     drawn, page = out.with_name(f"{out.stem}-path.png"), out.with_name(f"{out.stem}-report.html")
@@ -62,20 +61,27 @@ def demo(
     result, vanilla = robust.at(k), plain.at(k)
     print_result(result, names, console)
     _print_sizes(robust, plain, left, console)
-    write_file(out, "--out", lambda temporary: draw_demo(result, vanilla, noise, robust, left, temporary))
+    if drawing := can_draw():
+        from noap.figures import draw_demo
+
+        write_file(out, "--out", lambda temporary: draw_demo(result, vanilla, noise, robust, left, temporary))
 
     started = time.perf_counter()
     report = build_report(cells, k=k, noise=noise, title="Cell nuclei", progress=output.progress)
-    write_file(drawn, "--out", lambda temporary: report.path.plot().savefig(temporary, dpi=150))
+    if drawing:
+        write_file(drawn, "--out", lambda temporary: report.path.plot().savefig(temporary, dpi=150))
     write_file(page, "--out", lambda temporary: temporary.write_text(report.html(), encoding="utf-8"))
     console.print("\nWhich measurements survive as all errors grow by a factor?\n")
     print_path(report.path, report.names, report.unit, console)
     console.print(f"Path and report took {time.perf_counter() - started:.1f} s.\n")
-    files = {"plot": out, "path": drawn, "report": page}
+    files = {"plot": out, "path": drawn, "report": page} if drawing else {"report": page}
 
     def say(console: Console) -> None:
         for what, file in files.items():
             console.print(f"{what.capitalize()}: {file.resolve()}", markup=False, soft_wrap=True)
+        if not drawing:
+            left_out = "The plots are left out: they need matplotlib; install it with: pip install 'noap[plot]'."
+            console.print(left_out, markup=False, soft_wrap=True)
 
     cells_found = as_dict(result, names, DataOptions())
     return output.finish(Answer({what: str(file) for what, file in files.items()} | {"cells": cells_found}, say))

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from noap.cli.options import METHOD, option
-from noap.cli.run import Answer, JsonOptions, Log, log_progress
+from noap.cli.run import Answer, JsonOptions, Log, log_progress, require_matplotlib
 from noap.errors import InvalidProblem, StoreError
 
 __all__ = ["reproduce"]
@@ -103,6 +103,7 @@ def reproduce(
     noap reproduce figure1 --jobs 2 --backend gurobi
     noap reproduce all --cluster tcp://scheduler:8786
     """
+    require_matplotlib("noap reproduce")
     # Slow to import, and only this command needs them.
     from noap.experiments import Store, paper_specs, run
     from noap.experiments.report import STAGES, effort, stage_rows

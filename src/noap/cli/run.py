@@ -1,6 +1,7 @@
 """What every command does in the same way: its options, its files, its answer and its exit code."""
 
 import dataclasses
+import importlib.util
 import inspect
 import json as json_module
 from collections.abc import Callable, Mapping
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     import polars
 
 __all__ = [
-    "LIMITED", "Answer", "FileOptions", "JsonOptions", "Log", "OutputOptions", "TableOptions", "as_command",
+    "LIMITED", "Answer", "FileOptions", "JsonOptions", "Log", "OutputOptions", "TableOptions", "as_command", "can_draw",
     "log_progress", "write_file", "write_table",
 ]  # fmt: skip
 
@@ -134,6 +135,8 @@ class TableOptions(OutputOptions):
         super().__post_init__()
         self.require_free(self.out, "--out", TABLES)
         self.require_free(self.plot, "--plot", PICTURES)
+        if self.plot is not None:
+            require_matplotlib("--plot")
 
     def finish(self, answer: Answer, *written: Path | None) -> int:
         """Write the table and the figure, print the answer, and return the exit code."""
@@ -147,6 +150,17 @@ class TableOptions(OutputOptions):
 def draw(path: Path, figure: Callable[[], Any]) -> None:
     """Draw a figure to the file of --plot."""
     write_file(path, "--plot", lambda temporary: figure().savefig(temporary, dpi=150))
+
+
+def can_draw() -> bool:
+    """Return whether matplotlib is installed."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def require_matplotlib(what: str) -> None:
+    """Raise InvalidProblem, with the line that installs it, if matplotlib is missing."""
+    if not can_draw():
+        raise InvalidProblem(f"{what} needs matplotlib; install it with: pip install 'noap[plot]'.")
 
 
 def write_file(path: Path, name: str, write: Callable[[Path], object]) -> None:
