@@ -476,7 +476,8 @@ class Search:
         """Return the smallest bound at hand that the kernel accepts; what it refuses counts as open."""
         if self.levels is not None:
             return Found(*self.levels, self.nodes)
-        if self.root.is_open and self.root.relaxed is None and not self.data.definite:
+        # Lengths say nothing where A is not definite, and little in a metric.
+        if self.root.is_open and self.root.relaxed is None and not (self.data.definite and self.data.metric is None):
             self.root.relaxed = self._relaxation().node(*self._places(*self._root()))
         step = 1e-12
         for _ in range(self.settings.kernel_attempts):
