@@ -9,6 +9,7 @@ What is claimed. A *choice* is a set S of at most k features (all demanded, no f
 is zero outside S. It is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 - sum_{j in S} pi_j, where A = X'X/n. The claim:
 the best choice is worth at least `value` and at most `bound`. A certificate may have *directions*: rows V, and choices
 are then those with |V v| <= 10^-8. For these v'Gv <= v'(G - V'diag(sigma)V) v + 10^-16 max sigma, if all sigma >= 0.
+With a *metric* B a choice is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 / v'Bv.
 Against attacks on samples (without directions) a choice is worth sum_i (|x_i'v| - rho_i)_+^2 / n - sum_{j in S} pi_j.
 
 How numbers are held. An integer a stands for a / 2^128 (its last place is an *ulp*). Three ideas make rounding safe:
@@ -35,8 +36,8 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate, chain, combinations, pairwise
-from math import frexp, inf, isfinite, isinf, isqrt
-from operator import mul
+from math import frexp, inf, isfinite, isqrt
+from operator import add, mul
 from pathlib import Path
 from statistics import fmean, pstdev
 
@@ -137,6 +138,8 @@ f8 support            any               weights
 f8 budgets            budget            rho
 f8 d_or_none          amount            costs
 f8 directions         any               directions
+f8 metrics            any               metric
+f8 leasts             positive          metric_least
 f8 means              any               mean
 f8 mean               divisor           scale
 u4 -                  any               list_size
@@ -152,7 +155,7 @@ u1 *level_nodes       rule              rule
 u4 *level_nodes       any               item
 f8 majorant_size      amount            majorant_gain
 f8 *many_majorants    amount            majorant_deflation
-f8 *many_majorants    any               majorant_multipliers
+f8 *many_normals      any               majorant_multipliers
 u4 *majorant_size     feature           majorant_features
 f8 *majorant_size     any               majorant_weights
 u4 -                  majorant_size     dominance_majorant matrix_majorant
@@ -268,6 +271,9 @@ class Certificate:
         need(self.is_list or not get["list_size"], "it lists supports, and claims nothing of them")
         lines = list(zip(get["line_size"], get["line_form"], strict=False))
         parts = list(zip(get["attack_included"], get["attack_free"], strict=False))
+        with_metric, is_matrix = len(get["metric"]) > 0, d > 1 and len(get["metric"]) == d * d
+        fits = not (get["directions"] or get["costs"] or self.is_list or on_samples)
+        need(fits or not with_metric, "no rule is about a metric with costs, directions, samples or a list")
         many, moved = up(len(get["directions"]), d), zip(get["attack_rows"], parts, strict=False)
         lengths = get | {
             "steps": [b * (b - 1) // 2 * (form & 3 == BOX) for b, form in lines],
@@ -277,12 +283,14 @@ class Certificate:
             "pulls": [b * b * (form > 3) for b, form in lines],
             "many_lines": [many] * len(lines),
             "many_majorants": [many] * len(get["majorant_size"]),
+            "many_normals": [many + with_metric] * len(get["majorant_size"]),
             "attack_parts": [b for part in parts for b in part],
             "attack_entries": [rows * sum(part) for rows, part in moved],
             "envelope_scaled": get["envelope_size"] if self.attacked else [],
         }
         counts = {name: (len(values),) for name, values in get.items()}
         counts |= {"d_or_none": (0, d), "means": (0, d * self.of_samples), "directions": (many * d,)}
+        counts |= {"metrics": (0, d, d * d), "leasts": (int(is_matrix),)}
         counts["budgets"] = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[adversary]
         counts["attacks"] = (len(get["majorant_size"]) * self.attacked,)
         bounds = {name: (0, len(values) - 1) for name, values in get.items()} | BOUNDS
@@ -394,7 +402,7 @@ def about_preparation(values, certificate):
 
 def too_short(square, rho, cost):
     """Return, for rational numbers, whether sqrt(square) <= rho + sqrt(cost)."""
-    if isinf(rho):
+    if rho == inf:
         return True
     beyond = square - Fraction(rho) ** 2 - cost
     return beyond <= 0 or beyond * beyond <= 4 * Fraction(rho) ** 2 * cost
@@ -410,7 +418,34 @@ class Problem:
         self.pi = [fixed(cost / self.unit) for cost in self.costs]
         need(self.header["shift"] == 0 or not self.of_samples, "the shift of samples is not 0")
         self.directions = [[*map(fixed, get["directions"][i : i + d])] for i in range(0, len(get["directions"]), d)]
+        self.metric, self.powers, self.least = None, [0] * d, 1
+        if get["metric"]:
+            self.take_metric(get["metric"], get["metric_least"])
+        self.constrained = bool(self.directions or get["metric_least"])
         self.once = lru_cache(200)(lambda make, number: make(self, number))
+
+    def take_metric(self, B, least):
+        """Take the metric in units 2^e_j of the features, in which its diagonal lies from 1/2 to 2.
+
+        `below` is diag(b) with v'Bv >= sum b_j v_j^2: B itself, or `least`. Entries are rounded down, by an ulp.
+        """
+        d, full = self.d, bool(least)
+        own = B[:: d + 1] if full else B
+        need(all(x > 0 for x in own), "the diagonal of the metric is not positive")
+        need(not full or all(B[i * d : i * d + d] == B[i : d * d : d] for i in range(d)), "the metric is not symmetric")
+        e = self.powers = [-(frexp(x)[1] // 2) for x in own]
+        given = [B[i * d : i * d + d] if full else [B[i] * (i == j) for j in range(d)] for i in range(d)]
+        self.metric = [
+            [Fraction(x) * Fraction(2) ** (a + b) for x, b in zip(row, e, strict=True)]
+            for row, a in zip(given, e, strict=True)
+        ]
+        self.form = [[*map(fixed, row)] for row in self.metric]
+        self.below = [fixed(least[0]) if full else self.form[j][j] for j in range(d)]
+        self.least, self.widest = Fraction(min(self.below), ONE), max(abs(x) for row in self.form for x in row) + 1
+        need(self.least > 0, "the least eigenvalue of the metric is too small")
+        if full:
+            lower = [[x - self.below[i] * (i == j) for j, x in enumerate(self.form[i][: i + 1])] for i in range(d)]
+            complement(lower, d, 2)
 
     def less_penalty(self, rows, sigma, order):
         """Return the rows of a lower triangle less those of V'diag(sigma)V, to an ulp."""
@@ -433,13 +468,16 @@ class ColumnProblem(Problem):
     def __init__(self, values, certificate):
         super().__init__(certificate)
         d, n, unit, rho = self.d, self.n, self.unit, self.rho
+        self.rho = rho = [
+            x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(rho, self.powers, strict=True)
+        ]
         self.values = values
         self.columns = [integers(values[j::d]) for j in range(d)] if self.of_samples else None
         nothing, self.known, shift = self.nothing_left(), {}, self.header["shift"]
         if nothing:
             self.values, self.columns, shift = [0.0] * d * d, None, 0
         self.definite = shift is not None
-        self.plain = self.definite and not self.include and not self.directions  # then levels may build on others
+        self.plain = self.definite and not self.include and not self.constrained  # then levels may build on others
         squares = [self.exact(j, j) for j in range(d)]
         self.largest_variance = fixed(max(squares) / unit)
         if not self.of_samples:
@@ -451,25 +489,26 @@ class ColumnProblem(Problem):
         if self.definite and not nothing and not self.of_samples:
             complement([self.entries(i, range(i + 1)) for i in range(d)], d, 0)
         need(self.definite or not any(rho), "budgets of a covariance need a shift")
-        self.budgets = [inf if isinf(x) else isqrt(fixed(Fraction(x) ** 2 / n / unit, -BITS)) for x in rho]
+        self.budgets = [inf if x == inf else isqrt(fixed(Fraction(x) ** 2 / n / unit, -BITS)) for x in rho]
         self.most = []
         for j, cost in enumerate(self.costs):
             square = n * (squares[j] + unit * Fraction(shift or 0))
             beyond = 0 if too_short(square, rho[j], 0) else max(root(self.diagonal[j]) + 1 - self.budgets[j], 0)
-            most = up(beyond * beyond) - self.pi[j]
+            most = up(beyond * beyond, self.below[j] if self.metric else ONE) - self.pi[j]
             self.most.append(min(most, 0) if too_short(square, rho[j], n * cost) else most)
-        # With directions a budget counts in full, unless it is infinite.
+        # With directions or a matrix for a metric a budget counts in full, unless it is infinite.
         cut = [min(r, root(a)) for r, a in zip(self.budgets, self.diagonal, strict=True)]
-        self.r = [c if r == inf or not self.directions else r for r, c in zip(self.budgets, cut, strict=True)]
+        self.r = [c if r == inf or not self.constrained else r for r, c in zip(self.budgets, cut, strict=True)]
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
 
     def exact(self, i, j):
-        """Return A_ij without the shift, exactly and in the units of the data."""
+        """Return A_ij without the shift, exactly, in the units of the data and those of the metric."""
+        unit = Fraction(2) ** (self.powers[i] + self.powers[j])
         if self.columns is None:
-            return Fraction(self.values[i * self.d + j])
+            return Fraction(self.values[i * self.d + j]) * unit
         (x, s), (y, t) = self.columns[i], self.columns[j]
-        return Fraction(sum(map(mul, x, y)), self.n << s + t)
+        return Fraction(sum(map(mul, x, y)), self.n << s + t) * unit
 
     def entries(self, i, columns):
         """Return some entries of row i of A."""
@@ -487,7 +526,7 @@ class ColumnProblem(Problem):
         is left of sqrt(v'Av) is at most sum sqrt(pi_j) |v_j|.
         """
         usable, n, rho = self.include if len(self.include) == self.k else self.allowed, self.n, self.rho
-        usable = [j for j in usable if not isinf(rho[j])]
+        usable = [j for j in usable if rho[j] != inf]
         costs = {j: 0 if self.include else n * self.costs[j] for j in usable}
         if not all(too_short(n * self.exact(j, j), rho[j], costs[j]) for j in usable):
             return False
@@ -506,6 +545,9 @@ class ColumnProblem(Problem):
         length, sizes = sum(map(mul, w, w)), [*map(abs, w)]
         norm = root(square - length * self.raised - sum(sizes) ** 2)
         taken = sum((self.budgets[j] + 1) * size for j, size in zip(features, sizes, strict=True) if size)
+        if self.metric:
+            own = [sum(map(mul, w, (self.metric[i][j] for j in features))) for i in features]
+            length = sum(map(mul, w, own))
         return Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length)
 
     def near(self, features):
@@ -533,13 +575,16 @@ class Majorant:
         self.column = lru_cache(None)(self.column)
         self.loss = up(max(self.sigma, default=0) * TOLERANCE)
         # The gain is proved for a fixed u, not for each v.
-        need(self.gain == 0 or not problem.directions, "a majorant has a gain, and the claim has directions")
+        need(self.gain == 0 or not problem.constrained, "a majorant has a gain, and the claim directions or a metric")
         if not self.features:
             need(gain == 0 and not any(self.multipliers), "a plain majorant has no gain and no multipliers")
             return
         need(problem.definite, "an attack in response to x needs definiteness")
         scale = frexp(max(map(abs, weights)))[1]
-        self.x = [fixed(w, scale) for w in weights]
+        self.x, self.normals = [fixed(w, scale) for w in weights], problem.directions
+        if problem.metric:  # B x; any numbers would do
+            bent = (sum(map(mul, self.x, (row[j] for j in self.features))) for row in problem.form)
+            self.normals = [[x << scale >> BITS if scale > 0 else x >> BITS - scale for x in bent]]
         self.square = sum(map(mul, self.x, map(self.along, self.features)))
         need(self.square > 0, "x'Ax of a majorant is not positive")
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 ulps.
@@ -560,7 +605,7 @@ class Majorant:
         problem, along = self.problem, self.along(j)
         r = min(problem.r[j], 4 * root(problem.largest))  # with directions a budget may be longer than the column
         g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)  # to an ulp
-        aim = sum(x * v[j] for x, v in zip(self.multipliers, problem.directions, strict=True)) >> BITS
+        aim = sum(x * v[j] for x, v in zip(self.multipliers, self.normals, strict=True)) >> BITS
         size, f, h = abs(g - aim), ONE, aim
         length = root(problem.diagonal[j]) + 1
         # Any smaller budget may be taken: |g| where it is all but r, or a tie decides whether the column grows.
@@ -619,7 +664,15 @@ class Line:
             gram = self.less_dues(gram, alpha, line["line_pulls"])
         steps = iter(line["line_free"] or line["line_steps"])
         self.lower = self.difference(gram, loads, lifts, weights, signs, steps)
-        complement(self.lower, len(self.lower), 3)  # errors of the penalty, of dues, and of N if it is one of MATRIX
+        error = 3  # of the penalty, of dues, and of N if it is one of MATRIX
+        if problem.metric and not near:  # c B in the place of c I
+            need(not alpha, "a line has dues in a metric")
+            for a, i in enumerate(features):
+                own = [self.c * problem.form[i][j] >> BITS for j in features[: a + 1]]
+                self.lower[a] = [*map(add, self.lower[a], own)]
+                self.lower[a][a] -= self.c
+            error += up(abs(self.c)) + 1
+        complement(self.lower, len(self.lower), error)
         self.c += up(max(sigma, default=0) * TOLERANCE)
 
     @staticmethod
@@ -829,12 +882,15 @@ def eliminate(node, number):
     """
     majorant = node.problem.once(SampleMajorant if node.problem.on_samples else Majorant, number)
     level, first = node.target + node.paid, len(node.inside)
-    need(level > 0 or node.problem.directions, "T and the costs of I are not positive")
+    problem, order = node.problem, node.inside + node.free
+    need(level > 0 or problem.directions, "T and the costs of I are not positive")
     t = (majorant.factor * level >> BITS) - majorant.loss
     lower = [[-x for x in row] for row in majorant.block(node)]
-    for a, j in enumerate(node.inside + node.free):
-        lower[a][a] += t + (majorant.priced * node.problem.pi[j] >> BITS) * (a >= first)
-    return complement(lower, first, majorant.error + 4)
+    for a, j in enumerate(order):
+        lower[a][a] += (majorant.priced * problem.pi[j] >> BITS) * (a >= first) + (0 if problem.metric else t)
+        if problem.metric:
+            lower[a] = [*map(add, lower[a], (t * problem.form[j][i] >> BITS for i in order[: a + 1]))]
+    return complement(lower, first, majorant.error + 5 + (up(abs(t)) if problem.metric else 0))
 
 
 def check_lengths(node, _):
@@ -932,6 +988,12 @@ def strung_together(problem, lines, bound, inside, free=(), most=0, costs=()):
     """
     squares = [[problem.w[j] ** 2 for j in features] for features in (inside, free)]
     t = start = min(squares[0] + squares[1]) >> BITS
+    longest, least = len(inside) + most << BITS, ONE
+    if problem.metric:  # (sum n |v|)^2 <= sum n^2 / b, and v'Bv is at most its largest entry times s
+        spread = [[ONE * ONE // problem.below[j] + 1 for j in features] for features in (inside, free)]
+        longest, least = sum(spread[0]) + largest_sum(spread[1], most), ONE * ONE // problem.widest
+        t = start = start * least >> BITS
+        squares = [[up(x * y) for x, y in zip(*both, strict=True)] for both in zip(squares, spread, strict=True)]
     end = up(sum(squares[0]) + largest_sum(squares[1], most))
     paid, rest = sum(costs[j] for j in inside if costs), largest_sum([costs[j] for j in free], most)
 
@@ -939,12 +1001,12 @@ def strung_together(problem, lines, bound, inside, free=(), most=0, costs=()):
         """Show for one t, both ends of s and every Q: Y + sum_Q g <= h(pi_I + sum_Q pi). All is times 2^256."""
         pieces = 16 if rest and problem.top else 1
         cuts = [paid + rest * i // pieces for i in range(pieces + 1)]
-        square, size = problem.top**2 * t, len(inside) + most
+        square = problem.top**2 * t
         h = [(bound + x << BITS) + (square >> BITS) + 2 * isqrt(square * (bound + x)) for x in cuts]
-        for s in (size, 1) if line.plain < 0 else (size,):
-            count = t if line.in_t else s << BITS
+        for s in (longest, least) if line.plain < 0 else (longest,):
+            count = t if line.in_t else s
             g = {j: line.tau[j] * count + (line.alpha[j] << BITS) for j in chain(inside, free)}
-            y = (line.c + line.plain * s << BITS) + line.weighted * t + sum(g[j] for j in inside)
+            y = (line.c << BITS) + line.plain * s + line.weighted * t + sum(g[j] for j in inside)
             for (x, high), (after, higher) in pairwise(zip(cuts, h, strict=True)):
                 slope = (higher - high) // (after - x) if after > x else 0
                 gains = largest_sum([max(g[j] - slope * costs[j], 0) for j in free], most)
@@ -1057,8 +1119,8 @@ def check_level(problem, level, below):
     need(not features & problem.exclude, "it has a forbidden feature")
     others = [j for j in problem.allowed if j not in features]
     need(problem.definite or not others, "it does not list all allowed features")
-    if problem.directions:  # whatever its length, a feature may be needed; an infinite budget cancels what uses it
-        need(all(isinf(problem.rho[j]) for j in others), "it leaves out features, and the claim has directions")
+    if problem.constrained:  # whatever its length, a feature may be needed; an infinite budget cancels what uses it
+        need(all(problem.rho[j] == inf for j in others), "it leaves out features, and the claim is about constrained v")
     elif others:
         # In a choice worth more than T, all features but one are worth at most below[q - 1].
         due = max(0, level.bound - below[-2]) if problem.plain else 0
@@ -1077,6 +1139,8 @@ def attained(problem, features, weights):
     need(len(chosen) <= problem.k, "the vector has more than k features, with the demanded ones")
     need(not chosen & problem.exclude, "the vector has a forbidden feature")
     if any(w):
+        most = max(problem.powers[j] for j in features)
+        w = [x << most - problem.powers[j] for j, x in zip(features, w, strict=True)]
         V, d = [*map(Fraction, problem.get["directions"])], problem.d
         along = [sum(V[i + j] * x for j, x in zip(features, w, strict=True)) for i in range(0, len(V), d)]
         fits = sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w))
@@ -1100,7 +1164,7 @@ def proved(certificate, data):
     bound, claimed = Fraction(header["bound"]), Fraction(header["value"])
     need(Fraction(levels[-1].exact) * problem.unit <= bound, "the last level proves less than the bound")
     value = max(attained(problem, get["support"], get["weights"]), attained(problem, [], []))
-    room = abs(claimed) / 10**9 + Fraction(problem.largest_variance, ONE) * problem.unit / 10**12
+    room = abs(claimed) / 10**9 + Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least
     need(value >= claimed - room, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
     return decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
 
@@ -1123,6 +1187,8 @@ def explain(certificate):
     """Yield the lines of the proof in words."""
     header, says = certificate.header, list(RULES.values())
     yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
+    if certificate.get["metric"]:
+        yield "  over v'Bv, where B is the file's metric"
     if certificate.get["directions"]:
         many = len(certificate.get["directions"]) // certificate.d
         yield f"  all vectors with |V v| <= 1e-8, where V are the file's {many} directions"

@@ -18,6 +18,7 @@ from noap.kernel.majorant import Majorant
 from noap.kernel.metric import Metric
 from noap.kernel.tree import Checked, check_leaf, check_levels, check_list
 from noap.kernel.witness import LENGTHS, PLAIN, THRESHOLD, Attack, Dominance, Envelope, Level, Line
+from second_checker import second_verdict
 
 NONE = np.empty(0, np.intp)
 
@@ -207,8 +208,12 @@ def test_changed_arrays_prove_no_false_bound(certified):
                 changed = (changed.astype(float) * abs(factor)).astype(changed.dtype)
             else:
                 changed[rng.integers(len(changed))] *= factor
+            raw = container.pack(kept, {**arrays, name: changed})
+            if second_verdict(raw, problem.X) is None:
+                assert header["bound"] >= best * (1 - 1e-9)
+                assert header["value"] <= best * (1 + 1e-8)
             try:
-                report = noap.verify(problem, Certificate.from_bytes(container.pack(kept, {**arrays, name: changed})))
+                report = noap.verify(problem, Certificate.from_bytes(raw))
             except noap.errors.InvalidProblem:
                 continue
             if report.ok:
@@ -223,3 +228,22 @@ def test_a_lower_bound_is_not_proved(certified):
     claim = replace(certificate.claim, bound=bound, value=bound)
     forged = replace(certificate, claim=claim, proof=replace(certificate.proof, levels=levels))
     assert not noap.verify(problem, forged).ok
+    assert second_verdict(forged.to_bytes(), problem.X) is not None
+
+
+@pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
+@pytest.mark.parametrize("seed", range(16))
+def test_both_checkers_take_what_is_honest(seed):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 7))
+    X, B = random_pencil(rng, d)
+    if seed % 3 == 1:
+        B = B.diagonal().copy()
+    if seed % 4 == 2:
+        units = 10.0 ** rng.uniform(-30, 30, d)
+        X, B = X * units, B * units * units if B.ndim == 1 else B * np.outer(units, units)
+    adversary = noap.FeatureWise(rng.choice([0.0, 0.1, 0.4]) * np.linalg.norm(X, axis=0))
+    problem = noap.Problem(X, int(rng.integers(1, min(d, 3) + 1)), adversary, metric=B)
+    certificate = noap.solve(problem).certificate
+    assert noap.verify(problem, certificate).ok
+    assert second_verdict(certificate.to_bytes(), X) is None

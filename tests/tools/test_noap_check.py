@@ -597,7 +597,7 @@ ARRAYS = sorted(noap_check.ARRAYS)
 
 # Directions are in tests/tools/test_noap_check_directions.py, attacks on samples in tests/kernel/test_samples.py.
 OTHERS = {"mean", "scale", "include", "directions", "majorant_deflation", "majorant_multipliers", "line_deflation"}
-OTHERS |= {name for name in ARRAYS if name.startswith("attack_") or name == "envelope_scalings"}
+OTHERS |= {name for name in ARRAYS if name.startswith(("attack_", "metric")) or name == "envelope_scalings"}
 
 
 @pytest.mark.parametrize("name", [name for name in ARRAYS if name not in OTHERS])
@@ -607,7 +607,7 @@ def test_arrays_too_long_or_short_and_out_of_range(name):
     extra = {"rho": case.rho, "costs": case.costs, "exclude": case.exclude}
     numbers = list(case.arrays.get(name, extra.get(name, [])))
     assert numbers
-    assert len(ARRAYS) == 62
+    assert len(ARRAYS) == 64
 
     def with_array(values, **dtypes):
         header = json.loads(case.file()[14:].split(b'"device": false')[0].decode() + '"device": false}')

@@ -82,6 +82,13 @@ def test_of_two_copies_none_is_essential_and_their_partner_is():
     assert rows == [("1", 1.0, [[0.0, 1.0]], [[0.0, 1.0]]), ("3", None, [], [[0.0, 1.0]])]
 
 
+def test_a_search_that_finds_a_better_vector_on_its_way_is_asked_again():
+    X = _data(1151)  # the first search without feature 5 at rho = 0 begins far below the best vector without it
+    path = noap.path(X, 2, points=6, tolerance=0.05)
+    assert path.values[0] > 1.02 * feature_wise_optimum(np.delete(X, 5, 1).T @ np.delete(X, 5, 1), 9, 2, 0.0)
+    assert path.essential[0, 5]
+
+
 def test_one_feature_alone_is_essential_while_something_is_left():
     path = noap.path([[3.0], [4.0]], 1, rhos=[0.0, 4.0, 6.0])
     assert path.essential[:, 0].tolist() == [True, True, False]

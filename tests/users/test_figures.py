@@ -61,8 +61,13 @@ def test_a_path_says_what_its_panels_measure(path, wine):
     variance, barcode, loadings = path.plot().axes
     assert variance.get_ylabel() == "robust variance"
     # Proved to 1e-4, the band cannot be seen: no legend for it.
-    labels = variance.get_legend_handles_labels()[1]
-    assert labels == ["found (the proved bound hides behind the line)"]
+    (label,) = variance.get_legend_handles_labels()[1]
+    said = float(re.fullmatch(r"found, proved to within ([\d.]+) %", label).group(1)) / 100
+    fine = np.linspace(path.rhos[0], path.rhos[-1], 900)
+    lower, upper = path.band(fine)
+    telling = lower > 1e-3 * lower.max()
+    assert (upper[telling] <= lower[telling] * (1 + 1.05 * said)).all()
+    assert said < 0.01
     mesh = loadings.collections[0]
     bar = mesh.colorbar
     assert bar.ax.get_ylabel() == "loading"

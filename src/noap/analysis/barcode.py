@@ -40,7 +40,7 @@ class Row:
 
 
 def barcode(path: "Path") -> tuple[Row, ...]:
-    """Return the features that are ever selected, those that are essential longest first.
+    """Return the features that are ever selected, in order of how long they are essential.
 
     Of equals the feature that is essential over the longer stretch comes first, then the one with the longer bars, then
     the lower index.

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["essential_features"]
 
-# A search without a feature may take as many nodes as the dearest point of the path, and at least these; all searches
-# together as many as the path, and at least so many times these.
+# A search without a feature may take as many nodes as the costliest point of the path, and at least these; all searches
+# together as many as the path, and at least this multiple.
 _NODES, _SEARCHES = 1024, 32
 # The bound without a feature is asked for to this share of the gap at the least, and to the loosest gap at most: what
 # is nearly 0 has no useful gap of its own.
@@ -44,7 +44,7 @@ def essential_features(path: "Path") -> BoolArray:
     """
     mask: BoolArray = np.zeros(path.selected.shape, dtype=bool)
     questions, unsettled = _Questions(path), 0
-    # Features with long lives come first: they are what is looked at, should the limits end the searches.
+    # Features with long lives come first: readers look at them, should the limits end the searches.
     lives = np.nan_to_num(path.lifetimes, nan=-1.0)
     with holding_interrupts() as interrupts:
         for j in np.argsort(-lives, kind="stable")[: int((lives >= 0).sum())].tolist():
@@ -66,7 +66,7 @@ def essential_features(path: "Path") -> BoolArray:
 
 
 class _Questions:
-    """Whether features are essential: the vectors that all searches share, and what these may still take.
+    """The questions whether features are essential, with the vectors that all searches share and their limits.
 
     Attributes
     ----------

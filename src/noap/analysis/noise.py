@@ -2,8 +2,8 @@ r"""`noap.noise`: the noise of each feature, from knowledge of the measurements.
 
 Every function returns noise: for each feature the root mean square, over the samples, of the errors that its entries
 may have, in the units of X. `FeatureWise.with_noise(noise, n)` is the adversary, with the budgets
-:math:`\rho_j = \sqrt n\,\mathrm{noise}_j`. Where the columns of X are then divided by something, divide the noise by it
-too; centring changes nothing, for a centred error is no longer than it was.
+:math:`\rho_j = \sqrt n\,\mathrm{noise}_j`. Divide the noise by the scales of the columns if X is divided by them;
+centring changes nothing, for it makes no error longer.
 """
 
 from collections.abc import Sequence
@@ -24,9 +24,9 @@ from noap.solving import solve
 
 __all__ = ["Chance", "from_missing", "from_replicates", "from_rounding", "from_shuffling", "from_variation"]
 
-# Steps to the noise at which a component falls apart; each is exact for the vector it meets, and few are needed.
+# Steps to the noise at which a component comes down to one feature; a few are usually enough.
 _STEPS = 50
-# What a step gains beyond rounding.
+# The least gain of a step beyond rounding.
 _SAME = 1e-9
 
 
@@ -74,7 +74,7 @@ def from_replicates(Y: ArrayLike, groups: Sequence[Any] | np.ndarray, *, average
 
 
 def from_variation(X: ArrayLike, variation: ArrayLike) -> FloatArray:
-    r"""Return the noise of each feature from coefficients of variation: errors in proportion to what is measured.
+    r"""Return the noise of each feature from coefficients of variation: errors in proportion to the values.
 
     .. math:: \mathrm{noise}_j = c_j \sqrt{\tfrac1n \sum_i x_{ij}^2}
 
@@ -140,13 +140,13 @@ def from_missing(X: ArrayLike, filled: ArrayLike | None = None) -> FloatArray:
     .. math:: \mathrm{noise}_j = \sqrt{\tfrac1n \sum_{i\ \mathrm{missing}}
        \max(f_{ij} - \min_j,\ \max{}_j - f_{ij})^2}
 
-    with f what was filled in, and the smallest and the largest value that was observed. With m of n values missing and
-    means in the middle of the range that is :math:`\sqrt{m/n}` times half the range.
+    with f the values filled in, and the smallest and the largest observed value. With m of n values missing and means
+    in the middle of the range that is :math:`\sqrt{m/n}` times half the range.
 
     Parameters
     ----------
     X : array-like of shape (n, d)
-        With NaN for what is missing.
+        With NaN for missing values.
     filled : array-like of shape (n, d), optional
         X with the missing values filled in; by the means of the columns if it is not given.
 
@@ -180,16 +180,16 @@ def from_missing(X: ArrayLike, filled: ArrayLike | None = None) -> FloatArray:
 
 
 class Chance(NamedTuple):
-    """What chance alone keeps together.
+    """Comparison of the data with shuffled copies.
 
     Attributes
     ----------
     noise : float
-        From this noise on the best component of shuffled data is a single feature, in the asked share of copies.
+        The noise from which on the best component of shuffled data is a single feature, in the asked share of copies.
     lasts : float
         The noise up to which the best component of the data has two features or more.
     p_value : float
-        The share of copies, the data counted among them, that last as long as the data.
+        The share of copies, the data counted among them, whose component lasts as long as that of the data.
     """
 
     noise: float
@@ -205,15 +205,14 @@ def from_shuffling(
     n_permutations: int = 99,
     random_state: int | np.random.Generator | None = None,
 ) -> Chance:
-    r"""Return the noise above which data of this shape keep nothing together by chance.
+    r"""Return the noise above which no component of several features arises by chance in data of this shape.
 
-    In copies of X every column is shuffled by itself: each feature stays what it is alone, and what ties features
-    together is gone. With rising noise the best component of a copy comes down to a single feature, for good, at
+    In copies of X every column is shuffled by itself, which keeps the features and breaks their correlations. With
+    rising noise the best component of a copy comes down to a single feature, for good, at
 
     .. math:: \mathrm{noise} = \max_v \frac{\|Xv\|_2 - \max_j \|a_j\|_2}{\sqrt n\,(\|v\|_1 - 1)}
 
-    over k-sparse unit v of two features or more. A component of two features or more that stands more than most copies
-    do is more than chance.
+    over k-sparse unit v of two features or more. A component that outlasts those of most copies is more than chance.
 
     Parameters
     ----------

@@ -12,6 +12,7 @@ from noap.errors import InvalidProblem
 from noap.figures.style import ROBUST as _ROBUST
 from noap.figures.style import axes_of, can_be_seen, named_of, tidy, titled, top_of
 from noap.linalg.types import FloatArray, IntArray
+from noap.runtime.digits import up
 
 __all__ = ["draw_path"]
 
@@ -137,7 +138,9 @@ def _draw_band(axes: Any, path: Path, scale: float) -> None:
     seen = can_be_seen(lower, upper)
     label = "optimum lies in here" if seen else "_nolegend_"
     axes.fill_between(fine / scale, lower, upper, where=proved, color=_ROBUST, alpha=0.25, linewidth=0, label=label)
-    close = " (the proved bound hides behind the line)" if proved.all() and not seen else ""
+    telling = lower > 1e-3 * lower.max()  # at the end of the path both are close to 0, and their ratio says nothing
+    widest = float((upper[telling] / lower[telling] - 1).max(initial=0.0))
+    close = f", proved to within {up(max(100 * widest, 0.01), 1)} %" if proved.all() and not seen else ""
     axes.plot(fine / scale, lower, color=_ROBUST, label=f"found{close}")
     axes.set_ylim(bottom=0)
     axes.set_ylabel("robust variance")

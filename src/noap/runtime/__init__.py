@@ -1,1 +1,1 @@
-"""How a long computation behaves: controls, limits, compilation, progress, files."""
+"""The run of a long computation: limits, interrupts, progress, tasks, workers, files."""

@@ -1,4 +1,4 @@
-"""Limits and switches that every method shares."""
+"""The clock, the gap, the seed and the line of progress that every method shares."""
 
 import math
 import time
@@ -16,27 +16,18 @@ __all__ = ["Controls", "Stopped", "never"]
 
 
 class Stopped(Exception):
-    """A limit was reached in the middle of something; what was known before still holds."""
+    """A limit was reached in the middle of a step; earlier results still hold."""
 
 
 def never() -> None:
-    """Check nothing: work that nobody stops."""
+    """Check nothing: for work without limits."""
 
 
 @dataclass
 class Controls:
-    """When to stop, how exact to be, and whether to say what is going on.
+    """The gap at which a result counts as optimal, the seconds of wall clock, random numbers, and progress.
 
-    Attributes
-    ----------
-    gap : float
-        Relative gap at which a result counts as optimal.
-    time_limit : float or None
-        Seconds of wall clock, None for no limit.
-    rng : numpy Generator
-    progress : bool
-    label : str
-        What a line of progress begins with, where one search of several is running.
+    The line of progress begins with `label` if one search of several is running; `limit` is the limit that was reached.
     """
 
     gap: float
@@ -72,22 +63,22 @@ class Controls:
         return time.perf_counter() - self.started
 
     def share(self, parts: int) -> float | None:
-        """Seconds for the first of so many parts that share the time left evenly; None without a limit."""
+        """Return the seconds for one of several parts that share the remaining time evenly; None without a limit."""
         return None if self.time_limit is None else max(self.time_limit - self.seconds, 0.0) / parts
 
     def expired(self) -> bool:
-        """Whether the time is up; remembers it."""
+        """Return whether a limit is reached, and remember it."""
         if self.limit is None and self.time_limit is not None and self.seconds > self.time_limit:
             self.limit = Limit.TIME
         return self.limit is not None
 
     def check(self) -> None:
-        """Raise Stopped if a limit is reached; long work asks between its portions."""
+        """Raise Stopped if a limit is reached."""
         if self.expired():
             raise Stopped
 
     def within(self, share: float) -> Callable[[], None]:
-        """Return a check that raises Stopped once this share of the time is used; it remembers no limit."""
+        """Return a check that raises Stopped once this share of the time is used, and remembers no limit."""
 
         def check() -> None:
             if self.time_limit is not None and self.seconds > share * self.time_limit:

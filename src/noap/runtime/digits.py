@@ -1,4 +1,4 @@
-"""Numbers as people read them. A bound is rounded up and a value down, so that both stay true."""
+"""Numbers with few digits: bounds are rounded up and values down, so that both stay true."""
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -7,7 +7,7 @@ __all__ = ["down", "up"]
 
 
 def up(number: float, digits: int = 5) -> str:
-    """Return the number with so many digits, rounded up.
+    """Return the number with a few digits, rounded up.
 
     >>> up(1.743051), up(0.0), up(float("inf"))
     ('1.7431', '0', 'none')
@@ -16,7 +16,7 @@ def up(number: float, digits: int = 5) -> str:
 
 
 def down(number: float, digits: int = 5) -> str:
-    """Return the number with so many digits, rounded down.
+    """Return the number with a few digits, rounded down.
 
     >>> down(1.743099), down(0.25)
     ('1.7430', '0.25000')

@@ -1,4 +1,4 @@
-"""Ctrl-C, noticed also where the work that it stopped answered it: what runs several of them ends as a whole."""
+"""Propagation of Ctrl-C: a search that answers it with the best so far also ends the work that it is a part of."""
 
 import contextlib
 import functools
@@ -24,27 +24,27 @@ R = TypeVar("R")
 
 @dataclass(eq=False)
 class Interrupts:
-    """Whether Ctrl-C was pressed since this began to look."""
+    """Whether Ctrl-C was pressed since this object was made."""
 
     seen: bool = False
 
     def check(self) -> None:
-        """Raise KeyboardInterrupt if it was: what did one thing of several has answered it, and the rest must hear."""
+        """Raise KeyboardInterrupt if Ctrl-C was pressed: one part has answered it, and the others must end."""
         if self.seen:
             raise KeyboardInterrupt
 
 
-# Those in the main thread that notice now, and those among them that hold.
+# The objects in the main thread that currently notice Ctrl-C, and those among them that hold it.
 _noticing: list[Interrupts] = []
 _holding: list[Interrupts] = []
 
 
 @contextlib.contextmanager
 def noticing_interrupts() -> Iterator[Interrupts]:
-    """Note every Ctrl-C, and leave what happens then as it is.
+    """Note every Ctrl-C, and leave the answer to it as it is.
 
-    `noap.solve` answers Ctrl-C with the best so far; if that happens to be proved, nothing in the result tells. Signals
-    belong to the main thread: in any other nothing is noted.
+    `noap.solve` answers Ctrl-C with the best so far; if that happens to be proved, the result does not show it. Signals
+    belong to the main thread: any other notes nothing.
 
     Examples
     --------
@@ -78,10 +78,9 @@ def noticing_interrupts() -> Iterator[Interrupts]:
 
 @contextlib.contextmanager
 def holding_interrupts() -> Iterator[Interrupts]:
-    """Note Ctrl-C without raising anything: a search asks whether it was seen where it can stop, and keeps its answer.
+    """Note Ctrl-C without raising anything: a search asks for it where it can stop, and keeps its answer.
 
-    Those further out who hold or notice interrupts hear of it; who begins to hold where it was seen already begins
-    with it.
+    Outer contexts that hold or notice interrupts note it as well; an inner one that is entered later begins with it.
 
     Examples
     --------
@@ -104,7 +103,7 @@ def holding_interrupts() -> Iterator[Interrupts]:
 
 @contextlib.contextmanager
 def raising_interrupts() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt also where it is held: for work that answers it by itself.
+    """Let Ctrl-C raise KeyboardInterrupt even while it is held: for work that answers it by itself.
 
     Examples
     --------
@@ -129,7 +128,7 @@ def raising_interrupts() -> Iterator[None]:
 
 
 def interrupts_wait(function: Callable[P, R]) -> Callable[P, R]:
-    """Hold interrupts throughout a call: it asks `holding_interrupts` or a search whether to stop, and answers."""
+    """Hold interrupts throughout a call, which asks `holding_interrupts` or a search whether to stop."""
 
     @functools.wraps(function)
     def held(*arguments: P.args, **options: P.kwargs) -> R:
@@ -146,7 +145,7 @@ def _tell() -> None:
 
 @contextlib.contextmanager
 def _handled(answer: Callable[[], None]) -> Iterator[None]:
-    """Answer Ctrl-C with a function, where that is possible: in the main thread, if Python hears of it at all."""
+    """Answer Ctrl-C with a function, in the main thread and if Python handles the signal."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield

@@ -1,4 +1,4 @@
-"""What a search may use, and whether it keeps its proof: checked once, then handed down whole."""
+"""Limits of a search beside its time, and the reasons for which a method stops early."""
 
 import enum
 import numbers
@@ -14,7 +14,7 @@ __all__ = ["Limit", "Limits"]
 
 
 class Limit(enum.Enum):
-    """Why a method stopped before it was done."""
+    """The reason for which a method stopped early."""
 
     TIME = "time"
     NODES = "nodes"
@@ -23,7 +23,7 @@ class Limit(enum.Enum):
 
     @property
     def sentence(self) -> str:
-        """What stopped the method, in one sentence.
+        """The reason, as a sentence.
 
         Examples
         --------
@@ -37,20 +37,17 @@ class Limit(enum.Enum):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a search beside its time, which the controls keep.
+    """Limits of a search beside its time, and its options.
 
     Attributes
     ----------
     nodes : int or None
-        Nodes examined at most.
     megabytes : float or None
-        Memory for the search beside the data: its work space, its open nodes and the record of its proof.
+        Memory of the search beside the data: work space, open nodes and the record of the proof.
     keep_proof : bool
-        Whether to keep the tree as a proof.
     workers : Workers
-        Who shares the passes over many features.
+        Threads or workers of a cluster for the passes over many features.
     settings : Settings
-        What steers the tree.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One line that says where a long computation stands: on a terminal, under the cell of a notebook, or in a log."""
+"""The line of progress of a long computation: on a terminal, under the cell of a notebook, or in a log."""
 
 import sys
 import time
@@ -8,15 +8,14 @@ from typing import Any, Self
 
 __all__ = ["Line", "Part"]
 
-# A person reads a few lines a second; a log that is read the next day wants one a minute.
+# Seconds between updates: a person reads a few lines a second; a log needs one a minute.
 _BLINK, _LOG_EVERY = 0.2, 60.0
 
 
 class Line:
-    """A line that is written over on a terminal and in a notebook; elsewhere the logger "noap" gets one every minute.
+    """A line that is overwritten on a terminal and in a notebook; elsewhere the logger "noap" gets one every minute.
 
-    Records are of level INFO, which nobody sees unless logging is set up to show it. What a short computation says is
-    never logged.
+    Records are of level INFO, which logging hides by default. A computation of less than a minute logs nothing.
     """
 
     def __init__(self) -> None:
@@ -26,12 +25,12 @@ class Line:
         self._said = time.monotonic()
 
     def due(self) -> bool:
-        """Return whether it is time to say something new."""
+        """Return whether an update is due."""
         seen = self._in_notebook or self._on_terminal
         return time.monotonic() - self._said >= (_BLINK if seen else _LOG_EVERY)
 
     def show(self, text: str) -> None:
-        """Show the text now, behind the name of the program; a log takes it if a minute has passed."""
+        """Show the text after the name of the program; a log takes it if a minute has passed."""
         named = f"noap: {text}"
         if self._in_notebook:
             from IPython.display import display  # type: ignore[import-not-found,unused-ignore]
@@ -41,7 +40,7 @@ class Line:
             else:
                 self._cell.update({"text/plain": named}, raw=True)
         elif self._on_terminal:
-            # To the first column, and what is left of a longer line is erased; a line that wraps could not be.
+            # Back to the first column, and erase the rest of a longer line; a wrapped line could not be erased.
             sys.stderr.write(f"\r{named[: _width() - 1]}\x1b[K")
             sys.stderr.flush()
         elif self.due():
@@ -53,7 +52,7 @@ class Line:
         self._said = time.monotonic()
 
     def close(self, last: str = "") -> None:
-        """Erase the line; a notebook keeps what is said last."""
+        """Erase the line; a notebook keeps the last text."""
         if self._cell is not None:
             self._cell.update({"text/plain": last}, raw=True)
         elif self._on_terminal:
@@ -62,7 +61,7 @@ class Line:
 
 
 class Part:
-    """What one computation says on the line, after what those around it say: "point 3 of 9: 12 nodes".
+    """The part of the line of one computation, after those around it: "point 3 of 9: 12 nodes".
 
     A context manager that does nothing unless wanted.
     """
@@ -79,7 +78,7 @@ class Part:
             if self._around is not None:
                 self.line = self._around.line
             else:
-                # One that is entered again goes on with its line: the minute of a log runs on.
+                # A part that is entered again keeps its line, and with it the minute of a log.
                 self.line = self._own = self._own or Line()
             _innermost.set(self)
         return self
@@ -95,11 +94,11 @@ class Part:
 
     @property
     def doing(self) -> str:
-        """What this part is doing, for the parts within it."""
+        """The current step of this part, for the parts within it."""
         return ""
 
     def say(self, text: str) -> None:
-        """Show what this part has to say."""
+        """Show the text of this part."""
         if self.line is None:
             return
         parts, around = [text], self._around

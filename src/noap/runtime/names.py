@@ -6,7 +6,7 @@ __all__ = ["counted", "listed"]
 
 
 def counted(number: int, what: str) -> str:
-    """Return how many there are of something, given in the singular.
+    """Return a number of things, named in the singular.
 
     Examples
     --------
@@ -17,13 +17,7 @@ def counted(number: int, what: str) -> str:
 
 
 def listed(names: Sequence[str], most: int | None = 6) -> str:
-    """Return names with commas between, semicolons where a name holds a comma itself, and how many more there are.
-
-    Parameters
-    ----------
-    names : sequence of str
-    most : int or None
-        At most so many; None for all.
+    """Return at most `most` names, separated by commas (by semicolons if a name holds one), and the number left out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Small tables that a notebook shows in place of a repr. Whatever is put in is escaped."""
+"""Small HTML tables for notebooks, with all text escaped."""
 
 from collections.abc import Iterable, Sequence
 from html import escape
@@ -24,7 +24,7 @@ def html_table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[
 
 
 def spread(count: int, most: int = 8) -> list[int]:
-    """Return at most so many positions out of `count`, the first and the last among them, evenly spread.
+    """Return at most `most` positions of `count`, evenly spread, the first and the last among them.
 
     Examples
     --------
