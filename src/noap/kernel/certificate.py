@@ -93,7 +93,8 @@ class Certificate:
     @property
     def nodes(self) -> int:
         """How many nodes its trees have."""
-        return sum(len(level.nodes) for level in self.proof.levels)
+        levels = self.proof.levels
+        return sum(len(level.nodes) + sum(len(claim.nodes) for claim in level.claims) for level in levels)
 
     def to_bytes(self) -> bytes:
         """Return the file's contents."""

@@ -325,7 +325,8 @@ class SampleSearch:
         if len(self._kept) < settings.kept_attacks and is_root:
             self._kept.append(last)
         self._certify(knot, last)
-        mass = duel.weights @ (duel.V * duel.V)
+        # What opponents put on a feature, most where some of them do without it.
+        mass = (duel.weights @ (duel.V * duel.V)) * (1.0 + settings.branching - duel.weights @ (duel.V != 0))
         feature = int(local.columns[local.inside + int(np.argmax(mass[local.inside :]))])
         without, with_it = children(*local.node, feature)
         return [Feature(feature), self._child(knot, with_it), self._child(knot, without)]
