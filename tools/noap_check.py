@@ -131,7 +131,8 @@ def complement(lower, first, error):
 
 
 # The file. Of each array: its type; as long as which other one (* : several lists, whose lengths that one has; - : any;
-# other words: see Certificate); and what its numbers are: within bounds, features, samples or records of another array.
+# other words: see Certificate); and what its numbers are: within bounds, features or samples (ascending), members
+# (features in any order), or records of another array.
 
 LAYOUT = """
 u4 -                  feature           include exclude
@@ -153,9 +154,17 @@ u4 -                  any               level_size majorant_size scaling_size li
 f8 level_size         any               level_bound level_target
 u4 level_size         any               level_features level_nodes
 u4 *level_features    feature           features
-u1 *level_nodes       rule              rule
-u4 *level_nodes       any               item
+u4 -                  level_size        conflict_level
+u4 conflict_level     any               conflict_order conflict_claims
+u4 *conflict_order    member            order
+u4 -                  positive          claim_size
+u1 claim_size         norm              claim_rooted
+u4 claim_size         any               claim_kept claim_nodes
+u4 *claim_size        member            claim_features
+u1 *nodes             rule              rule
+u4 *nodes             any               item
 f8 majorant_size      amount            majorant_gain
+f8 chords             chord             majorant_chord
 f8 *many_majorants    amount            majorant_deflation
 f8 *many_normals      any               majorant_multipliers
 u4 *majorant_size     feature           majorant_features
@@ -198,7 +207,15 @@ ARRAYS = {name: row.split()[:3] for row in LAYOUT.split("\n") for name in row.sp
 TYPES = {"u1": "B", "u4": "I", "i1": "b", "i2": "h", "f4": "f", "f8": "d"}
 BIG, SMALL = sys.float_info.max, 5e-324
 BOUNDS = {"any": (-BIG, BIG), "amount": (0, BIG), "positive": (SMALL, BIG), "budget": (0, inf), "divisor": (SMALL, inf)}
-BOUNDS |= {"share": (0, 1), "sign": (-1, 1), "norm": (0, 1), "form": (0, 6), "rule": (0, 7), "step": (-32767, 32767)}
+BOUNDS |= {
+    "chord": (-BIG, 0),
+    "share": (0, 1),
+    "sign": (-1, 1),
+    "norm": (0, 1),
+    "form": (0, 6),
+    "rule": (0, 7),
+    "step": (-32767, 32767),
+}
 RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE: "envelope_size"}
 RECORDS |= {LISTED: "list_size", BEYOND: "list_size"}
 COLUMNS = ("name", "dtype", "count", "bytes")
@@ -294,6 +311,7 @@ class Certificate:
             "claims": [d] * len(get["claim_levels"]),
             "leaves": [len(get["slots"])] * owners.count(d),
             "fans": [rank * get["line_size"][i] if i < len(lines) else 0 for i, rank in fans],
+            "nodes": get["level_nodes"] + get["claim_nodes"],
             "steps": [b * (b - 1) // 2 * (form & 3 == BOX) for b, form in lines],
             "free": [b * (b - 1) // 2 * (form & 3 == FREE) for b, form in lines],
             "signs": [b * (form & 3 == FREE) for b, form in lines],
@@ -310,11 +328,13 @@ class Certificate:
         counts |= {"d_or_none": (0, d), "means": (0, d * self.of_samples), "directions": (many * d,)}
         counts |= {"metrics": (0, d, d * d), "leasts": (int(is_matrix),)}
         counts["budgets"] = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[adversary]
+        counts["chords"] = (0, len(get["majorant_size"]))
         counts["attacks"] = (len(get["majorant_size"]) * self.attacked,)
         bounds = {name: (0, len(values) - 1) for name, values in get.items()} | BOUNDS
         bounds |= {
             "owned": (0, d),
             "feature": (0, d - 1),
+            "member": (0, d - 1),
             "sample": (0, n - 1),
             "scaling_or_none": (0, len(get["scaling_size"])),
         }
@@ -332,6 +352,8 @@ class Certificate:
             get[name] = lists if length[0] == "*" else values
         need(3 not in get["line_form"] and all(map(all, get["list_weights"])), "a form of 3, or a weight of 0")
         need(not any(map(mul, get["majorant_size"], get["attack_rows"])), "a response has moves")
+        chords = zip(get["majorant_chord"], get["majorant_size"], get["majorant_gain"], strict=False)
+        need(not any(x and (size or gain or on_samples) for x, size, gain in chords), "chords have a vector or a gain")
         self.include, self.exclude = list(get["include"]), set(get["exclude"])
         need(not self.exclude.intersection(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.k, "more than k features are demanded")
@@ -339,14 +361,27 @@ class Certificate:
         self.rho = rho * (many if len(rho) == 1 else 1) or [0.0] * many
         self.costs = [*map(Fraction, get["costs"])] or [Fraction(0)] * d
         self.unit = Fraction(4) ** self.header["exponent"]
+        by_conflicts = list(get["conflict_level"])
+        need(all(a < b for a, b in pairwise(by_conflicts)), "conflict_level is not ascending")
+        need(sum(get["conflict_claims"]) == len(get["claim_size"]), "conflict_claims are too many or too few")
         self.levels = [Level(self, number) for number in range(len(get["level_size"]))]
         counts = [0, *accumulate(get["claim_levels"])]
         need(not self.is_joint or counts[-1] == len(self.levels), "levels belong to no claim, or are missing")
         self.claims = [self.levels[i:j] for i, j in pairwise(counts)]
+        firsts = accumulate(get["conflict_claims"], initial=0)
+        for at, (number, (first, last)) in enumerate(zip(by_conflicts, pairwise(firsts), strict=True)):
+            level = self.levels[number]
+            need(not level.features and not level.nodes, "a level by conflicts has features or nodes of its own")
+            level.order, level.claims = get["order"][at], [Claim(self, level, i) for i in range(first, last)]
 
 
 class Level:
-    """No choice of at most `size` features is worth more than `bound`."""
+    """No choice of at most `size` features is worth more than `bound`.
+
+    By conflicts: features that fit together all lie in one of its claims; it has an order in which these take them out.
+    """
+
+    order, claims, is_claim = (), None, False
 
     def __init__(self, certificate, number):
         get = certificate.get
@@ -354,7 +389,25 @@ class Level:
         self.bound, self.target = fixed(self.exact), fixed(get["level_target"][number])
         need(get["level_target"][number] <= self.exact, f"the target of level {number} is above its bound")
         self.nodes = list(zip(get["rule"][number], get["item"][number], strict=True))
-        self.is_list = certificate.is_list and number == len(get["level_size"]) - 1
+        self.is_list, self.inside = certificate.is_list and number == len(get["level_size"]) - 1, certificate.include
+
+
+class Claim:
+    """No choice of a level, with features among its members that all fit together, is worth more than the bound.
+
+    In its tree features are numbered by their places. A rooted claim is about the choices with the first one.
+    """
+
+    is_list, is_claim = False, True
+
+    def __init__(self, certificate, level, number):
+        get = certificate.get
+        self.size, self.bound, self.target = level.size, level.bound, level.target
+        self.rooted, self.kept = get["claim_rooted"][number], get["claim_kept"][number]
+        self.members, at = get["claim_features"][number], len(get["level_size"]) + number
+        self.nodes = list(zip(get["rule"][at], get["item"][at], strict=True))
+        need(self.kept <= len(self.members), "a claim keeps more features than it has")
+        self.features, self.inside = list(range(self.kept)), [0] if self.rooted and self.kept else []
 
 
 # The data
@@ -448,7 +501,7 @@ class Problem:
         if get["metric"]:
             self.take_metric(get["metric"], get["metric_least"])
         self.constrained = bool(self.directions or get["metric_least"])
-        self.once = lru_cache(200)(lambda make, number: make(self, number))
+        self.once, self.graph = lru_cache(200)(lambda make, number: make(self, number)), None
 
     def take_metric(self, B, least):
         """Take the metric in units 2^e_j of the features, in which its diagonal lies from 1/2 to 2.
@@ -672,6 +725,31 @@ class Majorant:
                 pairs = zip(rows[a], columns[: a + 1], strict=True)
                 rows[a] = [x * (f * e >> BITS) - fg * eg + long * h >> BITS for x, (e, eg, h, _) in pairs]
         return self.problem.less_penalty(rows, self.sigma, order)
+
+
+class Chords:
+    """M_ij = c_i c_j A_ij, in a small claim: there (|a_j'u| - r_j)^2 - pi_j <= c_j^2 (a_j'u)^2 + beta, beta < 0.
+
+    A choice has at least `size` features, so lambda_max(M_SS) > T - size beta if it is worth more than T.
+    """
+
+    factor, priced = ONE, 0  # M contains the costs
+
+    def __init__(self, problem, number):
+        need(problem.graph, "chords outside a small claim")
+        beta = fixed(problem.get["majorant_chord"][number])
+        self.problem, self.scales = problem, problem.graph.chords(-beta)
+        self.loss = problem.graph.size * beta
+        self.error = 4 * up(up(max(self.scales) ** 2)) + up(problem.largest) + 8
+
+    def block(self, node):
+        """Return the lower triangle of M on the features of a node."""
+        order, c = node.inside + node.free, self.scales
+        pairs = [(i, order[: a + 1]) for a, i in enumerate(order)]
+        return [
+            [x * (c[i] * c[j] >> BITS) >> BITS for j, x in zip(js, self.problem.entries(i, js), strict=True)]
+            for i, js in pairs
+        ]
 
 
 class Line:
@@ -927,9 +1005,10 @@ def eliminate(node, number):
     none if P_SS is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all
     Q = S without I. (Against attacks on features, costs count 1 + kappa times.)
     """
-    majorant = node.problem.once(SampleMajorant if node.problem.on_samples else Majorant, number)
-    level, first = node.target + node.paid, len(node.inside)
-    problem, order = node.problem, node.inside + node.free
+    problem, order, chords = node.problem, node.inside + node.free, node.problem.get["majorant_chord"]
+    kind = Chords if chords and chords[number] else Majorant
+    majorant = problem.once(SampleMajorant if problem.on_samples else kind, number)
+    level, first = node.target + (node.paid if majorant.priced else 0), len(node.inside)
     need(level > 0 or problem.directions, "T and the costs of I are not positive")
     t = (majorant.factor * level >> BITS) - majorant.loss
     lower = [[-x for x in row] for row in majorant.block(node)]
@@ -1076,6 +1155,128 @@ def strung_together(problem, lines, bound, inside, free=(), most=0, costs=()):
         need(t > before, f"no line closes it beyond t = {t / ONE:.9g}")
 
 
+# Levels by conflicts: which features can lie in one choice above T at all, and small claims that cover their graph.
+
+
+class Demands:
+    """What a choice of at most q features worth more than T demands of them, where fewer are worth at most `below`.
+
+    For one unit u, any e of its q places contribute more than due_e = T - below[q - e] together; what contributes
+    nothing is left out. So there are at least `size` features, each with |a_j'u| > m_j = r_j + sqrt(due_1 + pi_j), and
+    any two contribute more than due_2. On [m_j, L_j], L_j >= |a_j|, a contribution (s - r_j)^2 - pi_j is convex in s^2
+    and lies below its chord alpha_j s^2 - b_j.
+    """
+
+    def __init__(self, problem, T, below, q):
+        plain = problem.plain and not problem.metric
+        need(plain, "conflicts need columns, no demanded feature, no directions and no metric")
+        due = [T - below[q - e] for e in range(q + 1)]
+        self.size = q - max((e for e in range(1, q + 1) if due[e] < 0), default=0)
+        need(q > 1 and self.size > 1 and T > 0, "a single feature may be enough for a choice")
+        one, two, self.of = max(due[1], 0), due[2], {}
+        best = max((problem.most[j] for j in problem.allowed), default=0)
+        for j in problem.allowed:
+            if problem.most[j] > one and problem.most[j] + best > two:
+                r, cost = problem.r[j], problem.pi[j]
+                m = r + root(one + cost)
+                length = max(root(problem.diagonal[j] + 2) + 1, m)
+                slope = max(ONE - (2 * r << BITS) // (length + m), 0)
+                back = cost + ((2 * r * m * length // (length + m) - r * r) >> BITS)
+                short = two + back - up(slope * length * length, ONE * ONE)
+                self.of[j] = m, isqrt(length * length - m * m) + 1, slope, back, short, r, cost, length
+
+    def fit(self, i, j, product):
+        """Return whether i and j may lie in one choice; the product of their columns is known to an ulp."""
+        m, rest, slope, back, short, *_ = self.of[i]
+        n, other, steep, far, scant, *_ = self.of[j]
+        size, x, y = abs(product) + 1, short + far, scant + back
+        if size << BITS < m * n - rest * other:
+            return False
+        return not (x > 0 and y > 0 and size * size * slope * steep < x * y << 2 * BITS)
+
+
+def check_cover(problem, level, demands):
+    """Prove that the first feature of each clique, in the level's order, has all others in its claim.
+
+    A feature without a claim has too few later neighbours. No pair leads from a component to a later feature.
+    """
+    place, claims, later = [j - problem.d for j in range(problem.d)], {}, [0] * problem.d
+    need(len(set(level.order)) == len(level.order), "a feature is twice in the order")
+    for number, j in enumerate(level.order):
+        place[j] = number
+    for claim in level.claims:
+        claim.all = set(claim.members)
+        need(len(claim.all) == len(claim.members), "a claim has a feature twice")
+        for j in claim.members[:1] if claim.rooted else claim.members:
+            need(j not in claims, "two claims take the same feature out")
+            claims[j] = claim
+    for pair in combinations(demands.of, 2):
+        first, last = sorted(pair, key=place.__getitem__)
+        claim = claims.get(first)
+        if (claim and last in claim.all) or not demands.fit(*pair, problem.entries(*pair[:1], pair[1:])[0]):
+            continue
+        need(not claim, f"features {first} and {last} may lie in one choice, and no claim covers them")
+        later[first] += 1
+        need(later[first] < demands.size - 1, f"feature {first} has enough neighbours, and no claim")
+
+
+class Part(ColumnProblem):
+    """The problem with the features of a claim alone, numbered by their places, and which of them fit together."""
+
+    def __init__(self, problem, members):
+        vars(self).update(vars(problem))
+        self.whole, self.members, self.d = problem, members, len(members)
+        self.diagonal, self.pi, self.r, self.most = (
+            [given[j] for j in members] for given in (problem.diagonal, problem.pi, problem.r, problem.most)
+        )
+        self.top = max(self.r)
+        self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d
+        self.once, self.graph = lru_cache(200)(lambda make, number: make(self, number)), None
+
+    def entries(self, i, columns):
+        """Return some entries of row i."""
+        need(max(i, *columns, 0) < self.d, "a feature that the claim does not have")
+        return self.whole.entries(self.members[i], [self.members[j] for j in columns])
+
+
+class Graph:
+    """The demands on the features of a claim, by their places, and which pairs fit; if rooted, to the root."""
+
+    def __init__(self, demands, part, rooted):
+        self.size = demands.size
+        self.of = {place: demands.of[j] for place, j in enumerate(part.members) if j in demands.of}
+        self.near = [set() for _ in part.members]
+        for i, j in combinations(self.of, 2):
+            if demands.fit(part.members[i], part.members[j], part.entries(i, [j])[0]):
+                self.near[i].add(j)
+                self.near[j].add(i)
+        if rooted:  # what does not fit to the root is in no choice
+            known = self.near[0] | {0}
+            self.near = [near & known if i in known else set() for i, near in enumerate(self.near)]
+
+    def chords(self, beta):
+        """Return c_j with (s - r_j)^2 - pi_j <= c_j^2 s^2 - beta on [m_j, L_j]; it is enough at both ends."""
+        scales = [0] * len(self.near)  # what does not fit is in no choice
+        for j, (m, *_, r, cost, length) in self.of.items():
+            need(m > 0, "a chord needs a floor above 0")
+            slopes = [up((up((end - r) ** 2) - cost + beta) << 2 * BITS, end * end) for end in (m, length)]
+            scales[j] = root(max(*slopes, 0)) + 1
+        return scales
+
+
+def check_claim(problem, claim, demands):
+    """Prove a small claim: features that it drops have too few neighbours before them, and its tree is closed."""
+    part = Part(problem, claim.members)
+    graph = part.graph = Graph(demands, part, claim.rooted)
+    for i in range(claim.kept, len(claim.members)):
+        need(sum(j < i for j in graph.near[i]) < graph.size - 1, "a claim drops a feature with enough neighbours")
+    free = [j for j in claim.features if j not in claim.inside and graph.near[j].issuperset(claim.inside)]
+    few = len(claim.inside) + min(claim.size - len(claim.inside), len(free)) < graph.size
+    need(claim.nodes or few, "a claim has no nodes")
+    for _ in walk(part, claim, part):
+        pass
+
+
 CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
 
 
@@ -1085,8 +1286,12 @@ class Node:
     def __init__(self, problem, level, inside, outside, signs, bound, target):
         self.problem, self.inside, self.signs, self.bound, self.target = problem, list(inside), signs, bound, target
         p, decided = level.size - len(inside), {*inside, *outside}
-        self.free = [j for j in level.features if j not in decided] if p else []
+        self.free = [j for j in level.features if j not in decided] if p > 0 else []
+        graph = problem and problem.graph
+        if graph:  # all features of a choice fit together, and there are at least so many of them
+            self.free = [j for j in self.free if graph.near[j].issuperset(inside)]
         self.most = min(p, len(self.free))
+        self.empty = bool(graph) and len(inside) + self.most < graph.size
         self.paid = sum(problem.pi[j] for j in inside) if problem else 0
 
     def check(self, rule, item):
@@ -1101,21 +1306,24 @@ class Node:
 def walk(certificate, level, problem=None):
     """Yield the nodes of a level's tree in preorder: depth, how it was reached, rule and item; prove leaves."""
     get, names = certificate.get, list(RULES)
-    todo = [(0, "", certificate.include, (), {}, level.bound, level.target)] if level.nodes else []
+    todo = [(0, "", level.inside, (), {}, False, level.bound, level.target)] if level.nodes else []
     for number, (rule, item) in enumerate(level.nodes):
         try:
             need(todo, "the tree is closed before it")
-            depth, how, inside, outside, signs, *bounds = todo.pop()
+            depth, how, inside, outside, signs, empty, *bounds = todo.pop()
             node = Node(problem, level, inside, outside, signs, *bounds)
             if rule == FEATURE:
-                need(item in node.free, "its feature is not open")
-                todo.append((depth + 1, f"without {item}, ", inside, (*outside, item), signs, *bounds))
-                todo.append((depth + 1, f"with {item}, ", (*inside, item), outside, signs, *bounds))
+                # In a claim a feature that does not fit to those included is in no choice.
+                known = level.is_claim and item < len(level.members) and item not in inside
+                need(item in node.free or known, "its feature is not open")
+                none = empty or item not in node.free
+                todo.append((depth + 1, f"without {item}, ", inside, (*outside, item), signs, empty, *bounds))
+                todo.append((depth + 1, f"with {item}, ", (*inside, item), outside, signs, none, *bounds))
             elif rule == SIGN:
                 need(item in node.inside + node.free and item not in signs, "its feature is not open")
                 if signs:  # else v and -v have the same value
-                    todo.append((depth + 1, f"v_{item} <= 0, ", inside, outside, signs | {item: -1}, *bounds))
-                todo.append((depth + 1, f"v_{item} >= 0, ", inside, outside, signs | {item: 1}, *bounds))
+                    todo.append((depth + 1, f"v_{item} <= 0, ", inside, outside, signs | {item: -1}, empty, *bounds))
+                todo.append((depth + 1, f"v_{item} >= 0, ", inside, outside, signs | {item: 1}, empty, *bounds))
             else:
                 need(item < (1 if rule == LENGTHS else len(get[RECORDS[rule]])), "there is no such record")
                 if rule in (LISTED, BEYOND):
@@ -1128,8 +1336,8 @@ def walk(certificate, level, problem=None):
                 elif rule == BEYOND:
                     need(support.issubset(inside), "not all choices of the node contain the support")
                     beyond = max(fixed(get["list_beyond"][item]), level.bound)
-                    todo.append((depth + 1, "", inside, outside, signs, beyond, beyond))
-                elif problem:
+                    todo.append((depth + 1, "", inside, outside, signs, empty, beyond, beyond))
+                elif problem and not (empty or node.empty):
                     node.check(rule, item)
         except Reject as reason:
             raise Reject(f"node {number}, {names[rule]} {item}: {reason}") from None
@@ -1160,7 +1368,16 @@ def check_levels(problem, levels):
 
 
 def check_level(problem, level, below):
-    """Prove a level: the features that it leaves out contribute too little, and its tree is closed."""
+    """Prove a level: the features that it leaves out contribute too little, and its tree is closed; or its claims."""
+    if level.claims is not None:
+        demands = Demands(problem, level.target, below, level.size)
+        check_cover(problem, level, demands)
+        for number, claim in enumerate(level.claims):
+            try:
+                check_claim(problem, claim, demands)
+            except Reject as reason:
+                raise Reject(f"claim {number}: {reason}") from None
+        return
     features = set(level.features)
     need(features.issuperset(problem.include), "it leaves out a demanded feature")
     need(not features & problem.exclude, "it has a forbidden feature")
@@ -1351,6 +1568,12 @@ def explain(certificate):
         yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
         if level.is_list:
             yield "  what is worth more owes that to one of the supports of a list;"
+        if level.claims is not None:
+            yield f"  features that fit together all lie in one of {len(level.claims)} small claims."
+        for claim in level.claims or ():
+            yield f"  A claim {'with its first feature, ' * claim.rooted}among {claim.members}, by their places:"
+            for index, (depth, how, rule, item) in enumerate(walk(certificate, claim)):
+                yield f"{'  ' * min(depth + 2, 40)}{index}: {how}{says[rule].format(item)}"
         how = "the tree below" if level.nodes else "what is known of fewer features"
         yield f"  {how} proves it for {len(level.features)} features; each of the others contributes too little."
         for index, (depth, how, rule, item) in enumerate(walk(certificate, level)):

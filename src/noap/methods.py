@@ -19,7 +19,8 @@ from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
 from noap.heuristics.thresholding import covariance_thresholding, diagonal_thresholding
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
-from noap.kernel.claim import serves
+from noap.kernel.claim import MANY_FEATURES, serves
+from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
@@ -62,15 +63,20 @@ class Method:
     falls_short: str | None = None
 
 
-def is_for_the_tree(problem: Problem, settings: Settings) -> bool:
-    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search."""
+def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False) -> bool:
+    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search.
+
+    With more features than a matrix is made of, the relaxation alone and samples on a device go the older way.
+    """
     if not serves(problem):
         return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
     attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
     # More features than that have no other search in a metric.
     only = attacked or demands or problem.metric is not None
-    return bool(only or problem.n_features <= settings.most_features)
+    most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features
+    older = problem.n_features > MANY_FEATURES and isinstance(problem.X, DeviceColumns)
+    return bool(only or (problem.n_features <= most and not older))
 
 
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
@@ -106,12 +112,12 @@ def _ascended(
 ) -> FloatArray:
     """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
     if problem.orthogonal_to is not None or problem.metric is not None:
-        from noap.kernel.claim import data_of
+        from noap.kernel.claim import matrix_of
         from noap.kernel.data import Data
         from noap.search.ascent import ascend
         from noap.search.solve import outside
 
-        data, _ = data_of(problem)
+        data, _ = matrix_of(problem)
         assert isinstance(data, Data)  # samples are attacked neither with directions nor in a metric
         found = ascend(data, Settings())
         if problem.metric is not None and not found.any():
@@ -151,7 +157,8 @@ def _check_exact(
 ) -> Limits:
     limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings)
     if is_for_the_tree(problem, limits.settings):
-        if problem.adversary.gram_suffices:
+        matrix = problem.n_features <= MANY_FEATURES or len(problem.include) or problem.orthogonal_to is not None
+        if problem.adversary.gram_suffices and matrix:
             problem.require_covariance("Method 'exact'")
         return limits
     from noap.exact.prove import require_provable
@@ -205,9 +212,10 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
             raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
         return limits
     budgets = problem.adversary.budgets(problem.n_features)
-    if not is_for_the_tree(problem, limits.settings) and budgets.any() and not budgets.all():
+    if not is_for_the_tree(problem, limits.settings, alone=True) and budgets.any() and not budgets.all():
+        most = min(limits.settings.most_features, MANY_FEATURES)
         raise InvalidProblem(
-            f"Method 'relaxation' with more than {limits.settings.most_features} features takes a budget above 0 for "
+            f"Method 'relaxation' with more than {most} features takes a budget above 0 for "
             "every feature, or none at all; use method='exact'."
         )
     problem.require_covariance("Method 'relaxation'")
@@ -215,7 +223,7 @@ def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any =
 
 
 def _run_relaxation(problem: Problem, controls: Controls, limits: Limits) -> Result:
-    if is_for_the_tree(problem, limits.settings):
+    if is_for_the_tree(problem, limits.settings, alone=True):
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, branching=False)

@@ -298,7 +298,44 @@ class Settings:
     Attributes
     ----------
     most_features : int
-        The exact method takes the tree up to so many features; beyond, levels and conflicts (docs/exact.md).
+        The exact method takes the tree, and levels of small claims around it, up to so many features; beyond, the
+        search of before (docs/exact.md).
+    direct_features : int
+        Without sparse graphs the tree is tried on the matrix of all features, up to so many of them.
+    relaxed_features : int
+        With more features the tree goes on without the relaxation.
+    fringe_features, fringe_pool, fringe_most : int
+        With more features than this dominance is tried on a pool, at first of so many features and at most, and on
+        bounds for all others.
+    least_nodes : int
+        Nodes of majorants and dominance at least, however many features there are.
+    sparse : float
+        Directly or by levels? By levels where the densest level's graph has at most so many pairs for each feature
+        (docs/tree.md); otherwise, and where levels fail, the tree goes on with the relaxation.
+    levels_from, first_nodes : int
+        Levels are looked at from so many features on, after so many nodes of majorants and dominance; with fewer
+        features the tree alone is as quick.
+    pool_features, pool_groups, pool_longest : int
+        Ascent works on a pool of about so many features: the best neighbours of the most promising ones, out of so many
+        features that may contribute most.
+    ascent_few : int
+        Rows of A from which ascent starts for fewer features than k.
+    most_pairs, most_each : int, float
+        A level with more pairs, or more for each feature, is left out.
+    small_component : int
+        A component of at most so many times the size of a choice is one claim.
+    whole_core : int
+        A core of at most so many features is tried as one claim first, where its claims are `whole_work` times as much.
+    whole_work : float
+    coarser_looks, coarser_levels, coarser_least : int, int, float
+        A level that stays open is proved at a larger threshold: the least one with a sparse graph, in so many
+        bisections, and at least so far up to what is known; then so often halfway from there.
+    claim_nodes, claim_relaxed : int
+        Nodes of majorants and dominance, and of the relaxation, for a small claim.
+    claim_features : int
+        On claims of more features the relaxation is not tried.
+    finer : float
+        Levels below k are proved to at least this gap.
     ascent_starts : int
         Rows of A from which ascent starts.
     ascent_first_steps, ascent_steps : int
@@ -313,6 +350,8 @@ class Settings:
         The search aims below the asked threshold by this part of the gap, so that rounding of witnesses does no harm.
     cheap_nodes : int
         Nodes of majorants and dominance before the relaxation begins.
+    cheap_features : int
+        With more features than this there are fewer such nodes: as many as take the same time.
     cheap_nodes_vanilla : int
         The same without a budget, where no attack can be at fault.
     cheap_nodes_unequal, alike : int, float
@@ -353,6 +392,31 @@ class Settings:
     """
 
     most_features: int = 400
+    direct_features: int = 6000
+    relaxed_features: int = 2000
+    fringe_features: int = 450
+    fringe_pool: int = 64
+    fringe_most: int = 1100
+    least_nodes: int = 6
+    sparse: float = 64.0
+    levels_from: int = 400
+    first_nodes: int = 8
+    pool_features: int = 600
+    pool_groups: int = 48
+    pool_longest: int = 20_000
+    ascent_few: int = 12
+    most_pairs: int = 8_000_000
+    most_each: float = 256.0
+    small_component: int = 4
+    whole_core: int = 2000
+    whole_work: float = 50.0
+    coarser_looks: int = 6
+    coarser_levels: int = 3
+    coarser_least: float = 0.1
+    claim_nodes: int = 64
+    claim_relaxed: int = 400
+    claim_features: int = 600
+    finer: float = 1e-6
     ascent_starts: int = 32
     ascent_first_steps: int = 4
     ascent_steps: int = 60
@@ -361,6 +425,7 @@ class Settings:
     ascent_settling: int = 200
     hair: float = 1e-3
     cheap_nodes: int = 256
+    cheap_features: int = 400
     cheap_nodes_vanilla: int = 600
     cheap_nodes_unequal: int = 4000
     alike: float = 0.02

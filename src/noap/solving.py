@@ -108,7 +108,7 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     less = "less noise" if problem.costs is None else "less noise or lower costs"
-    if method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings):  # it proves itself that nothing is left
+    if _is_for_the_tree(problem, method, checked):  # it proves itself that nothing is left
         result = _run(problem, method, controls, checked)
         if result.bound <= -problem.cost_of_demands:
             optimum = f"{-problem.cost_of_demands or 0.0:g}"
@@ -135,9 +135,13 @@ def solve(
     return result
 
 
+def _is_for_the_tree(problem: Problem, method: str, checked: Any) -> bool:
+    return method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings, alone=method == "relaxation")
+
+
 def _run(problem: Problem, method: str, controls: Controls, checked: Any) -> Result:
     """Run a method; those that do not stop by themselves where Ctrl-C waits are stopped, and keep what they have."""
-    if method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings):
+    if _is_for_the_tree(problem, method, checked):
         return METHODS[method]().run(problem, controls, checked)
     try:
         with raising_interrupts():

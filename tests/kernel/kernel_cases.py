@@ -19,6 +19,7 @@ from noap.kernel.witness import (
     PLAIN,
     THRESHOLD,
     Attack,
+    Chord,
     Dominance,
     Envelope,
     Feature,
@@ -27,6 +28,7 @@ from noap.kernel.witness import (
     Matrix,
     Scaling,
     Sign,
+    SmallClaim,
 )
 
 
@@ -89,20 +91,20 @@ def truth_of(problem):
     )
 
 
-def every_kind():
+def every_kind(small_claims=True):
     """A certificate, accepted by noap.verify, with every kind of witness, and its problem: built by hand.
 
-    Its levels are without nodes, by dominance with a scaling, and a tree of all rules; it demands nothing.
+    Its levels are by dominance and a matrix, by a small claim with chords, and a tree of all rules; it demands nothing.
     """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((12, 4)) @ (np.eye(4) + 0.3)
     rho = np.array([0.4, 0.0, 0.3, 0.2])
     costs = np.array([0.05, 0.0, 0.1, 0.02])
     problem = noap.Problem(X, 3, noap.FeatureWise(rho), costs=costs, exclude=[3])
-    return problem, certificate_of(problem, rng)
+    return problem, certificate_of(problem, rng, small_claims)
 
 
-def certificate_of(problem, rng):
+def certificate_of(problem, rng, small_claims=True):
     """A proof with every rule and every form of line, far above the optimum; three features at least are allowed."""
     best = noap.solve(problem).certificate
     data, shift = data_of(problem)
@@ -144,9 +146,12 @@ def certificate_of(problem, rng):
         LENGTHS,
     )
     high = 2 * top + 1.0
+    none = np.empty(0, np.intp)
+    chords = (Feature(1), Dominance(PLAIN), Dominance(Chord(-0.01)))
+    by_chords = SmallClaim(True, features[[1, 0, 2]], 3, chords)
     levels = (
-        Level(1, high, high, features, ()),
-        Level(2, high, high, features, (Feature(first), Dominance(PLAIN), Matrix(gain, rest))),
+        Level(1, high, high, features, (Feature(first), Dominance(PLAIN), Matrix(gain, rest))),
+        *([Level(2, high, high, none, (), True, features[1:], (by_chords,))] if small_claims else []),
         Level(problem.k, high, high, features, nodes),
     )
     return replace(

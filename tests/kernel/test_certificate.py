@@ -51,7 +51,7 @@ def test_every_kind_of_witness_is_accepted_and_survives_the_file(built):
     verification = noap.verify(problem, again)
     assert verification.ok
     assert verification.bound == certificate.bound == again.bound
-    assert verification.nodes == certificate.nodes == 12
+    assert verification.nodes == certificate.nodes == 15
 
 
 def test_every_array_is_used(built):
@@ -62,13 +62,15 @@ def test_every_array_is_used(built):
     own = ("directions", "_deflation", "_multipliers", "metric", "metric_least")
     directions = {name for name in schema.ARRAYS if name.endswith(own)}
     samples = {name for name in schema.ARRAYS if name.startswith("attack_") or name == "envelope_scalings"}
-    joint = {name for name in schema.ARRAYS if name.startswith(("slot", "claim_", "owner", "fan_"))}
+    joint = {
+        name for name in schema.ARRAYS if name.startswith(("slot", "claim_levels", "claim_costs", "owner", "fan_"))
+    }
     assert set(schema.ARRAYS) - set(arrays) == {"include", "mean", "scale"} | lists | directions | samples | joint
 
 
 def test_shared_witnesses_are_stored_once():
     _problem, certificate = every_kind()
-    first = certificate.proof.levels[1]
+    first = certificate.proof.levels[0]
     twice = type(first)(first.size, first.bound, first.target, first.features, first.nodes * 2)
     assert len(schema.written([twice])["dominance_majorant"]) == 1
     assert len(schema.written([twice])["line_size"]) == 1
@@ -120,7 +122,9 @@ def test_rules_have_the_numbers_of_the_page(built):
     _, arrays = container.unpack(certificate.to_bytes())
     codes = {int(n): name for n, name in re.findall(r"^\| (\d) \| ([A-Z]+) \|", PAGE.read_text(), re.MULTILINE)}
     names = [codes[int(rule)] for rule in arrays["rule"]]
-    kinds = [type(node).__name__.upper() for level in certificate.proof.levels for node in level.nodes]
+    levels = certificate.proof.levels
+    trees = [level.nodes for level in levels] + [claim.nodes for level in levels for claim in level.claims]
+    kinds = [type(node).__name__.upper() for nodes in trees for node in nodes]
     assert names == kinds
     assert len(codes) == 8
 

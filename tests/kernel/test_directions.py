@@ -60,6 +60,33 @@ def test_the_penalty_is_what_it_says():
         assert (penalty.block(np.arange(d)) == penalty.block(np.arange(d)).T).all()
 
 
+def test_what_a_direction_keeps_is_rounded_up():
+    V = np.eye(1)
+    for sigma in np.random.default_rng(1).uniform(1, 2, 200):
+        assert Fraction(Penalty(V, np.array([sigma]), 1.0).loss) >= DELTA**2 * Fraction(sigma)
+    assert not Penalty(np.eye(2), np.zeros(2), 1.0)  # no multipliers are multipliers too
+
+
+def test_what_is_called_orthogonal_is_so_to_the_last_digit():
+    """The product of a direction and a vector is some 1e-16, and that is 1e-8 of the tolerance."""
+    rng, counts = np.random.default_rng(2), [0, 0]
+    for _ in range(1500):
+        m, d = int(rng.integers(1, 3)), int(rng.integers(2, 7))
+        V = rows(rng, m, d)
+        basis, x = np.linalg.qr(V.T)[0], rng.standard_normal(d)
+        x -= basis @ (basis.T @ x)
+        off = np.linalg.pinv(V) @ rng.standard_normal(m)
+        if m >= d or np.linalg.norm(x) < 1e-3:
+            continue
+        x += off * (TOLERANCE * np.linalg.norm(x) / np.linalg.norm(V @ off)) * (1 + rng.uniform(-4e-8, 4e-8))
+        along = exact(V) @ exact(x)
+        true = (along * along).sum() <= DELTA**2 * (exact(x) ** 2).sum()
+        said = is_orthogonal(V, x)
+        counts[said] += 1
+        assert true or not said
+    assert min(counts) > 50
+
+
 @pytest.mark.parametrize("sigma", [[-1e-9, 1.0], [1.0], [np.nan, 0.0], [np.inf, 0.0], [1e100, 0.0], [1.0, 1.0, 1.0]])
 def test_multipliers_that_are_none(sigma):
     with pytest.raises(Refused, match="V: "):

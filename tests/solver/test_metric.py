@@ -1,6 +1,7 @@
 """A metric: brute force over supports, and signs against an adversary, judges value, bound and certificate."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -259,3 +260,15 @@ def test_no_include_in_a_metric():
     X, B = random_pencil(np.random.default_rng(6), 5)
     with pytest.raises(noap.errors.InvalidProblem, match="include"):
         noap.solve(noap.Problem(X, 2, noap.NoAdversary(), metric=B, include=[1]))
+
+
+def test_where_next_to_nothing_is_left_the_search_ends():
+    X = np.array([[1.0, 2.0, -1.0], [0.0, 1.0, 1.0]])
+    B = np.array([[2.0, 0.3, 0.1], [0.3, 1.0, -0.2], [0.1, -0.2, 3.0]])
+    for share in (1 - 1e-15, 1 - 1e-14, 1 - 1e-12, 1.0, 1 + 1e-15):
+        problem = noap.Problem(X, 3, noap.FeatureWise(share * np.linalg.norm(X, axis=0)), metric=B)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", noap.errors.NoapWarning)
+            result = noap.solve(problem, time_limit=20)
+        assert result.limit is None
+        assert noap.verify(problem, result.certificate).ok

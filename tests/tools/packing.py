@@ -14,11 +14,13 @@ RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "EN
 DTYPES = {
     **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
     **dict.fromkeys(("list_value", "list_beyond", "list_weights"), "f8"),
-    **dict.fromkeys(("majorant_gain", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"),
+    **dict.fromkeys(
+        ("majorant_gain", "majorant_chord", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"
+    ),
     **dict.fromkeys(("directions", "majorant_deflation", "majorant_multipliers", "line_deflation"), "f8"),
     "dominance_threshold": "f8",
     **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
-    **dict.fromkeys(("rule", "line_counts", "line_form"), "u1"),
+    **dict.fromkeys(("rule", "line_counts", "line_form", "claim_rooted"), "u1"),
     "line_steps": "i2",
     "line_signs": "i1",
 }
@@ -93,9 +95,22 @@ class Case:
         self.add(features=features, level_nodes=[len(nodes)])
         return self.add(rule=[RULES[rule] for rule, _ in nodes], item=[item for _, item in nodes])
 
-    def majorant(self, gain=0.0, x=None):
-        """Append a majorant: plain, or the attack in response to x (by feature)."""
+    def conflicts(self, bound, size, order, claims):
+        """Append a level by conflicts; its small claims follow once all levels are there."""
+        self.add(conflict_level=[self.count("level_size")], conflict_order=[len(order)], conflict_claims=[claims])
+        return self.add(order=order).level(bound, size=size, features=[])
+
+    def claim(self, features, nodes, rooted=True, kept=None):
+        """Append a small claim."""
+        self.add(claim_rooted=[int(rooted)], claim_size=[len(features)], claim_features=features)
+        self.add(claim_kept=[len(features) if kept is None else kept], claim_nodes=[len(nodes)])
+        return self.add(rule=[RULES[rule] for rule, _ in nodes], item=[item for _, item in nodes])
+
+    def majorant(self, gain=0.0, x=None, chord=None):
+        """Append a majorant: plain, or the attack in response to x (by feature); or chords, last."""
         x = x or {}
+        if chord is not None:
+            self.add(majorant_chord=[0.0] * (self.count("majorant_size") - self.count("majorant_chord")) + [chord])
         self.add(majorant_size=[len(x)], majorant_gain=[gain], majorant_features=sorted(x))
         self.add(majorant_weights=[x[j] for j in sorted(x)])
         return self.count("majorant_size") - 1

@@ -498,10 +498,10 @@ def test_npy_of_integers(tmp_path, capsys, monkeypatch):
         assert run(capsys, monkeypatch, tmp_path / "a.noap", tmp_path / "x.npy")[0] == 0
 
 
-def full_case():
-    """Return a certificate with every array, which is accepted."""
+def full_case(last=lambda case: case):
+    """Return a certificate with every array, which is accepted; `last` appends a level before small claims follow."""
     case, rng = random_case(3, exclude=[5])
-    case.level(29.0, size=1).level(29.5, size=2)
+    case.level(29.0, size=1).conflicts(29.5, 2, [4, 1], 1)
     for form in (0, 1, 2):
         random_line(case, rng, form, dues=True)
     scaling = {0: 1.0, 3: 2.0}
@@ -516,13 +516,19 @@ def full_case():
     case.add(matrix_majorant=[case.majorant()], matrix_line=[number])
     tree = [("FEATURE", 0), ("MATRIX", 0), ("FEATURE", 1), ("DOMINANCE", first)]
     tree += [("SIGN", 2), ("ENVELOPE", case.envelope([0, 1, 2]))]
-    case.level(bound, tree)
+    last(case.level(bound, tree))
+    chords = case.dominance(case.majorant(chord=-0.1))
+    case.claim([4, 0, 1], [("FEATURE", 1), ("DOMINANCE", chords), ("DOMINANCE", chords)])
     return case.add(support=[0, 2], weights=[0.8, 0.6])
 
 
 def list_case():
     """Return a case with two supports and a tree of both rules of lists, in its last level."""
-    case = full_case()
+    return full_case(as_list)
+
+
+def as_list(case):
+    """Append a list."""
     bound, value = case.arrays["level_bound"][-1] * case.unit, 0.9 * case.best_of([1, 2])
     case.header |= {"kind": "list", "bound": bound}
     case.listed([0, 1], [1.0, 0.5], 0.5 * case.best_of([0, 1]), 30.0)
@@ -599,7 +605,7 @@ ARRAYS = sorted(noap_check.ARRAYS)
 # several choices in tests/joint/test_rule_w.py.
 OTHERS = {"mean", "scale", "include", "directions", "majorant_deflation", "majorant_multipliers", "line_deflation"}
 OTHERS |= {name for name in ARRAYS if name.startswith(("attack_", "metric")) or name == "envelope_scalings"}
-OTHERS |= {name for name in ARRAYS if name.startswith(("slot", "claim_", "owner", "fan_"))}
+OTHERS |= {name for name in ARRAYS if name.startswith(("slot", "claim_levels", "claim_costs", "owner", "fan_"))}
 
 
 @pytest.mark.parametrize("name", [name for name in ARRAYS if name not in OTHERS])
@@ -609,7 +615,7 @@ def test_arrays_too_long_or_short_and_out_of_range(name):
     extra = {"rho": case.rho, "costs": case.costs, "exclude": case.exclude}
     numbers = list(case.arrays.get(name, extra.get(name, [])))
     assert numbers
-    assert len(ARRAYS) == 73
+    assert len(ARRAYS) == 83
 
     def with_array(values, **dtypes):
         header = json.loads(case.file()[14:].split(b'"device": false')[0].decode() + '"device": false}')

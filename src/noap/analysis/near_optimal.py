@@ -15,7 +15,7 @@ from noap.data.arguments import as_count, as_fraction
 from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.kernel.certificate import Certificate, Proof
-from noap.kernel.claim import Claim, data_of
+from noap.kernel.claim import Claim, matrix_of
 from noap.kernel.data import Data
 from noap.kernel.witness import Support
 from noap.linalg.types import FloatArray, IntArray
@@ -239,7 +239,7 @@ def _listed(problem: Problem, within: float, most: int | None, controls: Control
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
         best = run_exact(problem, controls, limits)
         least = (1.0 - within) * best.value
-        data, shift = data_of(problem)
+        data, shift = matrix_of(problem)
         assert isinstance(data, Data)
 
         def check() -> None:

@@ -17,9 +17,11 @@ from noap.checker.witness import value_below
 from noap.data.arguments import as_megabytes, as_seconds
 from noap.errors import InvalidProblem
 from noap.kernel import certificate as kernel
+from noap.kernel.claim import MANY_FEATURES
 from noap.kernel.verify import Verification, verify_certificate
 from noap.problem import Problem
 from noap.proofs.certificate import Certificate
+from noap.runtime.threads import one_thread
 from noap.runtime.workers import Workers
 
 __all__ = ["Verification", "verify"]
@@ -90,7 +92,9 @@ the estimators.'
         )
     problem.check_unchanged()
     if isinstance(certificate, kernel.Certificate):
-        return verify_certificate(problem, certificate, as_seconds(time_limit), as_megabytes(memory_limit))
+        rows = 0 if problem.n_features > MANY_FEATURES else problem.n_features  # small claims are small matrices
+        with one_thread(rows):
+            return verify_certificate(problem, certificate, as_seconds(time_limit), as_megabytes(memory_limit))
     allowance = Allowance(as_seconds(time_limit), as_megabytes(memory_limit))
     workers = Workers.checked(n_jobs, None)
     started = time.perf_counter()

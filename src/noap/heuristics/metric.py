@@ -94,7 +94,9 @@ def ascend_in_metric(data: Data, starts: FloatArray | None = None, check: Callab
     at = np.flatnonzero(best.v)
     if data.r_max > 0 and len(at):
         best.offer(at[None, :], best.v, steps=200)
-    return best.v
+    # A climb may lose to rounding what was known.
+    known = [] if starts is None else list(np.atleast_2d(starts))
+    return max([best.v, *known], key=lambda v: value_in_metric(data, v))
 
 
 def climbed_in_metric(data: Data, start: FloatArray, node: tuple[IntArray, IntArray, int]) -> FloatArray:

@@ -16,7 +16,7 @@ from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.joint.result import JointResult
 from noap.joint.sequence import one_after_the_other
 from noap.kernel.certificate import Certificate, Proof
-from noap.kernel.claim import Claim, data_of
+from noap.kernel.claim import Claim, matrix_of
 from noap.problem import Problem
 from noap.result import Result, Status
 from noap.runtime.controls import Controls
@@ -164,7 +164,7 @@ def _at_once(problem: Problem, ks: tuple[int, ...], controls: Controls, settings
     whole = problem.with_sparsity(max(ks))
     found: list[Result] = []
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
-        data, shift = data_of(whole)
+        data, shift = matrix_of(whole)
         search = JointSearch(data, ks, controls, interrupts, settings)
         if whole.optimum_is_zero:
             said = f"{nothing_left(problem)}, so there is no component; use less noise."

@@ -1,7 +1,7 @@
 """Which component may use which feature: the nodes of the search for a packing.
 
 Components are slots, one for each number of features that they may have. A node gives some features an owner: only that
-slot may use them (docs/kernel.md, section 10).
+slot may use them (docs/kernel.md, section 11).
 """
 
 from dataclasses import dataclass

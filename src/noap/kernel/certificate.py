@@ -102,7 +102,8 @@ class Certificate:
         """How many nodes its trees have."""
         packing = self.proof.packing
         levels = self.proof.levels if packing is None else [one for claim in packing.priced for one in claim.levels]
-        return sum(len(level.nodes) for level in levels) + (0 if packing is None else len(packing.nodes))
+        trees = sum(len(level.nodes) + sum(len(claim.nodes) for claim in level.claims) for level in levels)
+        return trees + (0 if packing is None else len(packing.nodes))
 
     @property
     def _optimum(self) -> str:

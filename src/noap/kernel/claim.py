@@ -13,20 +13,23 @@ import numpy as np
 from noap.adversaries import FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
-from noap.kernel.data import Data, Terms
+from noap.kernel.data import Columns, Data, Features, Terms
 from noap.kernel.metric import Metric
 from noap.kernel.samples import SampleData
+from noap.linalg.mapped import by_columns
 from noap.linalg.products import row_blocks
 from noap.linalg.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from noap.problem import Problem
 
-__all__ = ["Claim", "data_of", "difference", "fingerprint_of", "serves", "terms_of"]
+__all__ = ["MANY_FEATURES", "Claim", "data_of", "difference", "fingerprint_of", "matrix_of", "serves", "terms_of"]
 
 # The theorems are about these adversaries, by exact type.
 _NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SampleWise: "sample-wise", SpectralNorm: "spectral"}
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
+# With more features no matrix is made of samples: it would take more than 32 MB.
+MANY_FEATURES = 2000
 _LEAST, _MOST = -490, 500  # powers of two, of the length of the longest column in units of the metric
 _SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
 
@@ -195,11 +198,24 @@ def _shortest(rho: FloatArray | None) -> FloatArray | None:
 
 def data_of(
     problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find", least: float = 0.0
-) -> tuple[Data | SampleData, float | None]:
+) -> tuple[Features | SampleData, float | None]:
     """Return the data of a problem in the units of a certificate, and the shift that makes them definite.
 
-    Without an exponent, a shift and the least of a metric, those that a certificate will name are chosen.
+    Without an exponent, a shift and the least of a metric, those that a certificate will name are chosen. Of samples of
+    very many features no matrix is made, unless features are demanded, or v is constrained.
     """
+    many = problem.X is not None and problem.n_features > MANY_FEATURES and not len(problem.include)
+    if many and problem.metric is None and problem.orthogonal_to is None:
+        terms = terms_of(problem)
+        if type(problem.adversary) is not SampleWise or terms.rho is None:
+            return Columns(by_columns(problem.X), lambda: _blocks(problem), terms, exponent), 0.0
+    return matrix_of(problem, exponent, shift, least)
+
+
+def matrix_of(
+    problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find", least: float = 0.0
+) -> tuple[Data | SampleData, float | None]:
+    """Return the same as a matrix, however many features there are: what lists and single trees work on."""
     terms = terms_of(problem, least)
     d = problem.n_features
     if exponent is None and terms.metric is not None:

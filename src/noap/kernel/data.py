@@ -5,6 +5,7 @@ rounded in the safe direction), so that the largest entry of A is about 1.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import Self
 
@@ -14,13 +15,19 @@ from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite, su
 from noap.kernel.cancelled import covariance_is_cancelled, samples_are_cancelled
 from noap.kernel.directions import is_orthogonal
 from noap.kernel.metric import Metric
+from noap.linalg.products import columns
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.linalg.types import Data as Samples
 
-__all__ = ["Data", "Terms"]
+__all__ = ["Columns", "Data", "Features", "Terms"]
 
 # Where the products of samples lie beyond these they are made again of scaled samples: nothing overflows, and nothing
 # of weight underflows.
 _SMALL, _LARGE = 1e-200, 1e200
+# Products of columns in single precision: its unit, and how many samples are added up in it.
+_U_SINGLE, _ROWS = 2.0**-24, 4096
+# A tree on more features would take gigabytes.
+_MOST_IN_A_MATRIX = 10_000
 
 
 class Terms:
@@ -48,20 +55,24 @@ class Terms:
         self.include: IntArray = none if include is None else include
         self.exclude: IntArray = none if exclude is None else exclude
 
+    def among(self, features: IntArray) -> "Terms":
+        """Return what they say of some features, none of them demanded or forbidden."""
+        rho, costs = (None if x is None else x[features] for x in (self.rho, self.costs))
+        return Terms(self.k, self.n_samples, rho, costs)
 
-class Data:
-    r"""A symmetric matrix A with :math:`v^\top A v` at least that of the claim, budgets r at most and costs at most.
+
+class Features(ABC):
+    r"""What every feature says by itself: its length at least, its budget and its cost at most.
 
     Attributes
     ----------
-    A : array of shape (d, d)
     d : int
     additive : bool
         Whether features contribute one by one for a fixed u.
     added : float
-        At least :math:`v^\top A v` less that of the claim, for every unit v.
+        At least :math:`v^\top A v` less that of the claim, for every unit v of a choice.
     definite : bool
-        Whether A is positive semidefinite, so that it holds the inner products of some columns a_j.
+        Whether there are columns a_j of which these are the lengths.
     r, w : arrays of shape (d,)
         Budgets over root n, and over the largest of them, r_max; w is 1 where all are 0. A budget beyond the length of
         its feature counts as that length: neither leaves it a contribution. Where v is constrained only an infinite
@@ -74,7 +85,7 @@ class Data:
         At least :math:`|a_j|`, and at least what a feature contributes, :math:`(|a_j| - r_j)_+^2` less its cost; of no
         meaning where A is not definite. In a metric that is divided by `below`.
     top : float
-        Largest entry of A, in size.
+        Largest inner product, in size.
     k, exponent : int
     include, exclude : arrays of int
     allowed : bool array of shape (d,)
@@ -89,18 +100,18 @@ class Data:
     metric : Metric or None
     """
 
-    def __init__(self, A: FloatArray, terms: Terms, exponent: int, definite: bool, added: float) -> None:
+    added: float
+
+    def __init__(self, squares: FloatArray, top: float, terms: Terms, exponent: int, definite: bool) -> None:
         need(isinstance(exponent, int) and abs(exponent) <= 600, "the exponent is out of range")
-        d = len(A)
-        self.A, self.exponent, self.definite, self.added, self.terms = A, exponent, definite, added, terms
-        self.k, self.include, self.exclude, self.d = terms.k, terms.include, terms.exclude, d
+        d = len(squares)
+        self.exponent, self.definite, self.terms, self.top = exponent, definite, terms, top
+        self.d, self.k, self.include, self.exclude = d, terms.k, terms.include, terms.exclude
         metric = terms.metric
         need(metric is None or not (terms.directions is not None or terms.costs is not None), "B: with other terms")
         self.metric = metric
         self.constrained = terms.directions is not None or (metric is not None and not metric.is_diagonal)
         self.additive = definite and not self.constrained
-        self.top = float(np.abs(A).max(initial=0.0))
-        need(self.top == 0 or 2.0**-40 < self.top < 2.0**40, "the exponent does not fit the data")
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
         self.has_costs = terms.costs is not None and bool(terms.costs.any())
@@ -108,7 +119,7 @@ class Data:
         need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
         # No more than can be added up.
         self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
-        self.lengths: FloatArray = np.sqrt(np.maximum(A.diagonal(), 0.0)) * (1 + 2 * U)
+        self.lengths: FloatArray = np.sqrt(np.maximum(squares, 0.0)) * (1 + 2 * U)
         self.directions: FloatArray = np.zeros((0, d)) if terms.directions is None else terms.directions
         need(np.isfinite(self.directions).all() and self.directions.shape[1] == d, "directions must be finite")
         need((np.abs(self.directions) < 1e100).all(), "directions are out of range")
@@ -130,6 +141,120 @@ class Data:
         if metric is not None:
             most = most / metric.below * (1 + 4 * U)
         self.most: FloatArray = np.where(left > 0, most, -self.costs)
+
+    @abstractmethod
+    def part(self, features: IntArray) -> "Data":
+        """Return the data of some features, numbered by their places: no choice among them has a smaller value."""
+
+    @abstractmethod
+    def matrix(self) -> "Data":
+        """Return the data as a matrix."""
+
+    @abstractmethod
+    def products(self, left: IntArray, right: IntArray) -> FloatArray:
+        """Return the inner products of two blocks of columns, each within `error` times both lengths."""
+
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """By how much an inner product that `products` returns may be off, in units of both lengths."""
+
+    def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        """Return at least the most that the features I and p of F contribute together, rounded once."""
+        best = np.sort(np.maximum(self.most[F], 0.0))[::-1][: min(p, len(F))]
+        return sum_up([*self.most[I].tolist(), *best.tolist()])
+
+    def sums_of_most(self, count: int) -> FloatArray:
+        """Return at least the most that 0, 1, ..., count features contribute together, by their lengths alone."""
+        positive = np.sort(np.maximum(self.most[self.allowed], 0.0))[::-1][:count]
+        sums = np.concatenate([[0.0], np.cumsum(positive)]) * (1 + gamma(len(positive) + 4))
+        return np.concatenate([sums, np.full(count + 1 - len(sums), sums[-1])])
+
+    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
+        r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
+
+        v is the vector over its length, S its features and the demanded ones. `added` is taken off the form
+        :math:`x^\top A x`, and :math:`\gamma_{6b+16}` times the sum of its absolute products, for all
+        roundings: docs/kernel.md.
+        """
+        used = weights != 0
+        features, weights = features[used], weights[used]
+        chosen = np.union1d(features, self.include).astype(np.intp)
+        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
+        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
+        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
+        # Those that are too small for a bound are paid too.
+        costs = None if self.terms.costs is None else self.terms.costs[chosen]
+        spent = 0.0
+        if costs is not None and costs.any():
+            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
+        if len(features) == 0:
+            return 0.0 - spent
+        units = self.terms.units if isinstance(self.terms.units, int) else self.terms.units[features]
+        x = np.ldexp(weights, -units - _exponent_of(weights, -units))
+        if len(self.directions):
+            need(is_orthogonal(self.directions[:, features], x), "its vector is not orthogonal to the directions")
+        b = len(x)
+        squares = float(x @ x)
+        part = self.part(features)
+        sizes = float(np.abs(x) @ np.abs(part.A) @ np.abs(x))
+        form = float(x @ part.A @ x) - gamma(6 * b + 16) * sizes - part.added * squares - TINY
+        taken = 0.0
+        if self.terms.rho is not None:
+            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), units - self.exponent)
+            taken = float(rho @ np.abs(x))
+        left = max(0.0, math.sqrt(max(0.0, form)) - taken)
+        length = squares if self.metric is None else self.metric.square_above(features, x)
+        return left * left / length - spent
+
+
+class Data(Features):
+    r"""A symmetric matrix A with :math:`v^\top A v` at least that of the claim, budgets r at most and costs at most.
+
+    Attributes
+    ----------
+    A : array of shape (d, d)
+    added : float
+        At least :math:`v^\top A v` less that of the claim, for every unit v.
+    off : float
+        By how much an entry beside the diagonal may differ from that of the claim, in units of both lengths; 0 where
+        the claim is about A itself from here on.
+    """
+
+    def __init__(
+        self,
+        A: FloatArray,
+        terms: Terms,
+        exponent: int,
+        definite: bool,
+        added: float,
+        *,
+        off: float = 0.0,
+        is_part: bool = False,
+    ) -> None:
+        top = float(np.abs(A).max(initial=0.0))
+        need(top < 2.0**40 and (is_part or top == 0 or top > 2.0**-40), "the exponent does not fit the data")
+        self.A, self.added, self.off = A, added, off
+        super().__init__(A.diagonal(), top, terms, exponent, definite)
+
+    def part(self, features: IntArray) -> "Data":
+        """Return the data of some features: rows and columns of A."""
+        A = self.A[np.ix_(features, features)]
+        terms = self.terms.among(features)
+        return Data(A, terms, self.exponent, self.definite, self.added, off=self.off, is_part=True)
+
+    def matrix(self) -> "Data":
+        """Return the data themselves."""
+        return self
+
+    def products(self, left: IntArray, right: IntArray) -> FloatArray:
+        """Return entries of A."""
+        return self.A[np.ix_(left, right)]
+
+    @property
+    def error(self) -> float:
+        """What `off` says."""
+        return self.off
 
     @classmethod
     def from_samples(
@@ -191,53 +316,93 @@ class Data:
         terms = Terms(k, own.n_samples, own.rho, costs, own.include, own.exclude, own.directions)
         return Data(self.A, terms, self.exponent, self.definite, self.added)
 
-    def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
-        """Return at least the most that the features I and p of F contribute together, rounded once."""
-        best = np.sort(np.maximum(self.most[F], 0.0))[::-1][: min(p, len(F))]
-        return sum_up([*self.most[I].tolist(), *best.tolist()])
 
-    def sums_of_most(self, count: int) -> FloatArray:
-        """Return at least the most that 0, 1, ..., count features contribute together, by their lengths alone."""
-        positive = np.sort(np.maximum(self.most[self.allowed], 0.0))[::-1][:count]
-        sums = np.concatenate([[0.0], np.cumsum(positive)]) * (1 + gamma(len(positive) + 4))
-        return np.concatenate([sums, np.full(count + 1 - len(sums), sums[-1])])
+class Columns(Features):
+    r"""Samples of which no d x d array is made: what is asked of it is formed of the columns that it concerns.
 
-    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
-        r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
+    :math:`\|x_j\|^2/n` is computed to :math:`\gamma_{n+3}` of itself and raised by a tenth more, so that lengths are
+    at least those of the columns.
 
-        v is the vector over its length, S its features and the demanded ones. `added` is taken off the form
-        :math:`x^\top A x`, and :math:`\gamma_{6b+16}` times the sum of its absolute products, for all
-        roundings: docs/kernel.md.
+    Parameters
+    ----------
+    X : samples, n x d
+        With columns that are found quickly.
+    blocks : callable
+        Returns the rows of X.
+    """
+
+    def __init__(
+        self, X: Samples, blocks: Callable[[], Iterable[FloatArray]], terms: Terms, exponent: int | None = None
+    ) -> None:
+        self.X, self._blocks, n = X, blocks, terms.n_samples
+        scaled, squares = 0, _squares(blocks(), X.shape[1], 0)
+        if not _SMALL < float(squares.max(initial=0.0)) < _LARGE:
+            size = max((float(np.abs(block).max(initial=0.0)) for block in blocks()), default=0.0)
+            scaled = math.frexp(size)[1]
+            squares = _squares(blocks(), X.shape[1], scaled)
+        squares /= n
+        if exponent is None:
+            exponent = (_exponent_of(squares) + 1) // 2 + scaled
+        some = squares.any()
+        squares = np.ldexp(squares, 2 * (scaled - exponent))
+        if samples_are_cancelled(blocks, squares, terms, exponent):
+            squares = np.zeros_like(squares)
+            self.X = None
+        elif some:
+            squares = np.nextafter(squares * (1 + 1.1 * gamma(n + 6)) + TINY, np.inf)
+        top = float(squares.max(initial=0.0))
+        need(top < 2.0**40 and (top > 2.0**-40 or not squares.any()), "the exponent does not fit the data")
+        super().__init__(squares, top, terms, exponent, True)
+        # The trace of a part of k features is at most k top.
+        self.added = 3.4 * gamma(n + 2) * terms.k * top
+
+    def part(self, features: IntArray) -> Data:
+        r"""Return :math:`X_H^\top X_H/n` of some features H, raised so that no choice among them loses.
+
+        Entries beside its diagonal are those of the samples to :math:`\gamma_{n+2}`.
         """
-        used = weights != 0
-        features, weights = features[used], weights[used]
-        chosen = np.union1d(features, self.include).astype(np.intp)
-        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
-        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
-        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
-        # Those that are too small for a bound are paid too.
-        costs = None if self.terms.costs is None else self.terms.costs[chosen]
-        spent = 0.0
-        if costs is not None and costs.any():
-            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
-        if len(features) == 0:
-            return 0.0 - spent
-        units = self.terms.units if isinstance(self.terms.units, int) else self.terms.units[features]
-        x = np.ldexp(weights, -units - _exponent_of(weights, -units))
-        if len(self.directions):
-            need(is_orthogonal(self.directions[:, features], x), "its vector is not orthogonal to the directions")
-        b = len(x)
-        squares = float(x @ x)
-        block = self.A[np.ix_(features, features)]
-        sizes = float(np.abs(x) @ np.abs(block) @ np.abs(x))
-        form = float(x @ block @ x) - gamma(6 * b + 16) * sizes - self.added * squares - TINY
-        taken = 0.0
-        if self.terms.rho is not None:
-            rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), units - self.exponent)
-            taken = float(rho @ np.abs(x))
-        left = max(0.0, math.sqrt(max(0.0, form)) - taken)
-        length = squares if self.metric is None else self.metric.square_above(features, x)
-        return left * left / length - spent
+        b, n = len(features), self.terms.n_samples
+        terms = self.terms.among(features)
+        if self.X is None:
+            return Data(np.zeros((b, b)), terms, self.exponent, True, 0.0, is_part=True)
+        A = _gram((columns(self.X, features),), b, -self.exponent) / n
+        added = 1.1 * gamma(n + 2) * float(A.trace()) + TINY
+        _raise_diagonal(A, added)
+        return Data(A, terms, self.exponent, True, 3.0 * added, off=1.1 * gamma(n + 2), is_part=True)
+
+    def matrix(self) -> Data:
+        """Return X'X/n of all features, made for this once."""
+        need(self.d <= _MOST_IN_A_MATRIX, "too many features for a matrix")
+        return Data.from_samples(self._blocks, self.d, self.terms, self.exponent)
+
+    def products(self, left: IntArray, right: IntArray) -> FloatArray:
+        r"""Return inner products in single precision: sums of at most 4,096 of them, which are added up in double.
+
+        An entry is rounded twice before it is multiplied and a product once; m are summed up, and the quotient
+        rounds: :math:`(m + 5)\,2^{-24}` in all, and what underflows is below :math:`2^{-120}` of the longest column.
+        """
+        if self.X is None:
+            return np.zeros((len(left), len(right)))
+        one = self._single(left)
+        other = one if right is left else self._single(right)
+        n = len(one)
+        if n <= _ROWS:
+            G: FloatArray = one.T @ other
+            G *= np.float32(1.0 / n)
+            return G
+        total = np.zeros((len(left), len(right)))
+        for start in range(0, n, _ROWS):
+            total += one[start : start + _ROWS].T @ other[start : start + _ROWS]
+        return total / n
+
+    @property
+    def error(self) -> float:
+        """Of products in single precision."""
+        lost = (min(self.terms.n_samples, _ROWS) + 8) * _U_SINGLE
+        return 1.001 * lost / (1 - lost) + 1.1 * gamma(self.terms.n_samples)
+
+    def _single(self, features: IntArray) -> FloatArray:
+        return np.ldexp(columns(self.X, features), -self.exponent).astype(np.float32)
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:
@@ -258,3 +423,13 @@ def _gram(blocks: Iterable[FloatArray], d: int, units: IntArray | int) -> FloatA
             part = np.ldexp(block, units) if np.any(units) else block
             A += part.T @ part
         return 0.5 * (A + A.T)
+
+
+def _squares(blocks: Iterable[FloatArray], d: int, scaled: int) -> FloatArray:
+    """Return the squared lengths of the columns of all blocks, divided by a power of four."""
+    squares: FloatArray = np.zeros(d)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in blocks:
+            part = np.ldexp(block, -scaled) if scaled else block
+            squares += np.einsum("ij,ij->j", part, part)
+    return squares

@@ -158,7 +158,7 @@ class VarianceLine(NearMatrix):
 
     def __init__(self, data: Data, line: Line) -> None:
         features = line.features
-        need(len(features) > 0, "E: a line without features")
+        need(len(features) > 0 and features[-1] < data.d, "E: a line without features, or with one that is not there")
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
         metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]

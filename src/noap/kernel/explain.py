@@ -1,12 +1,13 @@
 """A certificate in words: what it claims, and its tree, node by node; nothing is checked."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from noap.kernel.certificate import Certificate
 from noap.kernel.directions import TOLERANCE
 from noap.kernel.witness import (
     Attack,
     Beyond,
+    Chord,
     Dominance,
     Envelope,
     Feature,
@@ -73,6 +74,17 @@ def _packing(packing: Packing, unit: float) -> Iterator[str]:
 
 def _level(level: Level, unit: float) -> Iterator[str]:
     yield ""
+    if level.by_conflicts:
+        yield (
+            f"At most {level.size} features: no value above {level.bound * unit:.17g}, by {len(level.claims)} small "
+            "claims; features of a better choice all fit together, and each such choice lies within one of them."
+        )
+        for number, claim in enumerate(level.claims):
+            root = f"with feature {claim.features[0]}, " if claim.rooted else ""
+            yield f"  Claim {number}: {root}among {', '.join(map(str, claim.features))}; features by their places,"
+            yield f"  the first {claim.kept} of them: the others fit to too few."
+            yield from _tree(claim.nodes)
+        return
     if not len(level.features):
         claimed = f"At most {level.size} features: no value above {level.bound * unit:.17g}"
         yield f"{claimed}; no feature contributes more than it costs."
@@ -84,8 +96,12 @@ def _level(level: Level, unit: float) -> Iterator[str]:
         f"At most {level.size} features: no value above {level.bound * unit:.17g}, by {len(level.nodes)} nodes on "
         f"{len(level.features)} features; the others contribute too little."
     )
+    yield from _tree(level.nodes)
+
+
+def _tree(nodes: Sequence[Node]) -> Iterator[str]:
     stack = [(0, "all choices", False)]
-    for number, node in enumerate(level.nodes):
+    for number, node in enumerate(nodes):
         depth, which, signed = stack.pop() if stack else (0, "a node too many", False)
         yield f"{'  ' * (depth + 1)}{number}. {which}: {_rule(node)}"
         if isinstance(node, Beyond):
@@ -113,7 +129,9 @@ def _rule(node: Node) -> str:
     if isinstance(node, Beyond):
         return f"below, the threshold is what support {node.support} of the list is worth, and a little more"
     attack = node.attack
-    if isinstance(attack, SampleAttack) and len(attack.features) == 0:
+    if isinstance(attack, Chord):
+        majorant = f"chords with the intercept {attack.intercept:.3g}"
+    elif isinstance(attack, SampleAttack) and len(attack.features) == 0:
         majorant = f"an attack on {len(attack.rows)} samples"
     elif len(attack.features) == 0:
         majorant = "the matrix itself"

@@ -17,6 +17,7 @@ from noap.kernel.witness import Attack
 from noap.linalg.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from noap.kernel.conflicts import ChordMajorant
     from noap.kernel.samples import SampleMajorant
 
 __all__ = ["Majorant", "eliminate", "schur"]
@@ -46,11 +47,13 @@ class Majorant:
         kappa, and by how much an entry of M may be off.
     loss : float
         What is taken off the threshold for the tolerance of the directions.
+    costs : array of shape (d,)
+        Those that M does not contain.
     """
 
     def __init__(self, data: Data, attack: Attack) -> None:
         A, top = data.A, data.top
-        self.data, self.gain = data, float(attack.gain)
+        self.data, self.costs, self.gain = data, data.costs, float(attack.gain)
         self.priced = 1.0 + self.gain  # costs of free features count so often
         self.plain = len(attack.features) == 0
         self._penalty = Penalty(data.directions, attack.deflation, top)
@@ -62,6 +65,7 @@ class Majorant:
             need(not attack.multipliers.any(), "M: multipliers without an attack")
             return
         need(data.definite, "M: an attack needs a definite matrix")
+        need(attack.features[-1] < data.d, "M: a feature that is not there")
         need(0.0 <= self.gain < 1e6, "M: the gain is out of range")
         need(self.gain == 0.0 or not data.constrained, "M: no gain with directions or a metric")
         at, x = attack.features, attack.weights
@@ -120,7 +124,7 @@ class Majorant:
 
 
 def eliminate(
-    majorant: "Majorant | SampleMajorant",
+    majorant: "Majorant | ChordMajorant | SampleMajorant",
     T: float,
     I: IntArray,  # noqa: E741
     F: IntArray,
@@ -137,13 +141,13 @@ def eliminate(
     """
     data, n = majorant.data, len(I)
     majorant.covers(I, F, p)
-    level = T + float(data.costs[I].sum()) * (1 - gamma(n + 4))
+    level = T + float(majorant.costs[I].sum()) * (1 - gamma(n + 4))
     t = (1.0 + majorant.gain) * level - majorant.loss
     # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
     need(t < 1e100 and (t > 1e-200 or len(data.directions)), "M: nothing is left of the threshold")
     J = np.concatenate([I, F])
     M = majorant.block(J, level)
-    costs = data.costs[F] * majorant.priced
+    costs = majorant.costs[F] * majorant.priced
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
     longest = 1.0 if data.metric is None else data.metric.largest

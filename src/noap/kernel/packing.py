@@ -1,4 +1,4 @@
-r"""Rule W: a bound on what several disjoint choices are worth together; docs/kernel.md, section 10.
+r"""Rule W: a bound on what several disjoint choices are worth together; docs/kernel.md, section 11.
 
 For disjoint choices :math:`S_t`, charges :math:`q_j \ge c_j` where c are the costs, and what slot t is worth at most,
 

@@ -330,7 +330,7 @@ class SampleMajorant:
     loss = 0.0  # there are no directions
 
     def __init__(self, data: SampleData, attack: SampleAttack) -> None:
-        self.data, self.gain, self.attack = data, float(attack.gain), attack
+        self.data, self.costs, self.gain, self.attack = data, data.costs, float(attack.gain), attack
         self.columns: IntArray = np.concatenate([attack.included, attack.free]).astype(np.intp)
         inside, p, c = len(attack.included), attack.places, len(self.columns)
         need(0.0 <= self.gain < 1e6 and 0.0 <= attack.spread <= 1.0, "M: gain or spread is out of range")

@@ -18,6 +18,7 @@ from noap.kernel.witness import (
     THRESHOLD,
     Attack,
     Beyond,
+    Chord,
     Dominance,
     Envelope,
     Fan,
@@ -31,10 +32,12 @@ from noap.kernel.witness import (
     Packed,
     Packing,
     Priced,
+    Response,
     SampleAttack,
     SampleEnvelope,
     Scaling,
     Sign,
+    SmallClaim,
     Support,
 )
 from noap.linalg.types import FloatArray
@@ -72,12 +75,22 @@ ARRAYS: dict[str, Array] = {
     "level_features": Array("u4", "how many features the level works on"),
     "level_nodes": Array("u4", "how many nodes its tree has"),
     "features": Array("u4", "features of all levels"),
+    "conflict_level": Array("u4", "levels that are proved by conflicts"),
+    "conflict_order": Array("u4", "how many features such a level has in order"),
+    "conflict_claims": Array("u4", "how many small claims it has"),
+    "order": Array("u4", "features in the order in which they are taken out"),
+    "claim_rooted": Array("u1", "1: a small claim takes its first feature out; 0: all of its features"),
+    "claim_size": Array("u4", "features of a small claim"),
+    "claim_kept": Array("u4", "how many of them its tree works on"),
+    "claim_nodes": Array("u4", "how many nodes its tree has"),
+    "claim_features": Array("u4", "features of all small claims"),
     "rule": Array("u1", "rules of all nodes"),
     "item": Array("u4", "feature, or number of a record or a support"),
     "majorant_size": Array("u4", "features of the vector that a majorant responds to"),
     "majorant_gain": Array("f8", "kappa"),
     "majorant_deflation": Array("f8", "sigma, m of each"),
     "majorant_multipliers": Array("f8", "lambda, m of each; in a metric one"),
+    "majorant_chord": Array("f8", "intercept of chords, below 0; 0: none"),
     "majorant_features": Array("u4", "features of these vectors"),
     "majorant_weights": Array("f8", "their weights"),
     "attack_included": Array("u4", "features of I in the node of an attack on samples"),
@@ -168,8 +181,10 @@ def written(
         levels = [level for claim in packing.priced for level in claim.levels]
     rules: list[int] = []
     items: list[int] = []
-    for level in levels:
-        for node in level.nodes:
+    claims = [claim for level in levels for claim in level.claims]
+    by_conflicts = [i for i, level in enumerate(levels) if level.by_conflicts]
+    for nodes in (*(level.nodes for level in levels), *(claim.nodes for claim in claims)):
+        for node in nodes:
             rule, item = _LENGTHS, 0
             if isinstance(node, Feature | Sign):
                 rule, item = (_FEATURE if isinstance(node, Feature) else _SIGN), node.feature
@@ -195,6 +210,15 @@ def written(
         "level_features": [len(one.features) for one in levels],
         "level_nodes": [len(one.nodes) for one in levels],
         "features": _joined(one.features for one in levels),
+        "conflict_level": by_conflicts,
+        "conflict_order": [len(levels[i].order) for i in by_conflicts],
+        "conflict_claims": [len(levels[i].claims) for i in by_conflicts],
+        "order": _joined(levels[i].order for i in by_conflicts),
+        "claim_rooted": [one.rooted for one in claims],
+        "claim_size": [len(one.features) for one in claims],
+        "claim_kept": [one.kept for one in claims],
+        "claim_nodes": [len(one.nodes) for one in claims],
+        "claim_features": _joined(one.features for one in claims),
         "rule": rules,
         "item": items,
         "dominance_majorant": [attacks.number(one.attack) for one in dominances.rows],
@@ -226,13 +250,16 @@ def written(
         "attack_samples": _joined(one.rows for one in on_samples),
         "attack_moves": _joined(one.moves.ravel() for one in on_samples if one.moves is not None),
     }
+    vectors = [PLAIN if isinstance(one, Chord) else one for one in attacks.rows]
+    chords = [one.intercept if isinstance(one, Chord) else 0.0 for one in attacks.rows]
     made |= {
-        "majorant_size": [len(one.features) for one in attacks.rows],
-        "majorant_gain": [one.gain for one in attacks.rows],
-        "majorant_deflation": _joined(directed(one, "deflation") for one in attacks.rows),
-        "majorant_multipliers": _joined(directed(one, "multipliers") for one in attacks.rows),
-        "majorant_features": _joined(one.features for one in attacks.rows),
-        "majorant_weights": _joined(one.weights for one in attacks.rows),
+        "majorant_size": [len(one.features) for one in vectors],
+        "majorant_gain": [one.gain for one in vectors],
+        "majorant_chord": chords if any(chords) else [],
+        "majorant_deflation": _joined(directed(one, "deflation") for one in vectors),
+        "majorant_multipliers": _joined(directed(one, "multipliers") for one in vectors),
+        "majorant_features": _joined(one.features for one in vectors),
+        "majorant_weights": _joined(one.weights for one in vectors),
         "scaling_size": [len(one.features) for one in scalings.rows],
         "scaling_features": _joined(one.features for one in scalings.rows),
         "scaling_values": _joined(one.values for one in scalings.rows),
@@ -318,6 +345,12 @@ class _Reader:
         need((np.diff(found) > 0).all() and (found < most).all(), f"array {name}: numbers must ascend, in range")
         return found
 
+    def below_d(self, name: str, count: int) -> np.ndarray:
+        """Return the next features of an array, in any order."""
+        found = self.part(name, count)
+        need((found < self.d).all(), f"array {name}: features must be below d")
+        return found
+
     def finish(self) -> None:
         """Refuse numbers that nothing has asked for."""
         for name, found in self.arrays.items():
@@ -346,6 +379,8 @@ def levels_from(
     several : bool
         Whether the claim is about several choices: a packing takes all levels.
     """
+    if len(arrays.get("majorant_chord", ())) == 0:  # left out where no majorant has chords
+        arrays = {**arrays, "majorant_chord": np.zeros(len(arrays.get("majorant_size", ())))}
     reader = _Reader(dict(arrays), d, samples, directions, normals)
     supports = tuple(_rows(reader, "list_size", _support))
     attacks = _rows(reader, "majorant_size", _attack)
@@ -386,19 +421,20 @@ def levels_from(
         found: Node = _of(tables[rule], item)
         return found
 
+    def nodes(count: int) -> tuple[Node, ...]:
+        pairs = zip(reader.part("rule", count), reader.part("item", count), strict=True)
+        return tuple(node(int(rule), int(item)) for rule, item in pairs)
+
+    own = [(reader.features("features", int(widths[i])), nodes(int(lengths[i]))) for i in range(count)]
+    conflicts: dict[int, tuple[np.ndarray, tuple[SmallClaim, ...]]] = {}
+    numbers = reader.whole("conflict_level")
+    need((np.diff(numbers) > 0).all() and (numbers < count).all(), "levels by conflicts must ascend")
+    orders, claims = reader.whole("conflict_order", len(numbers)), reader.whole("conflict_claims", len(numbers))
+    for i, some, many in zip(numbers.tolist(), orders.tolist(), claims.tolist(), strict=True):
+        need(widths[i] == 0 and lengths[i] == 0, "a level by conflicts has a tree")
+        conflicts[i] = (reader.below_d("order", some), tuple(_small_claim(reader, nodes) for _ in range(many)))
     levels = tuple(
-        Level(
-            int(sizes[i]),
-            float(bounds[i]),
-            float(targets[i]),
-            reader.features("features", int(widths[i])),
-            tuple(
-                node(int(rule), int(item))
-                for rule, item in zip(
-                    reader.part("rule", int(lengths[i])), reader.part("item", int(lengths[i])), strict=True
-                )
-            ),
-        )
+        Level(int(sizes[i]), float(bounds[i]), float(targets[i]), *own[i], i in conflicts, *conflicts.get(i, ()))
         for i in range(count)
     )
     packing = _packing(reader, levels, lines) if several else None
@@ -443,6 +479,14 @@ def _support(reader: _Reader, i: int, size: int) -> Support:
     return Support(reader.features("list_features", size), reader.part("list_weights", size), value, beyond)
 
 
+def _small_claim(reader: _Reader, nodes: Callable[[int], tuple[Node, ...]]) -> SmallClaim:
+    rooted, size, kept, count = (
+        int(reader.part(f"claim_{name}", 1)[0]) for name in ("rooted", "size", "kept", "nodes")
+    )
+    need(rooted <= 1, "a claim is rooted or not")
+    return SmallClaim(bool(rooted), reader.below_d("claim_features", size), kept, nodes(count))
+
+
 def _envelope(reader: _Reader, size: int, lines: list[Line], scalings: list[Scaling]) -> Envelope | SampleEnvelope:
     about = tuple(_of(lines, number) for number in reader.part("envelope_lines", size))
     if reader.samples is None:
@@ -451,12 +495,17 @@ def _envelope(reader: _Reader, size: int, lines: list[Line], scalings: list[Scal
     return SampleEnvelope(about, tuple(None if z == 0 else _of(scalings, z - 1) for z in numbers))
 
 
-def _attack(reader: _Reader, i: int, size: int) -> Attack | SampleAttack:
-    gain, sigma = float(reader.part("majorant_gain", 1)[0]), reader.part("majorant_deflation", reader.directions)
+def _attack(reader: _Reader, i: int, size: int) -> Response | SampleAttack:
+    gain, chord = (float(reader.part(name, 1)[0]) for name in ("majorant_gain", "majorant_chord"))
+    sigma = reader.part("majorant_deflation", reader.directions)
     multipliers = reader.part("majorant_multipliers", reader.normals)
     need(gain >= 0, "a negative gain")
     if reader.samples is not None:
+        need(chord == 0, "chords where samples are attacked")
         return _attack_on_samples(reader, size, gain, reader.samples)
+    if chord != 0:
+        need(size == 0 and gain == 0 and chord < 0, "chords with a vector or a gain, or not below 0")
+        return Chord(chord)
     if size == 0 and gain == 0 and not sigma.any() and not multipliers.any():
         return PLAIN
     features, weights = reader.features("majorant_features", size), reader.part("majorant_weights", size)

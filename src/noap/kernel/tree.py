@@ -10,12 +10,13 @@ import numpy as np
 
 from noap.kernel import definite, envelope
 from noap.kernel.arithmetic import Refused, gamma, need, sum_up
-from noap.kernel.data import Data
+from noap.kernel.conflicts import ChordMajorant, Cover, Demands, kept_features, pairs
+from noap.kernel.data import Data, Features
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.samples import SampleData, SampleLine, SampleMajorant, check_samples_envelope
 from noap.kernel.witness import (
-    Attack,
     Beyond,
+    Chord,
     Dominance,
     Envelope,
     Feature,
@@ -25,25 +26,58 @@ from noap.kernel.witness import (
     Listed,
     Matrix,
     Node,
+    Response,
     SampleAttack,
     SampleEnvelope,
     Scaling,
     Sign,
+    SmallClaim,
     Support,
 )
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 
-__all__ = ["Checked", "check_leaf", "check_levels", "check_list", "check_tree"]
+__all__ = ["Checked", "Graph", "check_claim", "check_leaf", "check_levels", "check_list", "check_tree", "lower_below"]
 
 _T = TypeVar("_T")
-_Open: TypeAlias = tuple[float | None, IntArray, IntArray, int, np.ndarray]
+# The threshold of the node, where it is not the level's; I, F, p; signs; whether no choice is left.
+_Open: TypeAlias = tuple[float | None, IntArray, IntArray, int, np.ndarray, bool]
+
+
+class Graph:
+    """What features of a small claim demand of each other.
+
+    Attributes
+    ----------
+    demands : Demands
+        Of its features, numbered by their places.
+    fit : bool array of shape (m, m)
+        Which pairs may lie in one choice; of a rooted claim, in one with its first feature.
+    """
+
+    def __init__(self, demands: Demands, part: Data, rooted: bool) -> None:
+        self.demands = demands
+        self.fit: BoolArray = demands.graph(part)
+        if rooted:
+            near = self.fit[0].copy()
+            near[0] = True
+            self.fit &= near[:, None] & near
+
+    def among(self, places: IntArray) -> "Graph":
+        """Return the graph of some features, in this order."""
+        made = object.__new__(Graph)
+        made.demands, made.fit = self.demands.part(places), self.fit[np.ix_(places, places)]
+        return made
+
+    def too_few(self, I: IntArray, F: IntArray, p: int) -> bool:  # noqa: E741
+        """Return whether no choice of a node has as many features as are needed."""
+        return len(I) + min(p, len(F)) < self.demands.size
 
 
 class Checked:
     """The witnesses of one claim, each made once however many leaves use it."""
 
-    def __init__(self, data: Data | SampleData) -> None:
-        self.data = data
+    def __init__(self, data: Data | SampleData, graph: Graph | None = None) -> None:
+        self.data, self.graph = data, graph
         self._made: dict[int, tuple[object, object]] = {}
 
     def _once(self, witness: object, make: Callable[[], _T]) -> _T:
@@ -52,10 +86,10 @@ class Checked:
             self._made[id(witness)] = (witness, make())
         return self._made[id(witness)][1]  # type: ignore[return-value]  # what `make` gave
 
-    def majorant(self, attack: Attack | SampleAttack) -> Majorant | SampleMajorant:
-        """Return the majorant of an attack."""
+    def majorant(self, attack: Response | SampleAttack) -> Majorant | ChordMajorant | SampleMajorant:
+        """Return the majorant of an attack, or of chords."""
 
-        def make() -> Majorant | SampleMajorant:
+        def make() -> Majorant | ChordMajorant | SampleMajorant:
             data = self.data
             if isinstance(data, SampleData):
                 if not isinstance(attack, SampleAttack):
@@ -63,6 +97,10 @@ class Checked:
                 return SampleMajorant(data, attack)
             if isinstance(attack, SampleAttack):
                 raise Refused("M: an attack on samples")
+            if isinstance(attack, Chord):
+                if self.graph is None:
+                    raise Refused("M: chords outside a small claim")
+                return ChordMajorant(data, self.graph.demands, attack.intercept)
             return Majorant(data, attack)
 
         return self._once(attack, make)
@@ -86,6 +124,7 @@ class Checked:
 
         def make() -> FloatArray:
             z: FloatArray = np.ones(self.data.d)
+            need((scaling.features < self.data.d).all(), "S: a feature that is not there")
             z[scaling.features] = scaling.values
             return z
 
@@ -93,7 +132,10 @@ class Checked:
 
 
 def check_levels(
-    data: Data | SampleData, levels: Sequence[Level], checked: Checked | None = None, supports: Sequence[Support] = ()
+    data: Features | SampleData,
+    levels: Sequence[Level],
+    checked: Checked | None = None,
+    supports: Sequence[Support] = (),
 ) -> float:
     r"""Return the bound of the last level, T, or refuse: no choice of the claim has a value above it.
 
@@ -101,22 +143,27 @@ def check_levels(
     size, and by q/(q - 1) times that of one less, since contributions for a fixed u add up. In a choice of q features
     above T each one contributes more than T less what the others can; features that cannot are left out.
     """
-    checked = Checked(data) if checked is None else checked
     need(len(levels) > 0, "no level")
     allowed = int(data.allowed.sum())
     plain = data.additive and len(data.include) == 0
     need(len(levels) == 1 or plain, "several levels need a definite matrix, no demanded feature and no directions")
     below = np.full(data.k + 1, np.inf)
-    if isinstance(data, Data) and data.additive:
+    if isinstance(data, Features) and data.additive:
         below = data.sums_of_most(data.k)
     before = 0
+    by_conflicts: list[tuple[Level, Demands]] = []
     for level in levels:
         q = level.size
         need(before < q <= data.k, "sizes of levels must rise")
+        lower_below(below, before, q)
         need(level.target <= level.bound, "a target above the bound")
-        for size in range(max(before, 2), q):
-            below[size] = min(below[size], below[size - 1] * (size / (size - 1)) * (1 + gamma(4)))
-        if not (len(level.nodes) == 0 and plain and _at_most(below, q) <= level.bound):
+        if level.by_conflicts:
+            if not isinstance(data, Features):
+                raise Refused("C: contributions of features do not add up")
+            by_conflicts.append((level, Demands(data, level.target, below, q)))
+        elif not (len(level.nodes) == 0 and plain and _at_most(below, q) <= level.bound):
+            if checked is None:
+                checked = Checked(data.matrix() if isinstance(data, Features) else data)
             due = max(level.bound - below[q - 1] * (1 + gamma(4)), 0.0) if plain else 0.0
             _check_features(data, level.features, due)
             F = level.features[~np.isin(level.features, data.include)]
@@ -129,7 +176,48 @@ def check_levels(
         levels[-1].bound >= sum_up(-data.costs[data.include]),
         "the bound lies below what the demanded features alone are worth",
     )
+    if by_conflicts:
+        _check_conflicts(data, by_conflicts)  # type: ignore[arg-type]  # each level has been asked for features
     return levels[-1].bound
+
+
+def lower_below(below: FloatArray, before: int, q: int) -> None:
+    """Carry what is proved of `before` features on to all sizes below q."""
+    for size in range(max(before, 2), q):
+        below[size] = min(below[size], below[size - 1] * (size / (size - 1)) * (1 + gamma(4)))
+
+
+def _check_conflicts(data: Features, levels: Sequence[tuple[Level, Demands]]) -> None:
+    """Refuse unless small claims prove all levels: their graphs in one pass over the pairs, then each claim."""
+    covers = [Cover(level, demands) for level, demands in levels]
+    looked_at = [number for number, cover in enumerate(covers) if not cover.holds_all]
+    if looked_at:
+        for number, i, j, _ in pairs(data, [levels[number][1] for number in looked_at]):
+            covers[looked_at[number]].take(i, j)
+    for (level, demands), cover in zip(levels, covers, strict=True):
+        cover.finish()
+        for number, claim in enumerate(level.claims):
+            try:
+                check_claim(data, demands, level, claim)
+            except Refused as refusal:
+                raise Refused(f"level of {level.size}, claim {number}: {refusal}") from None
+
+
+def check_claim(data: Features, demands: Demands, level: Level, claim: SmallClaim) -> None:
+    """Refuse unless no choice within a small claim that meets the demands has a value above the level's bound."""
+    if claim.kept == 0 and len(claim.nodes) == 0 and len(claim.features) < demands.size:
+        return
+    part = data.part(claim.features)
+    graph = Graph(demands.part(claim.features), part, claim.rooted)
+    kept_features(graph.fit, claim.kept, demands.size)
+    first: IntArray = np.arange(min(int(claim.rooted), claim.kept))
+    F: IntArray = np.arange(len(first), claim.kept)
+    if claim.rooted:
+        F = F[graph.fit[0][F]]
+    checked, p = Checked(part, graph), level.size - len(first)
+    if graph.too_few(first, F, p) and len(claim.nodes) == 0:
+        return
+    check_tree(checked, Level(level.size, level.bound, level.target, claim.features, claim.nodes), first, F, p)
 
 
 def _at_most(below: FloatArray, q: int) -> float:
@@ -138,7 +226,7 @@ def _at_most(below: FloatArray, q: int) -> float:
     return float(min(below[q], one_less))
 
 
-def _check_features(data: Data | SampleData, features: IntArray, due: float) -> None:
+def _check_features(data: Features | SampleData, features: IntArray, due: float) -> None:
     """Refuse unless every feature that a level leaves out may be left out, and every demanded one is there."""
     used = np.zeros(data.d, dtype=np.bool_)
     used[features] = True
@@ -149,7 +237,7 @@ def _check_features(data: Data | SampleData, features: IntArray, due: float) -> 
     if left.any():
         need(data.definite, "a feature is left out")
         # Where v is constrained a feature may be needed whatever its length.
-        spare = data.needless if isinstance(data, Data) and data.constrained else data.most <= due
+        spare = data.needless if isinstance(data, Features) and data.constrained else data.most <= due
         need(spare[left].all(), "a feature that counts is left out")
 
 
@@ -180,32 +268,35 @@ def check_tree(
 ) -> None:
     """Refuse unless the nodes, in preorder, prove that no choice of the root has a value above the level's bound.
 
-    Of a list: none but those that rule L leaves to its supports.
+    Of a list: none but those that rule L leaves to its supports. Where a graph is known: none whose features all fit
+    together.
     """
     need(p >= 0, "more features are demanded than k")
-    d = checked.data.d
-    # The threshold of the node, where it is not the level's; I, F, p; signs.
-    stack: list[_Open] = [(None, I, F if p > 0 else F[:0], p, np.zeros(d, np.int8))]
+    d, graph = checked.data.d, checked.graph
+    stack: list[_Open] = [(None, I, F if p > 0 else F[:0], p, np.zeros(d, np.int8), False)]
     for number, node in enumerate(level.nodes):
         if not stack:
             raise Refused("no node is open", number)
-        T, I, F, p, signs = stack.pop()  # noqa: E741
+        T, I, F, p, signs, empty = stack.pop()  # noqa: E741
         if isinstance(node, Feature):
             j = node.feature
-            if not np.isin(j, F):
+            is_free = bool(np.isin(j, F))
+            # A feature that does not fit to an included one is in no choice of the node.
+            if (not is_free and graph is None) or bool(np.isin(j, I)) or j >= d:
                 raise Refused(f"feature {j} is decided", number)
             rest = F[j != F]
-            stack.append((T, I, rest, p, signs))
-            stack.append((T, np.append(I, j), rest if p > 1 else rest[:0], p - 1, signs))
+            stack.append((T, I, rest, p, signs, empty))
+            near = rest if graph is None else rest[graph.fit[j][rest]]
+            stack.append((T, np.append(I, j), near if p > 1 else rest[:0], p - 1, signs, empty or not is_free))
         elif isinstance(node, Sign):
             j = node.feature
-            if signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
+            if j >= d or signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
                 raise Refused(f"the sign of feature {j} is known", number)
             # v and -v have the same value: the first sign may be taken for +.
             for sign in (-1, 1) if signs.any() else (1,):
                 known = signs.copy()
                 known[j] = sign
-                stack.append((T, I, F, p, known))
+                stack.append((T, I, F, p, known, empty))
         else:
             try:
                 if isinstance(node, Listed | Beyond):
@@ -215,8 +306,8 @@ def check_tree(
                 elif isinstance(node, Beyond):
                     one = supports[node.support]
                     need(np.isin(one.features, I).all(), "list: the support is not part of all choices")
-                    stack.append((max(one.beyond, level.bound), I, F, p, signs))
-                else:
+                    stack.append((max(one.beyond, level.bound), I, F, p, signs, empty))
+                elif not (empty or (graph is not None and graph.too_few(I, F, p))):
                     own = level.target if isinstance(node, Dominance | Matrix) else level.bound
                     own = own if T is None else T
                     if isinstance(node, Dominance) and node.threshold > 0:

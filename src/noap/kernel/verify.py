@@ -12,8 +12,8 @@ import numpy as np
 from noap.errors import CertificateRejected
 from noap.kernel.arithmetic import TINY, Refused, U, need
 from noap.kernel.certificate import Certificate
-from noap.kernel.claim import data_of, difference, serves
-from noap.kernel.data import Data
+from noap.kernel.claim import data_of, difference, matrix_of, serves
+from noap.kernel.data import Features
 from noap.kernel.directions import TOLERANCE
 from noap.kernel.limited import verify_within
 from noap.kernel.packing import check_packing, value_of_packing
@@ -158,7 +158,8 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     if other is not None:
         raise Refused(other)
     need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
-    data, _ = data_of(problem, certificate.proof.exponent, certificate.proof.shift, certificate.proof.least)
+    made, proof = matrix_of if certificate.kind == "list" else data_of, certificate.proof
+    data, _ = made(problem, proof.exponent, proof.shift, proof.least)
     unit = Fraction(4) ** certificate.proof.exponent
     # The vector, or none at all: no bound may lie below either.
     none: IntArray = np.empty(0, np.intp)
@@ -200,7 +201,7 @@ def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, 
         raise Refused(other)
     need(problem.X is None or proof.shift == 0, "the shift of samples is not 0")
     assert proof.packing is not None
-    data, _ = data_of(problem.with_sparsity(claim.k), proof.exponent, proof.shift)
+    data, _ = matrix_of(problem.with_sparsity(claim.k), proof.exponent, proof.shift)
     unit = Fraction(4) ** proof.exponent
     exact = max(value_of_packing(data, proof.packing, certificate.support, certificate.weights), Fraction(0)) * unit
     value, room = rounded_down(exact), _room(data) * len(proof.packing.slots)
@@ -213,7 +214,7 @@ def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, 
     return value, claim.bound
 
 
-def _room(data: Data | SampleData) -> Fraction:
+def _room(data: Features | SampleData) -> Fraction:
     """Return by how much a value may be missed beside roundings: what is taken off the form, and what underflows."""
     room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
     if data.metric is not None:  # v'Bv may be so much smaller than |v|^2
@@ -225,7 +226,7 @@ def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, i
     """Return the threshold of a list, how many supports it shows, and what more features may add; or refuse."""
     need(certificate.claim.adversary != "spectral", "no theorem is about lists against the spectral norm")
     proof = certificate.proof
-    data, _ = data_of(problem, proof.exponent, proof.shift)
+    data, _ = matrix_of(problem, proof.exponent, proof.shift)
     T = check_list(data, proof.levels[-1], proof.supports)
     threshold = -rounded_down(-Fraction(T) * Fraction(4) ** proof.exponent)
     sets = [(frozenset(one.features.tolist()), one.value) for one in proof.supports]

@@ -22,6 +22,7 @@ __all__ = [
     "THRESHOLD",
     "Attack",
     "Beyond",
+    "Chord",
     "Dominance",
     "Envelope",
     "Fan",
@@ -36,10 +37,12 @@ __all__ = [
     "Packed",
     "Packing",
     "Priced",
+    "Response",
     "SampleAttack",
     "SampleEnvelope",
     "Scaling",
     "Sign",
+    "SmallClaim",
     "Support",
 ]
 
@@ -67,6 +70,16 @@ class Attack:
 
 
 PLAIN = Attack()
+
+
+@dataclass(frozen=True)
+class Chord:
+    """Chords of what features contribute, all with this intercept below 0: within a small claim, where floors hold."""
+
+    intercept: float
+
+
+Response: TypeAlias = Attack | Chord
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +182,7 @@ class Dominance:
     With a threshold above 0 it shows that one, which is at most the bound, in place of the level's target.
     """
 
-    attack: Attack | SampleAttack
+    attack: Response | SampleAttack
     scaling: Scaling | None = None
     threshold: float = 0.0
 
@@ -178,7 +191,7 @@ class Dominance:
 class Matrix:
     """Close by a line above the scaled Schur complement."""
 
-    attack: Attack | SampleAttack
+    attack: Response | SampleAttack
     line: Line
 
 
@@ -248,12 +261,43 @@ class Level:
         Those that the tree works on.
     nodes : tuple of Node
         In preorder; none where the lengths of all features suffice.
+    by_conflicts : bool
+        Whether it is proved by what features demand of each other, and by small claims; then it has no features and no
+        nodes of its own.
+    order : array of int
+        In which features are taken out; all others come before.
+    claims : tuple of SmallClaim
     """
 
     size: int
     bound: float
     target: float
     features: IntArray
+    nodes: tuple[Node, ...]
+    by_conflicts: bool = False
+    order: IntArray = field(default_factory=lambda: _NO_FEATURES)
+    claims: "tuple[SmallClaim, ...]" = ()
+
+
+@dataclass(frozen=True, eq=False)
+class SmallClaim:
+    """No choice of features that fit together, all of them in this claim, has a value above the bound of the level.
+
+    Attributes
+    ----------
+    rooted : bool
+        Whether it speaks of the choices with its first feature only.
+    features : array of shape (m,)
+        In any order; witnesses speak of their places, 0 to m - 1.
+    kept : int
+        The tree works on so many of them; those behind have too few neighbours before them.
+    nodes : tuple of Node
+        In preorder.
+    """
+
+    rooted: bool
+    features: IntArray
+    kept: int
     nodes: tuple[Node, ...]
 
 

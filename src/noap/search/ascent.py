@@ -44,7 +44,12 @@ def deflations(data: Data) -> FloatArray:
 
 
 def ascend(
-    data: Data, settings: Settings, starts: FloatArray | None = None, met: list[FloatArray] | None = None
+    data: Data,
+    settings: Settings,
+    starts: FloatArray | None = None,
+    met: list[FloatArray] | None = None,
+    *,
+    few: bool = False,
 ) -> FloatArray:
     """Return the best unit vector found; zeros where no choice is worth more than using no feature.
 
@@ -54,11 +59,13 @@ def ascend(
         Further vectors to start from.
     met : list, optional
         Gets the good vectors on the way.
+    few : bool
+        Fewer starts of its own, and one round of exchanges, where good ones are given.
     """
     if data.metric is not None:
         return ascend_in_metric(data, starts)
     climber = _climber(data)
-    V = climber.starts(settings.ascent_starts)
+    V = climber.rows(settings.ascent_few) if few else climber.starts(settings.ascent_starts)
     if starts is not None:
         V = np.concatenate([V, climber.projected(np.atleast_2d(starts))])
     nothing: FloatArray = np.zeros(len(data.A))
@@ -71,7 +78,7 @@ def ascend(
         met.extend(V[values > 0])
     at = int(np.argmax(values))
     v, value = V[at], float(values[at])
-    for _ in range(settings.ascent_swaps):
+    for _ in range(min(settings.ascent_swaps, 1) if few else settings.ascent_swaps):
         candidates = climber.swapped(v)
         if len(candidates) == 0:
             break
@@ -227,6 +234,13 @@ class _Climber:
         longest = np.argsort(np.where(self.free, -self.data.most, np.inf), kind="stable")[: min(4, d)]
         V = np.concatenate([A[rows], leading, np.eye(d)[longest], self.demanded[None, :] * 1.0])
         return self.projected(V)
+
+    def rows(self, most: int) -> FloatArray:
+        """Return the rows of A with the largest sums."""
+        A, d = self.data.A, self.data.d
+        k = max(min(self.data.k, d), 1)
+        sums = np.partition(np.abs(A), d - k, axis=1)[:, d - k :].sum(axis=1)
+        return self.projected(A[np.argsort(-sums, kind="stable")[:most]])
 
     def climb(self, V: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
         """Return the vectors after so many steps, or when none moves any more, and their values."""

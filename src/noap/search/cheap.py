@@ -8,12 +8,26 @@ import numpy as np
 
 from noap.heuristics.metric import multiplier_of
 from noap.kernel.arithmetic import Refused
+from noap.kernel.conflicts import ChordMajorant
 from noap.kernel.data import Data
 from noap.kernel.majorant import Majorant, eliminate
 from noap.kernel.samples import SampleData, SampleMajorant
-from noap.kernel.witness import LENGTHS, PLAIN, Attack, Dominance, Feature, Node, SampleAttack, Scaling
+from noap.kernel.tree import Graph
+from noap.kernel.witness import (
+    LENGTHS,
+    PLAIN,
+    Attack,
+    Chord,
+    Dominance,
+    Feature,
+    Node,
+    Response,
+    SampleAttack,
+    Scaling,
+)
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, deflations, multipliers_of, value_of
+from noap.search.fringe import Fringe
 from noap.settings import Settings
 
 __all__ = ["Better", "Bounder", "CheapTree", "Hole", "Outlook", "children", "deflated"]
@@ -37,10 +51,11 @@ _NOTHING = 1e-13
 class Bounder:
     """A majorant with the scaling that closed the last node: nodes that follow are much alike."""
 
-    attack: Attack | SampleAttack
-    majorant: Majorant | SampleMajorant
+    attack: Response | SampleAttack
+    majorant: Majorant | ChordMajorant | SampleMajorant
     z: FloatArray
     written: Scaling | None = None
+    fringe: Fringe | None = None
 
     def leaf(self, F: IntArray, p: int) -> Dominance:
         """Return the witness of a node that is closed with the present scaling."""
@@ -73,9 +88,9 @@ class Outlook:
 
     ratio: float = np.inf
     feature: int = -1
-    attack: Attack | SampleAttack = PLAIN
+    attack: Response | SampleAttack = PLAIN
 
-    def see(self, ratio: float, feature: int, attack: Attack | SampleAttack) -> None:
+    def see(self, ratio: float, feature: int, attack: Response | SampleAttack) -> None:
         """Keep the better one."""
         if ratio < self.ratio or self.feature < 0:
             self.ratio, self.feature, self.attack = ratio, feature, attack
@@ -93,6 +108,8 @@ class CheapTree:
     settings : Settings
     check : callable
         Raises when a limit is reached.
+    graph : Graph or None
+        What features demand of each other, in a small claim.
     nodes : int
         Nodes looked at so far.
     """
@@ -101,6 +118,7 @@ class CheapTree:
     T: float
     settings: Settings
     check: Callable[[], None]
+    graph: Graph | None = None
     nodes: int = 0
     bounders: list[Bounder] = field(default_factory=list)
 
@@ -110,16 +128,35 @@ class CheapTree:
         self._own_response = settings.own_response_in_metric if in_metric else settings.own_response
 
     def respond_to(self, v: FloatArray) -> None:
-        """Take the majorants in response to v into those that every node is tried with; without budgets A itself."""
+        """Take the majorants in response to v into those that every node is tried with; without budgets A itself.
+
+        In a small claim chords come first, with the intercept of the feature that contributes most.
+        """
         data = self._features()
+        if self.graph is not None:
+            demands = self.graph.demands
+            intercept = -float(demands.back[int(np.argmax(data.most))])
+            if intercept < -_NOTHING * self.T:
+                with contextlib.suppress(Refused):
+                    chords = ChordMajorant(data, demands, intercept)
+                    self.bounders.append(Bounder(Chord(intercept), chords, np.ones(data.d)))
         if data.r_max == 0 or (len(data.directions) and not v.any()):
             self.bounders.extend(self._bounder(attack, keep=True) for attack in deflated(data, PLAIN, self.settings))
         elif v.any():
             self.bounders.extend(self._responses(v, keep=True))
 
     def _bounder(self, attack: Attack, keep: bool = False) -> Bounder:
-        majorant = Majorant(self._features(), attack)
-        return Bounder(attack, majorant, np.ones(self.data.d) if keep else self._own_z)
+        data = self._features()
+        majorant = Majorant(data, attack)
+        if keep and self.has_fringe:
+            fringe = Fringe(majorant, data.k, self.T, self.settings)
+            return Bounder(attack, majorant, np.ones(data.d), fringe=fringe)
+        return Bounder(attack, majorant, np.ones(data.d) if keep else self._own_z)
+
+    @property
+    def has_fringe(self) -> bool:
+        """Whether features are so many that nodes are tested on a pool of them."""
+        return self.data.d > self.settings.fringe_features and not self.data.constrained and self.data.metric is None
 
     def _features(self) -> Data:
         assert isinstance(self.data, Data)
@@ -182,6 +219,9 @@ class CheapTree:
             I, F, p = stack.pop()  # noqa: E741
             nodes += 1
             self.nodes += 1
+            if self.graph is not None and self.graph.too_few(I, F, p):
+                found.append(LENGTHS)
+                continue
             outlook = Outlook()
             leaf = self.leaf(I, F, p, outlook)
             if leaf is not None:
@@ -194,7 +234,7 @@ class CheapTree:
             if outlook.feature < 0 or nodes >= budget:
                 return None
             found.append(Feature(outlook.feature))
-            stack.extend(children(I, F, p, outlook.feature))
+            stack.extend(children(I, F, p, outlook.feature, self.graph))
         return found
 
     def leaf(self, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> Node | None:  # noqa: E741
@@ -204,7 +244,13 @@ class CheapTree:
         for bounder in self.bounders:
             if self.holds(bounder, I, F, p, outlook):
                 return bounder.leaf(F, p)
-        if isinstance(self.data, Data) and self.data.r_max > 0 and len(I) and not outlook.ratio <= self._own_response:
+        if (
+            isinstance(self.data, Data)
+            and self.data.r_max > 0
+            and len(I)
+            and not self.has_fringe  # responses of a node's own would each need a matrix of all features
+            and not outlook.ratio <= self._own_response
+        ):
             v = self._own_vector(I, F, p)
             for bounder in self._responses(v) if v is not None else ():
                 if self.holds(bounder, I, F, p, outlook):
@@ -213,6 +259,11 @@ class CheapTree:
 
     def holds(self, bounder: Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
         """Return whether a majorant closes a node; the outlook learns what to branch on."""
+        if bounder.fringe is not None:
+            closed, ratio, feature = bounder.fringe.test(I, F, p, bounder.z)
+            if feature >= 0:
+                outlook.see(ratio, feature, bounder.attack)
+            return closed
         try:
             C = eliminate(bounder.majorant, self.T, I, F, p)
         except Refused:
@@ -299,10 +350,17 @@ class CheapTree:
         return whole
 
 
-def children(I: IntArray, F: IntArray, p: int, feature: int) -> list[tuple[IntArray, IntArray, int]]:  # noqa: E741
+def children(
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+    feature: int,
+    graph: Graph | None = None,
+) -> list[tuple[IntArray, IntArray, int]]:
     """Return the two nodes that a feature leads to, the one with it last: a stack takes that one first."""
     rest = F[feature != F]
-    return [(I, rest, p), (np.append(I, feature), rest if p > 1 else rest[:0], p - 1)]
+    near = rest if graph is None else rest[graph.fit[feature][rest]]
+    return [(I, rest, p), (np.append(I, feature), near if p > 1 else near[:0], p - 1)]
 
 
 def deflated(data: Data, attack: Attack, settings: Settings) -> list[Attack]:

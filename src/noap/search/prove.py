@@ -9,6 +9,7 @@ import heapq
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data
 from noap.kernel.majorant import eliminate
 from noap.kernel.samples import SampleData
-from noap.kernel.tree import Checked, check_levels
+from noap.kernel.tree import Checked, Graph, check_levels, check_tree
 from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, deflations, value_of
@@ -25,8 +26,10 @@ from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
 
-__all__ = ["Found", "Search", "Stop", "smaller_bound", "whole"]
+__all__ = ["ByLevels", "Found", "Search", "Stop", "smaller_bound", "whole"]
 
+# Returns a bound and the levels that prove it, or None.
+ByLevels: TypeAlias = Callable[[], "tuple[float, tuple[Level, ...]] | None"]
 
 # What is left of a threshold must be more than this for lines to prove it.
 _NOTHING = 1e-190
@@ -112,6 +115,8 @@ class Search:
         Raises Stop when a limit is reached; asked at every node.
     node : (I, F, p), optional
         What it is about instead of all choices.
+    graph : Graph, optional
+        Of a small claim: what its features demand of each other.
     """
 
     def __init__(
@@ -122,16 +127,18 @@ class Search:
         settings: Settings,
         check: Callable[[], None] = lambda: None,
         node: "tuple[IntArray, IntArray, int] | None" = None,
+        graph: Graph | None = None,
     ) -> None:
-        self.data, self.target, self.settings, self.check = data, target, settings, check
+        self.data, self.target, self.settings, self.check, self.graph = data, target, settings, check, graph
         I, F, p = whole(data) if node is None else node  # noqa: E741
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
         self._node = I, F if p > 0 else F[:0], min(p, len(F))
-        self.cheap = CheapTree(data, target, settings, check)
+        self.cheap = CheapTree(data, target, settings, check, graph)
         self.cheap.respond_to(v)
-        self.checked = Checked(data)
+        self.checked = Checked(data, graph)
         self.root = _Knot(None, self._by_lengths())
         self.relaxed_nodes, self.bytes = 0, 0
+        self.levels: tuple[float, tuple[Level, ...]] | None = None
         self._open: list[tuple[float, int, _Knot]] = []
         self._relaxation_where_decided: Relaxation | None = None
         self._numbers = itertools.count()
@@ -153,8 +160,18 @@ class Search:
             return max(self.target, self.root.bound)
         return max([self.target, *(-entry[0] for entry in self._open[:1])])
 
-    def run(self) -> bool:
-        """Search until the target is proved; False where it cannot be. Raises Stop when a limit is reached."""
+    def run(
+        self, cheap_only: bool = False, by_levels: Callable[[], "tuple[float, tuple[Level, ...]] | None"] | None = None
+    ) -> bool:
+        """Search until the target is proved; False where it cannot be. Raises Stop when a limit is reached.
+
+        Parameters
+        ----------
+        cheap_only : bool
+            Whether to leave the relaxation out.
+        by_levels : callable, optional
+            Asked, after the first nodes, for levels that prove the target, with their bound.
+        """
         I, F, p = self._root()  # noqa: E741
         if len(I) + len(F) == 0 or self.root.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
@@ -167,10 +184,20 @@ class Search:
             budget, holes = settings.cheap_nodes_in_metric, settings.holes
         elif w.min() < settings.alike * w.max():
             budget, holes = settings.cheap_nodes_unequal, settings.holes
-        subtree = self.cheap.close(I, F, p, budget, holes)
-        if subtree is not None and not any(isinstance(node, Hole) for node in subtree):
-            self.root.proof = _closed(subtree)
+        # Counted in work: what a node of so many features takes, all of its rows or those of a pool.
+        part = min(settings.cheap_features / len(self.features), 1.0) ** (1 if self.cheap.has_fringe else 2)
+        budget = max(int(budget * part), settings.least_nodes)
+        if by_levels is not None:
+            if self._closed_cheaply(min(budget, settings.first_nodes), 0) is not None:
+                return True
+            self.levels = by_levels()
+            if self.levels is not None:
+                return True
+        subtree = self._closed_cheaply(budget, holes)
+        if self.root.proof is not None:
             return True
+        if cheap_only or len(self.features) > settings.relaxed_features:
+            return False
         relaxation = self._relaxation()
         if len(self.data.directions):
             self._relaxation_where_decided = self._relaxation(decided=True)
@@ -206,6 +233,13 @@ class Search:
                 if kid.proof is None:
                     self._push(kid)
         return True
+
+    def _closed_cheaply(self, budget: int, holes: int) -> "list[Node | Hole] | None":
+        """Return the subtree that closes the root by majorants and dominance, perhaps with holes; None if none does."""
+        subtree = self.cheap.close(*self._node, budget, holes)
+        if subtree is not None and not any(isinstance(node, Hole) for node in subtree):
+            self.root.proof = _closed(subtree)
+        return subtree
 
     def relax(self) -> bool:
         """Bound the root by lines, without branching; return whether that proves the target."""
@@ -255,6 +289,9 @@ class Search:
             knot, I, F, p = stack.pop()  # noqa: E741
             outlook = Outlook()
             self.cheap.nodes += 1
+            if self.graph is not None and self.graph.too_few(I, F, p):
+                knot.proof = [LENGTHS]
+                continue
             leaf = self.cheap.leaf(I, F, p, outlook)
             if leaf is None and p > 2 and outlook.ratio < 1e100:
                 self.relaxed_nodes += 1
@@ -278,7 +315,7 @@ class Search:
             # In this order: whatever interrupts, no leaf is forgotten.
             knot.kids = [_Knot(self.root.relaxed, self.root.by_lengths) for _ in range(2)]
             knot.branch = Feature(outlook.feature)
-            without, with_it = children(I, F, p, outlook.feature)
+            without, with_it = children(I, F, p, outlook.feature, self.graph)
             stack += [(knot.kids[1], *without), (knot.kids[0], *with_it)]
         self._open.clear()
         for knot in left:
@@ -349,8 +386,9 @@ class Search:
         if len(choices.free):
             j = relaxation.undecided(node)
             rest = choices.free[choices.free != j]
+            near = rest if self.graph is None else rest[self.graph.fit[self.features[j]][self.features[rest]]]
             kids = [
-                relaxation.child(node, np.append(choices.included, j), rest, choices.places - 1),
+                relaxation.child(node, np.append(choices.included, j), near, choices.places - 1),
                 relaxation.child(node, choices.included, rest, min(choices.places, len(rest))),
             ]
             return Feature(int(self.features[j])), [_Knot(self._decided(kid)) for kid in kids]
@@ -390,6 +428,9 @@ class Search:
             kid.proof = [node.witness]
             return
         choices = node.choices
+        if self.graph is not None and self.graph.too_few(choices.included, choices.free, choices.places):
+            kid.proof = [LENGTHS]
+            return
         if not node.signs.any():
             I, F = self.features[choices.included], self.features[choices.free]  # noqa: E741
             subtree = self.cheap.close(I, F, choices.places, self.settings.cheap_nodes_below)
@@ -442,6 +483,8 @@ class Search:
 
     def found(self) -> Found:
         """Return the smallest bound at hand that the kernel accepts; what it refuses counts as open."""
+        if self.levels is not None:
+            return Found(*self.levels, self.nodes)
         # Lengths say nothing where A is not definite, and little in a metric.
         if self.root.is_open and self.root.relaxed is None and not (self.data.definite and self.data.metric is None):
             self.root.relaxed = self._relaxation().node(*self._places(*self._root()))
@@ -453,7 +496,7 @@ class Search:
                 bound += step * max(abs(bound), _NOTHING)
             level = self._level(bound, [node for node, _ in nodes])
             try:
-                check_levels(self.data, [level], self.checked)
+                self._verify(level)
             except Refused as refusal:
                 knot = None if refusal.node is None else nodes[refusal.node][1]
                 if knot is None:
@@ -469,7 +512,15 @@ class Search:
                 continue
             return Found(bound, (level,), self.nodes)
         by_lengths = self._level(max(self.root.by_lengths, self.target), [LENGTHS])
-        return Found(check_levels(self.data, [by_lengths]), (by_lengths,), self.nodes)
+        self._verify(by_lengths)
+        return Found(by_lengths.bound, (by_lengths,), self.nodes)
+
+    def _verify(self, level: Level) -> None:
+        """Refuse what the kernel refuses: the whole proof, or that of a small claim."""
+        if self.graph is None:
+            check_levels(self.data, [level], self.checked)
+        else:
+            check_tree(self.checked, level, *self._node)
 
     def _level(self, bound: float, nodes: list[Node]) -> Level:
         return Level(max(self.data.k, 1), bound, self.target, self.features, tuple(nodes))
@@ -490,6 +541,8 @@ class Search:
 def smaller_bound(data: Data | SampleData, checked: Checked, settings: Settings, found: Found, value: float) -> Found:
     """Return the smallest of some bounds above a value that the same witnesses prove."""
     level = found.levels[-1]
+    if level.by_conflicts or len(found.levels) > 1:  # what they rest on was proved at thresholds of its own
+        return found
     parts: FloatArray = np.geomspace(1e-6, 1.0, max(settings.smaller_bounds, 0) + 1)[:-1]
     low, high, best = 0, len(parts), found
     while low < high:
