@@ -246,3 +246,12 @@ def test_the_relaxation_is_a_bound():
     assert noap.solve(idle, method="relaxation").bound == noap.solve(plain, method="relaxation").bound
     with pytest.raises(InvalidProblem, match="NoAdversary"):
         noap.solve(noap.Problem(model(9, 500, 2, 0), 2, noap.SampleWise(0.0)), method="relaxation")
+
+
+def test_a_demanded_feature_where_nothing_is_left():
+    X = np.array([[0.3, -1.7], [0.1, 0.9]])
+    problem = noap.Problem(X, k=1, adversary=noap.SampleWise(4.0), include=[0], costs=[0.37, 0.2])
+    result = noap.solve(problem)
+    assert result.value == -0.37
+    assert -0.37 <= result.bound <= -0.37 * (1 - 1e-12)
+    assert noap.verify(problem, result.certificate).ok

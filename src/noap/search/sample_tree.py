@@ -213,7 +213,8 @@ class SampleSearch:
 
     def _is_settled(self) -> bool:
         """Return whether lengths prove the target, or are all there will be: of so many features no matrix is made."""
-        if len(self.features) == 0 or self.by_lengths <= self.target:
+        # Where no sample counts, what demanded features cost is all there is, to its rounding.
+        if len(self.features) == 0 or len(self.data.rows) == 0 or self.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
         return self.root.proof is not None or len(self.features) > self.settings.samples.most_features
 
