@@ -110,8 +110,9 @@ def test_checker_refuses_strangers(stranger):
     certificate = older.solve(known).certificate
     assert noap.verify(known, certificate).ok
     problem = noap.Problem(X, k=3, adversary=stranger)
-    if type(known.adversary) is not noap.SampleWise:
-        assert not noap.verify(problem, noap.solve(known).certificate).ok
+    assert not noap.verify(problem, noap.solve(known).certificate).ok
+    if type(known.adversary) is noap.SampleWise:
+        return  # which the older checker has no proofs of
     name = f"not about {type(stranger).__name__} of"
     with pytest.raises(InvalidProblem, match=name):
         noap.verify(problem, certificate)

@@ -548,6 +548,7 @@ class ColumnProblem(Problem):
 
     A feature contributes at most (|a_j| - r_j)_+^2 - pi_j, which `most` has, rounded up, but above 0 only if it really
     is. After that a budget beyond |a_j| = sqrt(A_jj) is lowered to that: either leaves the feature no contribution.
+    A column of infinite budget is taken as zeros, unless the feature is demanded: no vector that uses it has a value.
     """
 
     on_samples = False
@@ -558,6 +559,12 @@ class ColumnProblem(Problem):
         self.rho = rho = [
             x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(rho, self.powers, strict=True)
         ]
+        useless = [j for j, x in enumerate(rho) if x == inf and j not in self.include]
+        values = list(values) if useless else values
+        for j in useless:
+            values[j::d] = [0.0] * len(values[j::d])
+            if not self.of_samples:
+                values[j * d : j * d + d] = [0.0] * d
         self.values = values
         self.columns = [integers(values[j::d]) for j in range(d)] if self.of_samples else None
         nothing, self.known, shift = self.nothing_left(), {}, self.header["shift"]

@@ -243,10 +243,9 @@ def test_one_budget_and_costs_are_checked_in_the_same_units():
     assert report.ok, report.message
 
 
-def test_a_metric_of_many_features_is_a_change_of_units():
-    """A diagonal one gives every feature a budget of its own; another one is for the search on the covariance."""
+def test_a_metric_of_many_features_has_a_bound():
     X, rng = thousands(2)
     problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.2 * np.sqrt(60)), metric=rng.uniform(0.5, 2.0, 2200))
     result = older.solve(problem)
-    assert result.status is noap.Status.OPTIMAL
+    assert 0 < result.gap < 0.2
     assert noap.verify(problem, result.certificate).ok

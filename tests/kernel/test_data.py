@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from kernel_judge import U, exact, gram, roots, semidefinite, unit
 
+import noap
 from noap.kernel.arithmetic import TINY, Refused, gamma
 from noap.kernel.data import Data, Terms
+from second_checker import second_verdict
 
 
 def none(*features):
@@ -436,3 +438,24 @@ def test_an_infinite_budget_leaves_its_feature_nothing():
     assert data.value_at_least(none(0, 1), np.ones(2)) == 0.0
     assert data.value_at_least(none(0, 1), np.array([0.0, 1.0])) == pytest.approx(1.0)
     assert data.most[0] <= 1e-15
+
+
+@pytest.mark.parametrize("source", ["samples", "covariance"])
+@pytest.mark.parametrize("factor", [1.0, 1e8, 1e60])
+def test_a_column_of_infinite_budget_is_nothing_to_the_others(factor, source):
+    X = np.random.default_rng(0).standard_normal((30, 6))
+    rho = np.full(6, 0.5)
+    others = np.array([0, 1, 3, 4, 5])
+    best = noap.solve(noap.Problem(X[:, others], k=3, adversary=noap.FeatureWise(0.5))).value
+    X[:, 2] *= factor
+    rho[2] = np.inf
+    if source == "samples":
+        problem = noap.Problem(X, k=3, adversary=noap.FeatureWise(rho))
+    else:
+        problem = noap.Problem.from_covariance(X.T @ X / 30, n_samples=30, k=3, adversary=noap.FeatureWise(rho))
+    result = noap.solve(problem)
+    assert result.value == pytest.approx(best, rel=1e-9)
+    assert result.status is noap.Status.OPTIMAL
+    assert noap.verify(problem, result.certificate).ok
+    data = problem.X if source == "samples" else problem.covariance
+    assert second_verdict(result.certificate.to_bytes(), data) is None

@@ -228,7 +228,10 @@ def matrix_of(
         return SampleData(lambda: _blocks(problem), d, terms, exponent), 0.0
     if problem.X is not None:
         return Data.from_samples(lambda: _blocks(problem), d, terms, exponent), 0.0
-    S = problem.covariance
+    S, useless = problem.covariance, _useless(problem)
+    if len(useless):
+        S = S.copy()
+        S[useless], S[:, useless] = 0.0, 0.0
     if shift != "find":
         assert not isinstance(shift, str)
         return Data.from_covariance(S, terms, shift, exponent), shift
@@ -245,11 +248,24 @@ def matrix_of(
     return Data.from_covariance(S, terms, None, exponent), None
 
 
+def _useless(problem: "Problem") -> IntArray:
+    """Return the features of infinite budgets that are not demanded: no vector that uses one has a value."""
+    if type(problem.adversary) is not FeatureWise:
+        return np.empty(0, np.intp)
+    infinite = np.flatnonzero(np.isinf(np.broadcast_to(problem.adversary.rho, (problem.n_features,))))
+    return np.setdiff1d(infinite, problem.include).astype(np.intp)
+
+
 def _blocks(problem: "Problem") -> Iterable[FloatArray]:
-    X = problem.X
-    if isinstance(X, np.ndarray) and X.dtype == np.float64 and X.nbytes < 2**28:
-        return (X,)
-    return row_blocks(X)
+    """Yield the samples in blocks, with zeros for the features of infinite budgets."""
+    X, useless = problem.X, _useless(problem)
+    assert X is not None
+    whole = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.nbytes < 2**28
+    for block in (X,) if whole else row_blocks(X):
+        if len(useless):
+            block = block.copy()
+            block[:, useless] = 0.0
+        yield block
 
 
 def difference(problem: "Problem", claim: Claim) -> str | None:
