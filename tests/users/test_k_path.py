@@ -249,7 +249,7 @@ def test_open_levels_share_the_time_evenly():
 
 @pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
 def test_an_open_level_is_tried_again_with_the_time_that_is_left():
-    path = noap.k_path(noisy(), [11, 57, 58, 59, 60], time_limit=1.5)
+    path = noap.k_path(noisy(), [11, 57, 58, 59, 60], time_limit=0.8, gap=1e-9)
     assert path[0].limit is noap.Limit.TIME
     # A fifth of the time at first, and then all that the others left.
-    assert sum(result.seconds for result in path) >= 1.1
+    assert sum(result.seconds for result in path) >= 0.55

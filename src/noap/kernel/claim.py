@@ -31,7 +31,8 @@ _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
 # With more features no matrix is made of samples: it would take more than 32 MB.
 MANY_FEATURES = 2000
 _LEAST, _MOST = -490, 500  # powers of two, of the length of the longest column in units of the metric
-_SHIFTS = 40  # attempts to show that a matrix is positive semidefinite, each with twice the shift
+# Shifts are doubled until they show that a matrix is positive semidefinite, up to this share of its largest entry.
+_LARGEST_SHIFT = 1e-6
 
 
 def serves(problem: "Problem") -> bool:
@@ -228,20 +229,22 @@ def matrix_of(
         return SampleData(lambda: _blocks(problem), d, terms, exponent), 0.0
     if problem.X is not None:
         return Data.from_samples(lambda: _blocks(problem), d, terms, exponent), 0.0
-    S, useless = problem.covariance, _useless(problem)
+    S, useless, limit = problem.covariance, _useless(problem), _LARGEST_SHIFT
     if len(useless):
-        S = S.copy()
+        S, whole = S.copy(), float(np.abs(S).max())
         S[useless], S[:, useless] = 0.0, 0.0
+        # It was semidefinite to a share of the whole.
+        limit *= min(max(whole / max(float(np.abs(S).max()), 1e-300), 1.0), 1e11)
     if shift != "find":
         assert not isinstance(shift, str)
         return Data.from_covariance(S, terms, shift, exponent), shift
     tried = 4e-16 * (d + 8) * max(float(np.trace(S)) / max(float(np.abs(S).max()), 1e-300), 1.0)
-    for _ in range(_SHIFTS if problem.lift == 0 else 0):
+    while problem.lift == 0:
         try:
             return Data.from_covariance(S, terms, tried, exponent), tried
         except Refused:
             tried *= 2.0
-            if tried > 1e-6:
+            if tried > limit:
                 break
     if terms.metric is not None and terms.rho is not None and terms.rho.any() and exponent is None:
         raise InvalidProblem("S is not positive semidefinite to 1e-6 in the units of the metric; pass samples.")

@@ -152,8 +152,8 @@ class SampleData:
         kept_rows, kept_rho, kept, at = [], [], [], 0
         for block in blocks():
             rho = budgets[at : at + len(block)]
-            scaled = np.ldexp(block, -self.exponent)
-            r = np.ldexp(rho, -self.exponent)
+            with np.errstate(over="ignore"):  # what is too large for these units is decided exactly
+                scaled, r = np.ldexp(block, -self.exponent), np.ldexp(rho, -self.exponent)
             above = norms_above(scaled[:, columns], len(inside), p)
             counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
             for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
