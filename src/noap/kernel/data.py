@@ -115,8 +115,10 @@ class Features(ABC):
         self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
         self.allowed[terms.exclude] = False
         self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        costs = np.zeros(d) if terms.costs is None else np.ldexp(terms.costs, -2 * exponent)
-        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
+        given = np.zeros(d) if terms.costs is None else terms.costs
+        need(np.isfinite(given).all() and (given >= 0).all(), "costs must be finite and at least 0")
+        with np.errstate(over="ignore"):
+            costs = np.ldexp(given, -2 * exponent)
         # No more than can be added up.
         self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         self.lengths: FloatArray = np.sqrt(np.maximum(squares, 0.0)) * (1 + 2 * U)

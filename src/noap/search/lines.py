@@ -21,9 +21,10 @@ from noap.search.multipliers import Proposal
 from noap.search.spectrum import largest_eigenvalue
 from noap.settings import RelaxationSettings
 
-__all__ = ["Choices", "KnownLine", "SteepLines", "decoded", "line_of", "lowest_bound", "threshold_line"]
+__all__ = ["FAINT", "Choices", "KnownLine", "SteepLines", "decoded", "line_of", "lowest_bound", "threshold_line"]
 
 _STEPS = 32767  # of a 16-bit entry on either side of 0
+FAINT = 1e-60  # a weight that steeper lines take for none
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,8 +304,9 @@ class SteepLines:
     def __init__(self, line: Line, G: FloatArray, weights: FloatArray, signs: IntArray | None) -> None:
         self.line, self.G, self.weights, self.signs = line, G, weights, signs
         self.B = decoded(line, G, weights)
-        exact = np.flatnonzero(weights == 0)
-        self.noisy = np.flatnonzero(weights > 0)
+        # Squares of smaller weights would leave the range of doubles where they divide; such features stay as they are.
+        exact = np.flatnonzero(weights <= FAINT)
+        self.noisy = np.flatnonzero(weights > FAINT)
         self.values, vectors = np.linalg.eigh(self.B[np.ix_(exact, exact)])
         self.cross = self.B[np.ix_(self.noisy, exact)] @ vectors
         self.own = self.B[np.ix_(self.noisy, self.noisy)]
@@ -312,7 +314,8 @@ class SteepLines:
 
     def _away(self, above: float) -> FloatArray:
         c = float(self.values[-1]) + above
-        short = self.own + (self.cross / (c - self.values)) @ self.cross.T
+        # Summed in this order no divisor is 0, however little `above` is.
+        short = self.own + (self.cross / ((self.values[-1] - self.values) + above)) @ self.cross.T
         short.flat[:: len(short) + 1] -= c
         scaled, turned = np.linalg.eigh(short / self.w)
         away: FloatArray = (turned * np.maximum(scaled, 0.0)) @ turned.T

@@ -9,7 +9,7 @@ import numpy as np
 from noap.kernel.metric import Metric
 from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope, Line
 from noap.linalg.types import BoolArray, FloatArray, IntArray
-from noap.search.lines import Choices, KnownLine, SteepLines, line_of, lowest_bound, threshold_line
+from noap.search.lines import FAINT, Choices, KnownLine, SteepLines, line_of, lowest_bound, threshold_line
 from noap.search.multipliers import Multipliers, Proposal
 from noap.search.spectrum import largest_eigenvalue
 from noap.settings import RelaxationSettings
@@ -282,7 +282,7 @@ class Relaxation:
         """Add steeper lines made of one, as long as they meet the target at the small t where the bound is made."""
         at = node.features
         weights = self.weights[at]
-        if weights.all() or not weights.any() or not node.bound > target or self.metric is not None:
+        if weights.all() or not (weights > FAINT).any() or not node.bound > target or self.metric is not None:
             return
         signs = node.signs[at] if node.signs[at].any() else None
         lines = SteepLines(line, self.A[np.ix_(at, at)], weights, signs)
