@@ -548,7 +548,8 @@ class ColumnProblem(Problem):
 
     A feature contributes at most (|a_j| - r_j)_+^2 - pi_j, which `most` has, rounded up, but above 0 only if it really
     is. After that a budget beyond |a_j| = sqrt(A_jj) is lowered to that: either leaves the feature no contribution.
-    A column of infinite budget is taken as zeros, unless the feature is demanded: no vector that uses it has a value.
+    A column of infinite budget is taken as zeros, unless the feature is demanded, or there are directions or a metric:
+    no vector that uses it has a value.
     """
 
     on_samples = False
@@ -559,7 +560,8 @@ class ColumnProblem(Problem):
         self.rho = rho = [
             x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(rho, self.powers, strict=True)
         ]
-        useless = [j for j, x in enumerate(rho) if x == inf and j not in self.include]
+        unconstrained = not (self.directions or self.metric)
+        useless = [j for j, x in enumerate(rho) if x == inf and j not in self.include and unconstrained]
         values = list(values) if useless else values
         for j in useless:
             values[j::d] = [0.0] * len(values[j::d])

@@ -252,8 +252,11 @@ def matrix_of(
 
 
 def _useless(problem: "Problem") -> IntArray:
-    """Return the features of infinite budgets that are not demanded: no vector that uses one has a value."""
-    if type(problem.adversary) is not FeatureWise:
+    """Return the features of infinite budgets that are not demanded: no vector that uses one has a value.
+
+    Where v is constrained they stay as they are, so that none is used to meet the constraint.
+    """
+    if type(problem.adversary) is not FeatureWise or problem.orthogonal_to is not None or problem.metric is not None:
         return np.empty(0, np.intp)
     infinite = np.flatnonzero(np.isinf(np.broadcast_to(problem.adversary.rho, (problem.n_features,))))
     return np.setdiff1d(infinite, problem.include).astype(np.intp)
