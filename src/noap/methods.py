@@ -72,6 +72,7 @@ def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False
         return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
     attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
+    attacked |= type(problem.adversary) is EntryWise
     # More features than that have no other search in a metric.
     only = attacked or demands or problem.metric is not None
     most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features

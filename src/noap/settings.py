@@ -145,6 +145,8 @@ class SampleSettings:
     gains_at_supports : tuple of float
     spread : float
         Share of the budget at right angles to a response, where most of a vector is decided.
+    spreads_of_entries : tuple of float
+        Shares of the way towards 0 that are mixed into responses against entries.
     promising : float
         A cheap tree is tried on responses where the ratio of the best test is below this.
     cheap_nodes, cheap_factor : int
@@ -184,6 +186,7 @@ class SampleSettings:
     gains: tuple[float, ...] = (1.0, 1.5)
     gains_at_supports: tuple[float, ...] = (1.0, 1.5, 0.5, 2.0, 2.5, 3.0, 4.0)
     spread: float = 0.7
+    spreads_of_entries: tuple[float, ...] = (0.0, 0.3, 0.7, 1.0)
     promising: float = 3.0
     cheap_nodes: int = 60
     cheap_factor: int = 4

@@ -146,6 +146,7 @@ class SampleSearch:
         F = F[data.most[F] > 0]
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
         self.by_lengths = data.sum_of_most(I, F, p)
+        self.of_entries = data.rho.ndim > 1
         self.root = self._knot((I, F, p), self.by_lengths)
         self._knots = [self.root]  # those above come first
         self._supports: dict[tuple[int, ...], tuple[Node | None, float, Node]] = {}
@@ -258,7 +259,7 @@ class SampleSearch:
         rows = self.data.counting(I, F, p)
         whole = len(rows) == len(self.data.X) and np.array_equal(columns, np.arange(self.data.d))
         X = self.data.X if whole else np.ascontiguousarray(self.data.X[np.ix_(rows, columns)])
-        return _Local((I, F, p), columns, rows, X, self.data.rho[rows])
+        return _Local((I, F, p), columns, rows, X, self.data.budgets_of(rows, columns))
 
     def _examine(self, knot: _Knot, fits: bool) -> "list[Node | _Knot] | None":
         """Return what a node is closed by or split into; None where nothing helps.
@@ -345,7 +346,7 @@ class SampleSearch:
     # Attacks
 
     def _bounder(self, attack: SampleAttack) -> Bounder:
-        return Bounder(attack, SampleMajorant(self.data, attack), np.ones(self.data.d))
+        return Bounder(attack, self.data.majorant(attack), np.ones(self.data.d))
 
     def _responses(self, local: _Local, v: FloatArray, gains: tuple[float, ...]) -> Iterator[Bounder]:
         """Yield the response to a vector, plainly and with gains in multiples of what every sample of R has."""
@@ -353,6 +354,10 @@ class SampleSearch:
         if not len(at) or not np.isin(at, local.columns).all():
             return
         spread = 1.0 if p == 0 else self.settings.samples.spread if len(I) > p else 0.0
+        if self.of_entries:
+            for spread in self.settings.samples.spreads_of_entries:
+                yield self._bounder(SampleAttack(*local.node, at, v[at], 0.0, spread))
+            return
         try:
             yield self._bounder(SampleAttack(*local.node, at, v[at], 0.0, spread))
             least = self._least_gain(local, v)
@@ -398,9 +403,11 @@ class SampleSearch:
 
     def _as_witness(self, E: FloatArray, local: _Local) -> SampleAttack:
         """Return an attack as a witness, in single precision and within its budgets."""
-        scale = np.sqrt(squares(E.astype(np.float64), local.inside, local.p))
-        least = np.minimum(1.0, local.rho / np.maximum(scale, 1e-300) * (1 - 3e-7))
-        moves = (E * least[:, None]).astype(np.float32)
+        if not self.of_entries:
+            scale = np.sqrt(squares(E.astype(np.float64), local.inside, local.p))
+            least = np.minimum(1.0, local.rho / np.maximum(scale, 1e-300) * (1 - 3e-7))
+            E = E * least[:, None]
+        moves = E.astype(np.float32)
         return SampleAttack(*local.node, rows=self.data.rows[local.rows], moves=moves)
 
     # Cheap trees
@@ -482,7 +489,7 @@ class SampleSearch:
         least = float(eigenvalues[-1]) * (1 + 1e-9) - self._paid(local)
         if 0 < least < known:
             known, weaker = least, Dominance(attack, None, least)
-        if len(local.rows) <= settings.most_samples:
+        if len(local.rows) <= settings.most_samples and not self.of_entries:
             envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
             if bound <= self.target:
                 return envelope, bound, LENGTHS
