@@ -20,7 +20,7 @@ __all__ = ["EntryWise"]
 class EntryWise(Budgeted, Adversary):
     r"""The largest-entry norm ball: the adversary moves every entry of the table by at most delta.
 
-    The set of reachable :math:`Ev` is the box of half-widths :math:`\sum_j \delta_{ij} |v_j|`, so the robust variance is
+    The set of reachable :math:`Ev` is the box of half-widths :math:`\sum_j \delta_{ij} |v_j|`: the robust variance is
 
     .. math:: \tfrac1n \sum_i \Bigl(|x_i^\top v| - \sum_j \delta_{ij} |v_j|\Bigr)_+^2 .
 
@@ -137,8 +137,9 @@ class EntryWise(Budgeted, Adversary):
             return E
         direction = direction / np.abs(direction).sum()
         table = np.broadcast_to(self._table, data.shape)[:, support]
-        boundless = np.isinf(table).any(axis=1)
-        table = np.where(boundless[:, None], np.isinf(table), table)
+        infinite: BoolArray = np.isinf(table)
+        boundless = np.asarray(infinite.any(axis=1))
+        table = np.where(boundless[:, None], infinite, table)
         reached, widths = scores(data, direction), table @ np.abs(direction[support])
         share = np.divide(reached, widths, out=np.zeros(len(reached)), where=widths > 0)
         share = np.where(boundless, share, np.clip(share, -1.0, 1.0))
@@ -159,11 +160,12 @@ class EntryWise(Budgeted, Adversary):
             if self.has_one_budget:
                 largest = max(largest, float(sizes.max(initial=0.0)))
                 continue
-            moved = sizes > 0
-            if (moved & (delta == 0)).any():
+            at = np.flatnonzero(sizes)
+            moved, own = sizes.ravel()[at], delta.ravel()[at]
+            if not own.all():
                 return float("inf")
-            ratios = sizes[moved] / delta[moved]
-            ratios = np.where(ratios * delta[moved] < sizes[moved], np.nextafter(ratios, np.inf), ratios)
+            ratios = moved / own
+            ratios = np.where(ratios * own < moved, np.nextafter(ratios, np.inf), ratios)
             largest = max(largest, float(ratios.max(initial=0.0)))
         return largest
 
@@ -181,10 +183,11 @@ class EntryWise(Budgeted, Adversary):
 
         :math:`|a_j^\top u| - \sum_i \delta_{ij} |u_i|` is at most the sum of :math:`(|x_{ij}| - \delta_{ij})|u_i|`.
         """
-        beyond = np.zeros(X.shape[1], dtype=np.bool_)
+        kept: BoolArray = np.zeros(X.shape[1], dtype=np.bool_)
         for block, delta in self._blocks(X):
-            beyond |= (np.abs(block) > delta).any(axis=0)
-        return beyond
+            beyond: BoolArray = np.abs(block) > delta
+            kept |= beyond.any(axis=0)
+        return kept
 
     def respond(self, scores: FloatArray) -> FloatArray:
         """Return the response to single features where |v|_1 = 1; `respond_to` is told the vectors."""
@@ -222,6 +225,6 @@ def _spent(spec: str, sizes: FloatArray, table: FloatArray) -> FloatArray:
     if not boundless.any():
         sums: FloatArray = np.einsum(spec, sizes, table, optimize=True)
         return sums
-    total = np.einsum(spec, sizes, np.where(boundless, 0.0, table), optimize=True)
+    total: FloatArray = np.einsum(spec, sizes, np.where(boundless, 0.0, table), optimize=True)
     total[np.einsum(spec, (sizes > 0).astype(np.float64), boundless.astype(np.float64), optimize=True) > 0] = np.inf
     return total

@@ -5,7 +5,6 @@ samples.py with another set in which the rows of an attack must stay, a box, and
 8.
 """
 
-import math
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -44,8 +43,8 @@ class EntryData(SampleData):
         if boundless.any():
             scaled[boundless] = 0.0
         np.minimum(r, _MOST, out=r)
-        counts: BoolArray = (np.abs(block) > rho)[:, self.allowed].any(axis=1)
-        return counts
+        beyond: BoolArray = np.abs(block) > rho
+        return np.asarray(beyond[:, self.allowed].any(axis=1))
 
     def _beyond(self, at: int, X: FloatArray, columns: IntArray | slice) -> FloatArray:
         """Return what entries have beyond their budgets, to a rounding."""
@@ -67,6 +66,10 @@ class EntryData(SampleData):
         r"""Return at least the largest :math:`|x_i^\top v| - \sum_j \delta_{ij} |v_j|`: N of what is beyond."""
         beyond = self._beyond(at, X, columns)
         return np.where(beyond.any(axis=1), norms_above(beyond, inside, p) * (1 + 4 * U), 0.0)
+
+    def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
+        """Return at least what any choice of a node is worth, by its features: samples never say more."""
+        return self._by_features(I, F, p)
 
     def budgets_of(self, positions: IntArray, columns: IntArray) -> FloatArray:
         """Return the budgets of some rows, by position, and columns."""

@@ -192,7 +192,7 @@ class SampleData:
             yield self.X[at : at + step]
 
     def left_above(self, at: int, X: FloatArray, columns: IntArray, inside: int, p: int) -> FloatArray:
-        r"""Return at least the largest :math:`|x_i^\top v|` less budget of a portion of the rows, at most 0 where it is.
+        r"""Return at least the largest :math:`|x_i^\top v|` less budget of each row of a portion; at most 0 if that is.
 
         Parameters
         ----------
@@ -281,7 +281,6 @@ class SampleData:
             total += float(left @ left)
             at += len(X)
         return total / self.n * (1 - gamma(len(self.X) + 12)) - spent
-
 
     def _taken_above(self, rows: IntArray, features: IntArray, sizes: FloatArray) -> FloatArray:
         """Return at least what the adversary takes of the scores of a vector with entries of about these sizes."""

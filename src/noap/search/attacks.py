@@ -301,7 +301,7 @@ class Duel:
                 lead /= np.float32(max(largest, 1e-30))
             step = settings.step * (1.0 if self.clock > settings.warm else 3.0) / max(largest, 1e-30)
             pull = (self.weights * step).astype(np.float32)
-            for i, rows in enumerate(parts):
+            for i in range(len(parts)):
                 R = scores[i] if scores is not None else (X[i] + E[i]) @ V.T
                 E[i] -= (R * pull) @ V
                 _projected(E[i], self.inside, self.p, budgets[i])
