@@ -22,6 +22,7 @@ from noap.kernel.witness import Line, SampleAttack
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "MOST_AT_ONCE",
     "NO_DIRECTIONS",
     "SampleData",
     "SampleLine",
@@ -39,6 +40,8 @@ _SMALL = 1e-140
 _NEAR = 1e-9
 # Where rounding alone makes room for the other features there is none: its root would be no longer a rounding.
 _FAINT = 1e-12
+# With more features no matrix of all of them is formed.
+MOST_AT_ONCE = 2000
 # About so many numbers of a portion of the rows are in hand at a time.
 _PORTION = 2**18
 
@@ -363,8 +366,10 @@ class SampleMajorant:
             assert attack.moves is not None
             need((np.diff(attack.rows) > 0).all() and np.isfinite(attack.moves).all(), "M: moves")
             moves = attack.moves.astype(np.float64)
-        G: FloatArray = np.zeros((c, c))
-        at = 0
+        self._whole = c <= MOST_AT_ONCE
+        self._rows: FloatArray = np.empty((0 if self._whole else len(data.X), c))
+        G: FloatArray = np.zeros((c if self._whole else 0,) * 2)
+        at = formed = 0
         for portion in data.portions():
             left = data.left_above(at, portion, self.columns, inside, p)
             live = np.flatnonzero(~(left <= 0))  # the others can be moved to 0
@@ -383,10 +388,17 @@ class SampleMajorant:
                 longer = np.full(len(Y), 1.0 + self.gain)
                 longer[strong] = 1.0 + np.maximum(self.gain - rho[strong] / z * (1 - 8 * U), 0.0)
                 Y *= (np.sqrt(longer) * (1 + 8 * U))[:, None]
-            G += Y.T @ Y
-        need(np.isfinite(G).all(), "M: out of range")
+            if self._whole:
+                G += Y.T @ Y
+            else:
+                self._rows[formed : formed + len(Y)] = Y
+                formed += len(Y)
+        self._rows = self._rows[:formed]
         self._gram: FloatArray = 0.5 * (G + G.T) / data.n
-        self.error = 1.1 * gamma(len(data.X) + 24) * float(self._gram.diagonal().max(initial=0.0)) + TINY
+        squares = np.einsum("ij,ij->j", self._rows, self._rows) / data.n
+        self._own: FloatArray = self._gram.diagonal() if self._whole else squares
+        need(np.isfinite(self._own).all(), "M: out of range")
+        self.error = 1.1 * gamma(len(data.X) + 24) * float(self._own.max(initial=0.0)) + TINY
 
     def moves(self, positions: IntArray) -> FloatArray:
         """Return the response of some samples, by position."""
@@ -428,11 +440,25 @@ class SampleMajorant:
 
     def block(self, features: IntArray, level: float) -> FloatArray:
         """Return M on some features, for a threshold (costs of included features with it)."""
-        at = self.at[features]
-        M: FloatArray = self._gram[np.ix_(at, at)]
+        M = self.entries(features, features, level)
+        return M if self._whole else 0.5 * (M + M.T)
+
+    def entries(self, features: IntArray, others: IntArray, level: float) -> FloatArray:
+        """Return M between some features and others."""
+        a, b = self.at[features], self.at[others]
+        if self._whole:
+            M: FloatArray = self._gram[np.ix_(a, b)]
+        else:
+            M = self._rows[:, a].T @ self._rows[:, b] / self.data.n
         if self.gain > 0:
-            M += (self.gain * level) * np.outer(self.v[at], self.v[at])
+            M += (self.gain * level) * np.outer(self.v[a], self.v[b])
         return M
+
+    def diagonal(self, features: IntArray, level: float) -> FloatArray:
+        """Return the entries of M on the diagonal."""
+        at = self.at[features]
+        own: FloatArray = self._own[at] + (self.gain * level) * self.v[at] ** 2
+        return own
 
 
 class SampleLine(NearMatrix):
