@@ -8,7 +8,7 @@ decided supports -> responses with gains, a smoothed attack, lines about samples
 import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from noap.kernel.samples import SampleData, SampleMajorant
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Dominance, Feature, Level, Node, SampleAttack
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.attacks import Duel, climbed, opponents, smoothed, spread
+from noap.search.attacks import Cuts, Duel, climbed, opponents, smoothed, spread
 from noap.search.cheap import Better, Bounder, CheapTree, Hole, Outlook, children
 from noap.search.fringe import Fringe
 from noap.search.prove import Found, smaller_bound
@@ -115,6 +115,14 @@ class _Knot:
         return 0 if self.played is None else self.played.E.nbytes + self.played.V.nbytes
 
 
+class _Raised(Exception):
+    """Attacks on entries leave one support more than the target, and nothing else is known."""
+
+    def __init__(self, bound: float) -> None:
+        super().__init__("a larger target")
+        self.bound = bound
+
+
 class SampleSearch:
     """A proof that no choice has a value above a target, or the smallest bound at hand when it is stopped.
 
@@ -142,22 +150,25 @@ class SampleSearch:
         most_bytes: float | None = None,
     ) -> None:
         self.most_bytes = np.inf if most_bytes is None else most_bytes
-        self.data, self.v, self.target, self.settings, self.check = data, v, target, settings, check
+        self.data, self.v, self.settings, self.check = data, v, settings, check
         I, F, p = data.root()  # noqa: E741
         F = F[data.most[F] > 0]
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
         self.by_lengths = data.sum_of_most(I, F, p)
         self.of_entries = data.rho.ndim > 1
-        self.root = self._knot((I, F, p), self.by_lengths)
-        self._knots = [self.root]  # those above come first
-        self._supports: dict[tuple[int, ...], tuple[Node | None, float, Node]] = {}
-        self.cheap = CheapTree(data, target, settings, check)
         self.checked = Checked(data)
-        self.nodes, self.bytes = 0, 0
+        self.nodes, self._numbers = 0, itertools.count()
+        self._begin(target, self._knot((I, F, p), self.by_lengths))
+
+    def _begin(self, target: float, root: _Knot) -> None:
+        """Begin with a target and what is known of the root."""
+        self.target, self.root, self._knots = target, root, [root]  # those above come first
+        self._supports: dict[tuple[int, ...], tuple[Node | None, float, Node]] = {}
+        self.cheap = CheapTree(self.data, target, self.settings, self.check)
         self._kept: list[Bounder] = []
         self._open: list[tuple[float, int, _Knot]] = []
-        self._numbers = itertools.count()
         self._given_up: list[_Knot] = []
+        self.bytes = 0
 
     @property
     def bound(self) -> float:
@@ -179,7 +190,13 @@ class SampleSearch:
             if fits:
                 self.bytes += needed
                 self.check()  # memory is heard before it is taken
-            proof = self._examine(knot, fits)
+            try:
+                proof = self._examine(knot, fits)
+            except _Raised as raised:
+                further = self.settings.samples.beyond_raised * (raised.bound - self.target)
+                self._begin(raised.bound + further, replace(self.root, proof=None, key=np.inf, played=None))
+                self._push(self.root)
+                continue
             self.bytes -= needed if fits else 0
             self.nodes += 1
             if proof is None and needed > self.most_bytes:
@@ -313,13 +330,18 @@ class SampleSearch:
         settings, is_root, paid = self.settings.samples, knot is self.root, self._paid(local) * self.data.n
         few = self._pooled(knot, local, response)
         duel = self._duel(knot, few, self._moves_of(response, few))
-        goal, looks = self.target * self.data.n, settings.looks_at_root if is_root else settings.looks_below
+        looks = settings.looks_at_root if is_root else settings.looks_below
+        if self.of_entries:
+            looks = settings.looks_of_cuts[0 if is_root else 1]
+        goal = self.target * self.data.n
         last: Bounder | None = None
         for _ in range(settings.attempts):
             knot.key = duel.play(goal + paid, looks, self.check)
             self._ascended(few, duel.strongest(6), _OPPONENTS_STEPS)
             last = self._bounder(self._as_witness(duel.E, few, local))
             knot.played = _Played(few, duel.E, duel.V, duel.weights)
+            if self.of_entries and knot.key > goal + paid:
+                self._attackable(few, duel.V[:3])
             above = knot.key > goal + paid and local.p > 2
             budget = settings.cheap_nodes * (1 if above else settings.cheap_factor)
             proof = self._cheap(knot, [last, *self._kept], budget, settings.left_at_root)
@@ -337,6 +359,12 @@ class SampleSearch:
         feature = int(few.columns[few.inside + int(np.argmax(mass[few.inside :]))])
         without, with_it = children(*local.node, feature)
         return [Feature(feature), self._child(knot, with_it), self._child(knot, without)]
+
+    def _attackable(self, local: _Local, V: FloatArray) -> None:
+        """Raise Raised where attacks leave one of these vectors' supports more than the target."""
+        for v in V:
+            if (v != 0).sum() == self.data.k:
+                self._support(local.columns[v != 0])
 
     def _ascended(self, local: _Local, V: FloatArray, steps: int) -> FloatArray:
         """Return the best vector that ascent reaches; raise Better where it is worth more than the target."""
@@ -417,7 +445,8 @@ class SampleSearch:
         if inherited is not None:
             other, V, weights = inherited
         settings, clock = self.settings.samples, 0 if knot is self.root else 50
-        duel = Duel(local.X, local.rho, local.inside, local.p, E, V, weights, settings, clock)
+        solver = Cuts if self.of_entries else Duel
+        duel = solver(local.X, local.rho, local.inside, local.p, E, V, weights, settings, clock)
         if inherited is not None:  # the better start of the two
             M, N = duel.gram(E), duel.gram(other)
             C = np.concatenate([V, opponents(M, local.inside, local.p, 12), opponents(N, local.inside, local.p, 12)])
@@ -497,6 +526,9 @@ class SampleSearch:
         name = tuple(np.sort(support).tolist())
         if name not in self._supports:
             self._supports[name] = self._bounded(np.array(name, dtype=np.intp))
+        leaf, bound, _ = self._supports[name]
+        if self.of_entries and leaf is None and bound > self.target:
+            raise _Raised(bound)
         return self._supports[name]
 
     def _bounded(self, support: IntArray) -> tuple[Node | None, float, Node]:
