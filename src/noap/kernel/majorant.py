@@ -150,14 +150,9 @@ def eliminate(
     costs = majorant.costs[F] * majorant.priced
     size = n + min(p, len(F))
     largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
-    longest = 1.0 if data.metric is None else data.metric.largest
-    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) * longest + largest))
-    P = -M
-    if data.metric is None:
-        P.flat[:: len(P) + 1] += t - r
-    else:
-        P += t * data.metric.B[np.ix_(J, J)]
-        P.flat[:: len(P) + 1] -= r
+    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest))
+    P = -M if data.metric is None else t * data.metric.B[np.ix_(J, J)] - M
+    P.flat[:: len(P) + 1] += (t if data.metric is None else 0.0) - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
     return schur(P, n) if p > 0 or n == 0 else schur(P[:n, :n], n)
 
@@ -169,8 +164,6 @@ def schur(P: FloatArray, n: int) -> FloatArray:
     L = cholesky(P[:n, :n])
     if L is None:
         raise Refused("M: the included features alone")
-    if len(P) == n:
-        return np.zeros((0, 0))
     from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
 
     W, _ = dtrtrs(L, P[:n, n:], lower=1)
