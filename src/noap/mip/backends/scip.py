@@ -8,7 +8,7 @@ from noap.linalg.types import FloatArray
 from noap.mip.backends.base import Capabilities, Progress, Settings, SolverOutcome, Stop
 from noap.mip.model import Model
 
-__all__ = ["Scip"]
+__all__ = ["Scip", "write"]
 
 _STOPS = {
     "optimal": Stop.OPTIMAL,
@@ -39,7 +39,7 @@ class Scip:
         scip = ScipModel("noap")
         scip.hideOutput()
         _set_limits(scip, settings)
-        columns = _write(scip, model)
+        columns = write(scip, model)
         if model.start is not None:
             _add_start(scip, columns, model.start)
         if settings.watch is not None:
@@ -61,9 +61,12 @@ def _set_limits(scip: Any, settings: Settings) -> None:
         scip.setHeuristics(SCIP_PARAMSETTING.AGGRESSIVE)
     if settings.time_limit is not None:
         scip.setParam("limits/time", max(settings.time_limit, 1e-3))
+    if settings.node_limit is not None:
+        scip.setParam("limits/totalnodes", settings.node_limit)
 
 
-def _write(scip: Any, model: Model) -> list[Any]:
+def write(scip: Any, model: Model) -> list[Any]:
+    """Add a model to one of SCIP and return its columns."""
     from pyscipopt import quicksum
 
     columns = [
