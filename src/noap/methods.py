@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, Adversary, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.data.metric import length
@@ -71,7 +71,8 @@ def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False
     if not serves(problem):
         return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
-    attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
+    kind = type(problem.adversary)
+    attacked = kind is EntryWise or (kind is SampleWise and not problem.adversary.is_idle)
     # More features than that have no other search in a metric.
     only = attacked or demands or problem.metric is not None
     most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features
@@ -196,30 +197,20 @@ def run_exact(problem: Problem, controls: Controls, limits: Limits, start: Float
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, start)
-    from noap.exact.prove import prove, proved_result  # loads Numba
+    from noap.exact.prove import proved_result  # loads Numba
 
     with raising_interrupts():
         v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
         if start is not None and problem.value(start) > problem.value(v):
             v = start
-        if type(problem.adversary) is not EntryWise:
-            return proved_result(problem, controls, v, limits)
-        from noap.exact.reduced import entry_wise_result
-
-        def bounded(smaller: Problem, own: Controls, v: FloatArray, limits: Limits) -> Any:
-            if not is_for_the_tree(smaller, limits.settings):
-                return prove(smaller, own, v, limits)
-            from noap.search.solve import solve_by_tree
-
-            return solve_by_tree(smaller, own, limits, v)
-
-        return entry_wise_result(problem, controls, v, limits, controls.gap, bounded)
+        return proved_result(problem, controls, v, limits)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
-    require_served(problem.adversary, (*ENERGY_LESS_L1, SampleWise), "Method 'relaxation'", "use method='exact'")
+    served: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise, EntryWise)
+    require_served(problem.adversary, served, "Method 'relaxation'", "use method='exact'")
     limits = Limits.checked(None, None, certificate, settings=settings)
-    if type(problem.adversary) is SampleWise:
+    if type(problem.adversary) in (SampleWise, EntryWise):
         if not is_for_the_tree(problem, limits.settings):
             raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
         return limits
