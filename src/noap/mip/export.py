@@ -104,7 +104,10 @@ def write_program(
     if lowered.squares:
         lowered = tightened_relaxation(lowered, chosen.backend, Settings())
     model = _with_legal_names(lowered.model)
-    _written_by_scip(model, target)
+    backend_named("scip")  # says how to install it
+    from noap.mip.backends.scip import save
+
+    write_whole(target, lambda temporary: save(model, temporary))
     own = instance.features if features is None else features[instance.features]
     return WrittenProgram(
         target,
@@ -142,15 +145,3 @@ def _legal(names: Any, letter: str) -> list[str]:
         taken.add(legal)
         found.append(legal)
     return found
-
-
-def _written_by_scip(model: Model, target: Path) -> None:
-    backend_named("scip")  # says how to install it
-    from pyscipopt import Model as ScipModel
-
-    from noap.mip.backends.scip import write
-
-    scip = ScipModel("noap")
-    scip.hideOutput()
-    write(scip, model)
-    write_whole(target, lambda temporary: scip.writeProblem(str(temporary), verbose=False))

@@ -1,5 +1,6 @@
 """SCIP through PySCIPOpt: ordered sets and convex quadratic rows natively."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from noap.linalg.types import FloatArray
 from noap.mip.backends.base import Capabilities, Progress, Settings, SolverOutcome, Stop
 from noap.mip.model import Model
 
-__all__ = ["Scip", "write"]
+__all__ = ["Scip", "save"]
 
 _STOPS = {
     "optimal": Stop.OPTIMAL,
@@ -39,13 +40,23 @@ class Scip:
         scip = ScipModel("noap")
         scip.hideOutput()
         _set_limits(scip, settings)
-        columns = write(scip, model)
+        columns = _write(scip, model)
         if model.start is not None:
             _add_start(scip, columns, model.start)
         if settings.watch is not None:
             _watch(scip, settings)
         scip.optimize()
         return _read(scip, columns, model)
+
+
+def save(model: Model, path: Path) -> None:
+    """Write a model to a file, in the format of its suffix."""
+    from pyscipopt import Model as ScipModel
+
+    scip = ScipModel("noap")
+    scip.hideOutput()
+    _write(scip, model)
+    scip.writeProblem(str(path), verbose=False)
 
 
 def _set_limits(scip: Any, settings: Settings) -> None:
@@ -65,8 +76,7 @@ def _set_limits(scip: Any, settings: Settings) -> None:
         scip.setParam("limits/totalnodes", settings.node_limit)
 
 
-def write(scip: Any, model: Model) -> list[Any]:
-    """Add a model to one of SCIP and return its columns."""
+def _write(scip: Any, model: Model) -> list[Any]:
     from pyscipopt import quicksum
 
     columns = [
