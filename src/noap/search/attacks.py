@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.linalg.types import BoolArray, FloatArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.sample_ascent import kept, portions, squares
 from noap.settings import SampleSettings
 
-__all__ = ["Duel", "climbed", "opponents", "smoothed"]
+__all__ = ["Duel", "climbed", "opponents", "smoothed", "spread"]
 
 # No attack is worth finding for a smaller target: its smoothing would underflow.
 _NOTHING = 1e-250
@@ -56,6 +56,8 @@ def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, setti
         return eigenvalues[-1] + mu * math.log(total), eigenvalues[-1], Y @ ((2.0 * shares / total * Q) @ Q.T)
 
     def put_back(E: FloatArray) -> FloatArray:
+        if rho.ndim > 1:
+            return np.clip(E, -rho, rho)
         lengths = np.sqrt(np.einsum("ij,ij->i", E, E))
         within: FloatArray = E * np.minimum(1.0, rho / np.maximum(lengths, 1e-300))[:, None]
         return within
@@ -95,8 +97,11 @@ def _projected(E: FloatArray, inside: int, p: int, rho: FloatArray) -> None:
     """Put rows on their ball, nearly by the shortest way, in place; to single precision none is outside afterwards.
 
     The projection divides the largest entries by one number, puts those that tie at the p-th place on one level, and
-    leaves the smaller ones; number and level are iterated a few times.
+    leaves the smaller ones; number and level are iterated a few times. Of entries the ball is a box.
     """
+    if rho.ndim > 1:
+        np.clip(E, -rho, rho, out=E)
+        return
     m = E.shape[1] - inside
     scale = (rho * (1 - 3e-7)).astype(E.dtype)
     if p == 0 or m <= p:
@@ -144,6 +149,9 @@ def _projected(E: FloatArray, inside: int, p: int, rho: FloatArray) -> None:
 def _settled(X: FloatArray, E: FloatArray, chosen: BoolArray, inside: int, p: int, rho: FloatArray) -> None:
     """Take the columns that are not chosen down by as much as N leaves room for, in place."""
     others = np.flatnonzero(~chosen)
+    if rho.ndim > 1:
+        E[:, others] = -np.clip(X[:, others], -rho[:, others], rho[:, others])
+        return
     if p == 0 or not len(others):
         return
     taken = np.flatnonzero(chosen[inside:]) + inside
@@ -161,6 +169,20 @@ def _settled(X: FloatArray, E: FloatArray, chosen: BoolArray, inside: int, p: in
     E[:, others] = -np.clip(X[:, others], -t, t)
 
 
+def spread(X: FloatArray, E: FloatArray, some: IntArray, inside: int, p: int, rho: FloatArray) -> FloatArray:
+    """Return moves of all features, by those of some: the others go down by as much as N leaves room for."""
+    chosen = np.zeros(X.shape[1], dtype=np.bool_)
+    chosen[some] = True
+    moves = np.zeros(X.shape, dtype=np.float32)
+    for rows in portions(*X.shape):
+        whole: FloatArray = np.zeros(X[rows].shape)
+        whole[:, some] = E[rows]
+        _settled(X[rows], whole, chosen, inside, p, rho[rows])
+        moves[rows] = whole
+        _projected(moves[rows], inside, p, rho[rows])
+    return moves
+
+
 @dataclass
 class Duel:
     """The saddle-point solver on one node.
@@ -169,7 +191,7 @@ class Duel:
     ----------
     X : array of shape (m, c)
         Samples that can contribute on the node's features, those of I first.
-    rho : array of shape (m,)
+    rho : array of shape (m,), against entries (m, c)
     inside, p : int
     E : float32 array of shape (m, c)
         The attack so far, within its ball.
@@ -273,6 +295,7 @@ class Duel:
         parts = list(portions(len(self.X), max(len(J), len(V))))
         X = [self.X[rows][:, J].astype(np.float32) for rows in parts]
         E = [self.E[rows][:, J].astype(np.float32) for rows in parts]
+        budgets = [self.rho[rows] if self.rho.ndim == 1 else self.rho[rows][:, J] for rows in parts]
         lead = V[int(np.argmax(self.weights))]
         for _ in range(settings.inner_steps):
             moves = [x + e for x, e in zip(X, E, strict=True)] if len(parts) == 1 else None
@@ -292,10 +315,10 @@ class Duel:
                 lead /= np.float32(max(largest, 1e-30))
             step = settings.step * (1.0 if self.clock > settings.warm else 3.0) / max(largest, 1e-30)
             pull = (self.weights * step).astype(np.float32)
-            for i, rows in enumerate(parts):
+            for i in range(len(parts)):
                 R = scores[i] if scores is not None else (X[i] + E[i]) @ V.T
                 E[i] -= (R * pull) @ V
-                _projected(E[i], self.inside, self.p, self.rho[rows])
+                _projected(E[i], self.inside, self.p, budgets[i])
         moved = np.empty_like(self.E)
         for i, rows in enumerate(parts):
             whole = self.E[rows].astype(np.float64)
