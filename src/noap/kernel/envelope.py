@@ -165,8 +165,8 @@ class VarianceLine(NearMatrix):
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
         metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]
-        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error, metric)
-        self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
+        super().__init__(G - penalty.block(features), data.w[features], line, penalty.error, metric)
+        self.c = math.nextafter(self.c + penalty.loss, math.inf)
         self._spread(features, data.d)
         self.signs = np.zeros(data.d, np.int8)
         if line.signs is not None:
