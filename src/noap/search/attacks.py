@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.runtime.controls import never
 from noap.search.sample_ascent import kept, portions, squares
 from noap.settings import SampleSettings
 
@@ -48,6 +49,7 @@ def smoothed(
     target: float,
     settings: SampleSettings,
     supports: IntArray | None = None,
+    check: Callable[[], None] = never,
 ) -> FloatArray:
     r"""Return the best attack found on one support (all columns), or on several, from E on; stop below the target.
 
@@ -83,6 +85,7 @@ def smoothed(
         here = ahead = best
         momentum, last, mu = 1.0, math.inf, width * target
         for _ in range(settings.smooth_steps):
+            check()
             if least < target:
                 return best
             f, _, gradient = at(ahead, mu)
@@ -375,7 +378,7 @@ class Cuts(Duel):
             J = np.unique(known)
             E = self.E.astype(np.float64)
             places = np.searchsorted(J, known)
-            E[:, J] = smoothed(self.X[:, J], self.rho[:, J], E[:, J], target * (1 - 1e-5), settings, places)
+            E[:, J] = smoothed(self.X[:, J], self.rho[:, J], E[:, J], target * (1 - 1e-5), settings, places, check)
             self.E = E
         self.E = best_E
         return best
