@@ -244,7 +244,7 @@ class SampleSearch:
         return self._contest(knot, local, outlooks[0][2] if outlooks else None)
 
     def _contest(self, knot: Knot, local: Local, response: Bounder | None) -> "list[Node | Knot]":
-        """Return what the solver's attack leaves of a node: a subtree with few open nodes, or both of its children."""
+        """Return what the solver's attack leaves of a node: a subtree with few open nodes, or its children."""
         settings, is_root, paid = self.settings.samples, knot is self.root, self._paid(local) * self.data.n
         few = self._pooled(knot, local, response)
         duel = self._duel(knot, few, self._moves_of(response, few))
@@ -274,14 +274,16 @@ class SampleSearch:
         self._certify(knot, last)
         return self._split(knot, few, duel)
 
-    def _split(self, knot: _Knot, few: _Local, duel: Duel) -> "list[Node | _Knot]":
+    def _split(self, knot: Knot, few: Local, duel: Duel) -> "list[Node | Knot]":
         """Branch on features in turn until those opponents that use none of them have little weight left."""
-        settings, node, proof, weights = self.settings.samples, knot.node, list[Node | _Knot](), duel.weights
+        settings, node, proof, weights = self.settings.samples, knot.node, list[Node | Knot](), duel.weights
         used = duel.V != 0
         for _ in range(settings.branches if few.p == 1 else 1):
             # What opponents put on a feature, most where some of them do without it.
             mass = (weights @ (duel.V * duel.V)) * (1.0 + settings.branching - weights @ used / weights.sum())
             at = few.inside + int(np.argmax(mass[few.inside :]))
+            if proof and not mass[at] > 0:
+                break
             without, with_it = children(*node, int(few.columns[at]))
             proof += [Feature(int(few.columns[at])), self._child(knot, with_it)]
             weights, node = np.where(used[:, at], 0.0, weights), without
