@@ -151,7 +151,8 @@ def test_a_matrix_below_the_metric_to_the_last_digit():
         v, c = rng.standard_normal(2), float(rng.uniform(1, 2))
         A = c * metric.B - 1e-9 * np.outer(v, v)
         data = Data(0.5 * (A + A.T), Terms(2, 1, metric=metric), 0, True, 0.0)
-        line = Line(np.arange(2), c + float(rng.choice([5e-16, 2e-14]) * rng.random()), 0.0, 0.0, 0, THRESHOLD, zero, zero)
+        c += float(rng.choice([5e-16, 2e-14]) * rng.random())
+        line = Line(np.arange(2), c, 0.0, 0.0, 0, THRESHOLD, zero, zero)
         try:
             near = VarianceLine(data, line)
         except Refused:
