@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight
 
 from noap.adversaries.base import Adversary
 from noap.data.deflation import Covariance, Samples, adjusted_variances, span_variances
@@ -121,17 +122,22 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Where X is to lie, such as "cuda": a dense X is moved there as a tensor of PyTorch (``pip install
         'noap[gpu]'``). An X that is an array on a device already (PyTorch, CuPy) stays where it is without this. Pays
         from 2,000 features on. With several components, pass deflation="disjoint".
+    keep_data : bool
+        Whether `results_` keep the samples that they are about, and a pickle of the model with them. Without them
+        ``results_[0].attack(Z)`` takes the standardised data, and :func:`noap.verify` a Problem made of them.
 
     Attributes
     ----------
     components_ : array of shape (n_components, d)
         Unit vectors, at most k non-zero entries each, the entry of largest magnitude positive; 0 where no feature is
         worth its cost.
+    features_ : tuple of arrays
+        Per component the features that it uses, the largest loading first: names, or positions where X has none.
     n_components_ : int
         How many there are: fewer than asked for after Ctrl-C, or where those chosen together are all that is worth
         anything.
     results_ : tuple of Result
-        Per component what was found and what is proved. They hold the (deflated) data, for `attack()` needs them.
+        Per component what was found and what is proved, with its certificate; without the samples unless `keep_data`.
     robust_variance_, bound_, gap_ : arrays of shape (n_components,)
         Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data. With
         `costs` the last two are about `objective_`. Of components that were chosen together they are on the data
@@ -214,6 +220,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         noise_units: str = "standardised",
         joint: bool | str = "auto",
         device: str | None = None,
+        keep_data: bool = False,
     ) -> None:
         self.n_components = n_components
         self.k = k
@@ -236,9 +243,14 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.noise_units = noise_units
         self.joint = joint
         self.device = device
+        self.keep_data = keep_data
 
-    def fit(self, X: Any, y: Any = None) -> "RobustSparsePCA":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RobustSparsePCA":
         """Find the components of the samples X, shape (n, d); y is ignored.
+
+        With `sample_weight`, n numbers of at least 0, a sample of weight 2 counts as two: in means, scales, variances
+        and noise. They are divided by their mean, so that rho = noise sqrt(n). For a dense X and the adversaries that
+        moments are enough for ("feature", "spectral", "none").
 
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
         covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
@@ -250,6 +262,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         data = self._filled(self._checked(X, reset=True))
         self._moments: Moments | None = None
         names = names_in(self)
+        if sample_weight is not None:
+            return self._fit_weighted(data, sample_weight, names)
         if self.device is not None or isinstance(data, DeviceColumns):
             columns = as_columns_on(self.device, data)
             device_Z = centre_and_scale_on_device(columns, center=self.center, scale=self.scale, names=names)
@@ -271,6 +285,16 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             return self._solve(Samples(implicit, names), implicit.mean, scale)
         moments = Moments.of(data)
         S, mean, scale = moments.standardised(center=True, scale=self.scale, names=names)
+        return self._solve(Covariance(S, moments.n, names), mean, scale)
+
+    def _fit_weighted(self, data: Data, sample_weight: Any, names: tuple[str, ...] | None) -> "RobustSparsePCA":
+        if not isinstance(data, np.ndarray) or self.device is not None or self.missing == "impute":
+            raise InvalidProblem("sample_weight needs a dense X without missing='impute' and device; leave it out.")
+        if not kind_of(self.adversary).gram_suffices:
+            raise InvalidProblem(f"sample_weight takes no adversary={self.adversary!r}, which moves single samples.")
+        weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
+        moments = Moments.weighted(data, weights)
+        S, mean, scale = moments.standardised(center=self.center, scale=self.scale, names=names)
         return self._solve(Covariance(S, moments.n, names), mean, scale)
 
     @from_sums(instead="use fit")
@@ -339,10 +363,15 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     def transform(self, X: Any) -> FloatArray:
         """Return the scores, shape (n, n_components): the centred and scaled samples times the components.
 
-        A NumPy array; with scikit-learn's ``array_api_dispatch`` an array of the library of X, on its device.
+        A NumPy array, of float32 for an X of float32; with scikit-learn's ``array_api_dispatch`` an array of the
+        library of X, on its device.
         """
-        scores: FloatArray = as_given(X, self._scores(self._taken(X), self.components_.T))
-        return scores
+        data = self._taken(X)
+        scores = self._scores(data, self.components_.T)
+        if data.dtype == np.float32:
+            scores = scores.astype(np.float32)
+        given: FloatArray = as_given(X, scores)
+        return given
 
     @property
     def _n_features_out(self) -> int:
