@@ -89,14 +89,14 @@ def test_in_a_pipeline_it_scores_or_selects():
 
 
 @pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("adversary", ["feature", "none", "spectral"])
+@pytest.mark.parametrize("adversary", ["feature", "none", "spectral", "sample"])
 def test_a_weight_of_two_is_a_sample_twice(adversary, center):
-    weights = RNG.integers(0, 4, len(X))
+    some, weights = X[:300], RNG.integers(0, 4, 300)
     given = SETTINGS | {"adversary": adversary, "center": center}
-    weighted = noap.RobustSparsePCA(**given).fit(X, sample_weight=weights)
-    repeated = noap.RobustSparsePCA(**given).fit(np.repeat(X, weights, axis=0))
-    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
-    np.testing.assert_allclose(weighted.robust_variance_, repeated.robust_variance_, rtol=1e-9)
+    weighted = noap.RobustSparsePCA(**given).fit(some, sample_weight=weights)
+    repeated = noap.RobustSparsePCA(**given).fit(np.repeat(some, weights, axis=0))
+    np.testing.assert_allclose(weighted.components_, repeated.components_, atol=1e-6)
+    np.testing.assert_allclose(weighted.robust_variance_, repeated.robust_variance_, rtol=1e-7)
     np.testing.assert_allclose(weighted.mean_, repeated.mean_, atol=1e-12)
     np.testing.assert_allclose(weighted.scale_, repeated.scale_, rtol=1e-12)
 
@@ -106,10 +106,10 @@ def test_weights_that_make_no_sense_are_one_sentence():
         (np.full(len(X), -1.0), {}),
         (np.zeros(len(X)), {}),
         (np.ones(3), {}),
-        (np.ones(len(X)), {"adversary": "sample"}),
+        (np.ones(len(X)), {"adversary": "entry"}),
         (np.ones(len(X)), {"missing": "impute"}),
     ):
-        with pytest.raises(ValueError, match="(?i)sample.weight"):
+        with pytest.raises(ValueError, match=r"(?i)sample.weight"):
             noap.RobustSparsePCA(**SETTINGS | terms).fit(X, sample_weight=weights)
 
 

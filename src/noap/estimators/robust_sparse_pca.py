@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import _check_sample_weight
 
+from noap.adversaries import SampleWise
 from noap.adversaries.base import Adversary
 from noap.data.deflation import Covariance, Samples, adjusted_variances, span_variances
 from noap.data.implicit import centred
@@ -249,8 +250,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         """Find the components of the samples X, shape (n, d); y is ignored.
 
         With `sample_weight`, n numbers of at least 0, a sample of weight 2 counts as two: in means, scales, variances
-        and noise. They are divided by their mean, so that rho = noise sqrt(n). For a dense X and the adversaries that
-        moments are enough for ("feature", "spectral", "none").
+        and noise. They are divided by their mean, so that rho = noise sqrt(n). For all adversaries but "entry".
 
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
         covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
@@ -288,14 +288,20 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         return self._solve(Covariance(S, moments.n, names), mean, scale)
 
     def _fit_weighted(self, data: Data, sample_weight: Any, names: tuple[str, ...] | None) -> "RobustSparsePCA":
-        if not isinstance(data, np.ndarray) or self.device is not None or self.missing == "impute":
-            raise InvalidProblem("sample_weight needs a dense X without missing='impute' and device; leave it out.")
-        if not kind_of(self.adversary).gram_suffices:
-            raise InvalidProblem(f"sample_weight takes no adversary={self.adversary!r}, which moves single samples.")
+        kind = kind_of(self.adversary)
+        dense = isinstance(data, np.ndarray)
+        if self.missing == "impute" or self.device is not None or isinstance(data, DeviceColumns):
+            raise InvalidProblem("sample_weight needs X in memory without missing='impute'; leave one of them out.")
+        if not kind.gram_suffices and not (kind is SampleWise and dense):
+            raise InvalidProblem(f"sample_weight takes no adversary={self.adversary!r} on these data; leave it out.")
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
         moments = Moments.weighted(data, weights)
         S, mean, scale = moments.standardised(center=self.center, scale=self.scale, names=names)
-        return self._solve(Covariance(S, moments.n, names), mean, scale)
+        if kind.gram_suffices:
+            return self._solve(Covariance(S, moments.n, names), mean, scale)
+        # A sample of weight w is worth w times (|x'v| - rho)^2, as one that is longer by the root, with its budget.
+        roots = np.sqrt(weights / weights.mean())
+        return self._solve(Samples(roots[:, None] * ((data - mean) / scale), names), mean, scale, roots)
 
     @from_sums(instead="use fit")
     def partial_fit(self, X: Any, y: Any = None, solve: bool = True) -> "RobustSparsePCA":
@@ -403,7 +409,9 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
+    def _solve(
+        self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray, roots: FloatArray | None = None
+    ) -> "RobustSparsePCA":
         n = data.n_samples
         frame = Frame(n, names_in(self), scale)
         given = strength_of(self.adversary, self.noise, self.rho, frame, self.noise_units)
@@ -411,7 +419,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         if hasattr(self, "fill_values_"):
             holes = np.round(self.missing_share_ * n)
             adversary, noise = widened(given, np.sqrt(holes) * self._fill_spread / scale, n)
-        recipe = recipe_of(self, n, len(mean), adversary, costs_of(self.costs, frame))
+        faced = adversary if roots is None else SampleWise(roots * adversary.budgets(n))
+        recipe = recipe_of(self, n, len(mean), faced, costs_of(self.costs, frame))
         if not self.scale:
             warn_of_scales(data.column_norms(), mean, n, frame.names)
         fitted = (fit_together if recipe.together else fit_components)(data, recipe, end_search)
