@@ -74,7 +74,7 @@ class Moments:
             centred = (block - mean) * np.sqrt(share[first : first + len(block), None])
             scatter += centred.T @ centred
             first += len(block)
-        return cls(len(X), mean, len(X) * scatter)
+        return cls(int(X.shape[0]), mean, int(X.shape[0]) * scatter)
 
     def merged(self, other: "Moments") -> "Moments":
         """Return the moments of both sets of samples together (Chan, Golub and LeVeque)."""

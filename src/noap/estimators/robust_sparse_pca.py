@@ -290,8 +290,9 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     def _fit_weighted(self, data: Data, sample_weight: Any, names: tuple[str, ...] | None) -> "RobustSparsePCA":
         kind = kind_of(self.adversary)
         dense = isinstance(data, np.ndarray)
-        if self.missing == "impute" or self.device is not None or isinstance(data, DeviceColumns):
-            raise InvalidProblem("sample_weight needs X in memory without missing='impute'; leave one of them out.")
+        imputed = self.missing == "impute" and self.missing_share_.any()
+        if imputed or self.device is not None or isinstance(data, DeviceColumns):
+            raise InvalidProblem("sample_weight needs X in memory, with no entry missing; leave it out.")
         if not kind.gram_suffices and not (kind is SampleWise and dense):
             raise InvalidProblem(f"sample_weight takes no adversary={self.adversary!r} on these data; leave it out.")
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
