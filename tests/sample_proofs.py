@@ -1,9 +1,7 @@
 """Proofs of sample- and entry-wise problems, by hand: attacks, lines about samples, and what vectors are worth."""
 
-import importlib.util
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
@@ -14,13 +12,6 @@ from noap.kernel.claim import Claim, data_of
 from noap.kernel.samples import response
 from noap.kernel.tree import Checked, check_leaf
 from noap.kernel.witness import BOX, IN_WEIGHTED_NORM, Dominance, Level, Line, SampleAttack, SampleEnvelope
-
-_PATH = Path(__file__).parents[1] / "tools" / "noap_check.py"
-_SPEC = importlib.util.spec_from_file_location("noap_check", _PATH)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-noap_check = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(noap_check)
 
 
 def drawn(seed, n=14, d=5, k=3, each=False, costs=False, entries=False, **kwargs):
@@ -187,7 +178,6 @@ __all__ = [
     "least",
     "line",
     "moving",
-    "noap_check",
     "responding",
     "worth",
 ]

@@ -124,9 +124,9 @@ def test_the_papers_model_is_closed(delta):
     np.testing.assert_allclose(result.attacked_covariance(), moved.T @ moved / 120, atol=1e-12)
 
 
-@pytest.mark.parametrize("options", [{"node_limit": 3}, {"time_limit": 0.02}])
+@pytest.mark.parametrize("options", [{"node_limit": 1}, {"time_limit": 0.02}])
 def test_a_limit_leaves_a_proved_bound(options):
-    problem = noap.Problem(np.random.default_rng(0).standard_normal((150, 40)), 6, noap.EntryWise(0.5))
+    problem = noap.Problem(np.random.default_rng(0).standard_normal((100, 30)), 5, noap.EntryWise(0.5))
     with pytest.warns(noap.errors.GapWarning):
         result = noap.solve(problem, **options)
     assert 0 < result.value < result.bound < np.inf
