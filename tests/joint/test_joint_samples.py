@@ -160,3 +160,12 @@ def test_the_estimator_and_the_command_line(tmp_path):
     checked = command_line("verify", "p.noap", "data.csv", cwd=tmp_path)
     assert checked.returncode == 0, checked.stdout
     assert "each attacked by itself" in checked.stdout
+
+
+def test_components_whose_samples_are_alike():
+    """0.2.0 raised here: the second component has one sample above its budget."""
+    X = [[2.0, 0.0, 0.0], [0.0, 0.0, 2.0], [0.0, 0.1, 0.0]]
+    problem = noap.Problem(X, 2, noap.SampleWise([1.8, 2.4, 0.0]))
+    result = noap.solve_components(problem, 2)
+    assert result.value == pytest.approx((0.2**2 + 0.1**2) / 3, rel=1e-4)
+    assert noap.verify(problem, result.certificate).ok
