@@ -178,8 +178,9 @@ class SampleSettings:
         weight: n = 500, rho = 3, seed 3 of the board in 9.9 instead of 13.5 CPU s.
     kept_attacks : int
         Attacks of nodes near the root that others are tried with.
-    certified : int
-        Thresholds tried for the bound of a node that stays open.
+    certified, certified_nodes, many_places : int
+        Thresholds tried for the bound of a node that stays open, with cheap trees of so many nodes where more features
+        than `many_places` fit: other nodes are mostly closed soon.
     looks_of_cuts, anchors_of_cuts, near_cuts : (int, int), int, float
         Against entries: looks for new opponents at the root and below, from so many vectors; supports whose opponents
         get the target but for this share are attacked together.
@@ -227,6 +228,8 @@ class SampleSettings:
     weight_left: float = 0.2
     kept_attacks: int = 4
     certified: int = 5
+    certified_nodes: int = 1000
+    many_places: int = 6
     looks_of_cuts: tuple[int, int] = (40, 12)
     anchors_of_cuts: int = 100
     near_cuts: float = 1e-3

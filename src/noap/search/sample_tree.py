@@ -433,13 +433,15 @@ class SampleSearch:
         """
         I, F, p = knot.node  # noqa: E741
         low, high, alone = self.target, knot.bound, nodes == 1
+        many = p > self.settings.samples.many_places and len(F) <= self.settings.samples.most_features
+        budget = self.settings.samples.certified_nodes if many else self.settings.samples.cheap_nodes
         for number in range(self.settings.samples.certified * (3 if alone else 1)):
             if high <= low * (1.0 + (1e-5 if alone else 5e-3)):
                 return
             t = self.target if alone and number == 0 else float(np.sqrt(low * high)) if low > 0 else 0.5 * high
             tree = CheapTree(self.data, t, self.settings, self.check)
             tree.bounders = [bounder]
-            found = tree.close(I, F, p, nodes or self.settings.samples.cheap_nodes)
+            found = tree.close(I, F, p, nodes or budget)
             if found is None:
                 low = t
                 continue
