@@ -7,10 +7,10 @@ from noap._version import __version__
 if TYPE_CHECKING:
     from noap import errors
     from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
-    from noap.checker import verify
     from noap.data.standardising import standardise
     from noap.heuristics.truncated_power import screen_submatrix
     from noap.kernel.certificate import Certificate
+    from noap.kernel.verify import verify
     from noap.problem import Problem
     from noap.result import Limit, Result, Status
     from noap.settings import Settings
@@ -98,7 +98,7 @@ _LAZY_NAMES = {
     "solve_components": "noap.joint",
     "stability": "noap.analysis.stability",
     "standardise": "noap.data.standardising",
-    "verify": "noap.checker",
+    "verify": "noap.kernel.verify",
 }
 
 

@@ -17,7 +17,7 @@ from noap.data.identifiers import warn_of_identifiers
 from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
 from noap.data.requirements import require_covariance_suffices, require_fit
-from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
+from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples
 from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -39,13 +39,12 @@ class Problem(Variants):
 
     Parameters
     ----------
-    X : array-like, DataFrame, SciPy sparse matrix, Dask array or array on a device, of shape (n, d)
+    X : array-like, DataFrame, SciPy sparse matrix or Dask array of shape (n, d)
         Samples in rows. Used as given: neither centred nor scaled; an UncentredWarning says so where most of X is its
         column means. float32 stays float32; values are computed in float64. Up to 256 MB X is copied, so that changing
         it later changes nothing here. A larger X is fingerprinted: once it was changed, `solve`, `verify` and every
         property that reads it raise InvalidProblem. It may lie in a file (``np.load(path, mmap_mode="r")``) and is then
-        read in parts; a Dask array is read once, chunk by chunk, and if larger than that into a file. An array of
-        PyTorch or CuPy on a device stays there, float16, float32 or float64 (``pip install 'noap[gpu]'``).
+        read in parts; a Dask array is read once, chunk by chunk, and if larger than that into a file.
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
@@ -116,7 +115,7 @@ class Problem(Variants):
         if not isinstance(X, Samples):  # those come from within, where somebody has decided
             warn_if_uncentred(given)
             warn_of_identifiers(X, given)
-        data = frozen(where_needed(given, adversary))
+        data = frozen(given)
         n, d = int(data.shape[0]), int(data.shape[1])
         names = as_names(feature_names, d) or own_names
         self._set(data, n, d, k, adversary, names, costs, metric, include, exclude, orthogonal_to)

@@ -44,8 +44,8 @@ def test_a_process_of_its_own(made):
     for words in ([sys.executable, "-m", "noap"], [sys.executable, "-c", "from noap.cli import main; main()"]):
         done = subprocess.run([*words, "--version"], capture_output=True, text=True, check=False, cwd=made)
         assert (done.returncode, done.stdout.split()[0]) == (0, "noap")
-    slow = ("sklearn", "matplotlib", "numba", "polars", "scipy", "pyscipopt", "highspy", "noap.search", "noap.mip",
-            "noap.exact", "noap.heuristics")  # fmt: skip
+    slow = ("sklearn", "matplotlib", "polars", "scipy", "pyscipopt", "highspy", "noap.search", "noap.mip",
+            "noap.heuristics")  # fmt: skip
     code = (
         "import sys; sys.argv = ['noap', '--help']\n"
         "from noap.cli import main\n"
