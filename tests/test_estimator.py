@@ -387,7 +387,7 @@ def test_loadings_by_name():
 def test_the_proof_of_a_later_component_is_about_deflated_data():
     data = load_wine(as_frame=True).data
     model = RobustSparsePCA(n_components=2, k=3, noise=0.2, scale=True).fit(data)
-    problem = noap.Problem(noap.standardise(data), k=3, adversary=noap.FeatureWise(model.rho_))
+    problem = noap.Problem(noap.standardize(data), k=3, adversary=noap.FeatureWise(model.rho_))
     first, second = (result.certificate for result in model.results_)
     assert noap.verify(problem, first).ok
     assert "or deflated for a later component" in noap.verify(problem, second).message

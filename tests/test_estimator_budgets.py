@@ -188,7 +188,7 @@ def test_what_is_wrong_with_noises_and_costs_is_one_sentence(wine, noise):
 
 
 def test_tables_and_pictures_of_results_know_costs(wine):
-    problem = noap.Problem(noap.standardise(wine), k=3, adversary=FeatureWise(2.0), costs=np.full(13, 0.1))
+    problem = noap.Problem(noap.standardize(wine), k=3, adversary=FeatureWise(2.0), costs=np.full(13, 0.1))
     result = noap.solve(problem, "ascent")
     shown = result._repr_html_()
     assert f"{result.robust_variance:.6g}" in shown
@@ -245,7 +245,7 @@ def test_shares_of_the_factor_that_leaves_nothing_are_tried_by_default(wine, noi
 
 
 def test_resamples_keep_budgets_and_costs(wine, noise):
-    Z = noap.standardise(wine)
+    Z = noap.standardize(wine)
     rho = np.sqrt(len(wine)) * np.array(list(noise.values()))
     costs = np.zeros(13)
     costs[4] = 10.0  # the exact feature, at a price that nothing is worth

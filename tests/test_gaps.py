@@ -15,7 +15,7 @@ from noap.errors import GapWarning, NoapWarning
 from noap.report import build_report
 
 # Nothing can be proved about ten of forty features without structure in a few nodes.
-NOISE = noap.standardise(np.random.default_rng(5).standard_normal((60, 40)), scale=False)
+NOISE = noap.standardize(np.random.default_rng(5).standard_normal((60, 40)), scale=False)
 PROBLEM = noap.Problem(NOISE, 10, noap.FeatureWise(0.5))
 SMALL = noap.Problem(NOISE[:, :8], 3, noap.FeatureWise(0.5))
 NODES = {"node_limit": 3}

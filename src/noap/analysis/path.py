@@ -72,9 +72,10 @@ class Path(ResultSeries):
     factors: tuple[float, ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
+        noise = "" if self.family.whole is not None else f"noise from {self.noises[0]:.6g} to {self.noises[-1]:.6g}, "
         return (
             f"Path(k={self.k}, {len(self)} points, {self._optimal} of them optimal, "
-            f"{self.swept} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
+            f"{noise}{self.swept} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
         )
 
     @property
@@ -98,6 +99,11 @@ class Path(ResultSeries):
         if self.factors is not None:
             return frozen(self.factors)
         return frozen([result.problem.adversary.rho for result in self.results])
+
+    @property
+    def noises(self) -> FloatArray:
+        """The budgets in units of noise, which do not depend on the number of samples; the factors where rho is one."""
+        return frozen(self.rhos / self.family.noise_unit)
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:  # type: ignore[override]
@@ -218,7 +224,7 @@ class Path(ResultSeries):
         """
         first: dict[str, Any] = {"k": [self.k] * len(self), self.swept: self.rhos}
         if self.family.whole is None:
-            first["noise"] = self.rhos / self.family.noise_unit
+            first["noise"] = self.noises
         return self._frame(first, {}, loadings)
 
     def features_frame(self) -> "polars.DataFrame":
@@ -251,11 +257,10 @@ class Path(ResultSeries):
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some of the points."""
-        unit = self.family.noise_unit
         if self.family.whole is not None:
             header, cells = ("factor",), [(f"{rho:.6g}",) for rho in self.rhos]
             return self._table(header, cells, "points", "" if self.note is None else f". {self.note}")
-        pairs = [(f"{rho / unit:.4g}", f"{rho:.6g}") for rho in self.rhos]
+        pairs = [(f"{noise:.4g}", f"{rho:.6g}") for noise, rho in zip(self.noises, self.rhos, strict=True)]
         return self._table(("noise", "rho"), pairs, "points", "" if self.note is None else f". {self.note}")
 
 
@@ -289,6 +294,7 @@ def path(
     method: str = "exact",
     n_jobs: int | None = None,
     *,
+    noises: ArrayLike | None = None,
     points: int = 33,
     tolerance: float = 1e-3,
     end: float | None = None,
@@ -321,6 +327,8 @@ def path(
         The budgets; sorted, without repetitions. By default `points` of them from 0 to `rho_max`, and then more around
         every change of support between neighbours, by bisection, until the change is located to `tolerance` times
         `rho_max`. A feature that comes and goes between two points of equal support is not seen: raise `points`.
+    noises : array-like, optional
+        The budgets in units of noise, in place of `rhos`: feature-wise :math:`\rho = \mathrm{noise}\,\sqrt n`.
     method : str
         As for :func:`noap.solve`; only "exact" proves every point.
     n_jobs : int, optional
@@ -352,11 +360,15 @@ def path(
     (array([0, 1]), array([1]), array([], dtype=int64))
     >>> path.lifetimes
     array([0.5  , 3.165,   nan])
+    >>> noap.path(X, k=2, noises=[0.0, 0.25], method="ascent").rhos
+    array([0. , 0.5])
     >>> [stage.kind for stage in path.stages()]
     ['full', 'single', 'none']
     """
     jobs = as_jobs(n_jobs)
-    budgets = None if rhos is None else _budgets(rhos)
+    given = _budgets("rhos", rhos) if noises is None else _budgets("noises", noises)
+    if rhos is not None and noises is not None:
+        raise InvalidProblem("Pass either rhos or noises: noises are in units that do not depend on n.")
     last, first = None if end is None else as_strength("end", end), as_count("points", points)
     if first < 2:
         raise InvalidProblem(f"points must be at least 2, got {first}.")
@@ -369,6 +381,9 @@ def path(
         families = [Family.of(X, k, adversary)]
     for family in families:
         check_call(family.base, method, settings)
+        if noises is not None and family.whole is not None:
+            raise InvalidProblem("noises needs one budget for all; pass rhos, the factors on the budgets as given.")
+    budgets = given if given is None or noises is None else given * families[0].noise_unit
 
     found: list[Path] = []
     # Ctrl-C waits for the current point, which ends with the best so far.
@@ -412,19 +427,22 @@ def _settings(options: dict[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def _budgets(rhos: ArrayLike) -> FloatArray:
+def _budgets(name: str, budgets: ArrayLike | None) -> FloatArray | None:
+    """Return distinct budgets, rising, of a user who calls them by that name; None for none."""
+    if budgets is None:
+        return None
     try:
-        given = np.asarray(rhos)
-        if given.ndim > 1 or given.dtype.kind == "c" or holds_truth(rhos):
+        given = np.asarray(budgets)
+        if given.ndim > 1 or given.dtype.kind == "c" or holds_truth(budgets):
             raise TypeError
-        budgets = np.unique(given.astype(np.float64))
+        distinct = np.unique(given.astype(np.float64))
     except (TypeError, ValueError):
-        raise InvalidProblem(f"rhos must be a list of numbers, got {rhos!r}; pass one budget per point.") from None
-    if budgets.size == 0:
-        raise InvalidProblem("rhos is empty; pass at least one budget, or None to have them chosen.")
-    if not np.isfinite(budgets).all() or budgets[0] < 0:
-        raise InvalidProblem("rhos must be finite numbers of at least 0.")
-    return budgets
+        raise InvalidProblem(f"{name} must be a list of numbers, got {budgets!r}; pass one budget per point.") from None
+    if distinct.size == 0:
+        raise InvalidProblem(f"{name} is empty; pass at least one budget, or None to have them chosen.")
+    if not np.isfinite(distinct).all() or distinct[0] < 0:
+        raise InvalidProblem(f"{name} must be finite numbers of at least 0.")
+    return distinct
 
 
 def _distinct(known: Path) -> FloatArray:

@@ -184,7 +184,7 @@ def stability(
     >>> import noap
     >>> from sklearn.datasets import load_wine
     >>> data = load_wine(as_frame=True).data
-    >>> Z = noap.standardise(data)
+    >>> Z = noap.standardize(data)
     >>> found = noap.stability(noap.Problem(Z, k=3, adversary=noap.FeatureWise(4.0)), n_boot=20)
     >>> found.stable(0.9)
     ('total_phenols', 'flavanoids', 'od280/od315_of_diluted_wines')

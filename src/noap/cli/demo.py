@@ -45,7 +45,7 @@ def demo(
     measured, errors = bunch.data[:, :10], bunch.data[:, 10:20]
     noise = np.sqrt((errors**2).mean(axis=0)) / measured.std(axis=0)
     cells = pl.DataFrame(measured, schema=list(names))
-    problem = noap.Problem(noap.standardise(cells), len(names), noap.FeatureWise.with_noise(noise, len(cells)))
+    problem = noap.Problem(noap.standardize(cells), len(names), noise=noise)
 
     def path_of(adversary: Adversary) -> "noap.KPath":
         return noap.k_path(problem.with_adversary(adversary), progress=output.progress)
