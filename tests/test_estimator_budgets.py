@@ -200,7 +200,7 @@ def test_tables_and_pictures_of_results_know_costs(wine):
 
 @pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_costs_that_nothing_is_worth_leave_nothing(wine):
-    with pytest.warns(NoapWarning, match=r"No feature is worth its cost for component 0.*lower costs"):
+    with pytest.warns(NoapWarning, match=r"No feature is worth its cost for component 1.*lower costs"):
         model = RobustSparsePCA(2, 3, costs=np.full(13, 50.0), scale=True).fit(wine)
     assert not model.components_.any()
     assert model.objective_.tolist() == model.robust_variance_.tolist() == model.bound_.tolist() == [0.0, 0.0]

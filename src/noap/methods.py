@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, Adversary, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count, as_jobs
 from noap.data.metric import length
@@ -27,16 +27,12 @@ from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
-from noap.runtime.interrupts import raising_interrupts
 from noap.runtime.limits import Limits
 from noap.runtime.progress import PassLine
 from noap.runtime.threads import threads_for
 from noap.settings import Settings
 
 __all__ = ["METHODS", "Method", "run_exact"]
-
-# The exact method gives its heuristic this share of the time at most: the rest is for the proof.
-_ASCENT_SHARE = 0.3
 
 
 @dataclass(frozen=True)
@@ -77,25 +73,27 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls,
 
 
 def _check_ascent(
-    problem: Problem, keep: Any = 96, polish: Any = 24, max_steps: Any = 60, n_jobs: Any = None
-) -> tuple[Funnel, int | None]:
-    funnel = Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
-    return funnel, as_jobs(n_jobs)
-
-
-def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, int | None]) -> Result:
-    funnel, n_jobs = asked
-    return _heuristic(problem, "ascent", _ascended(problem, controls, funnel, n_jobs=n_jobs), controls)
-
-
-def _ascended(
     problem: Problem,
-    controls: Controls,
-    funnel: Funnel,
-    check: Callable[[], None] | None = None,
-    n_jobs: int | None = None,
-) -> FloatArray:
-    """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+    keep: Any = 96,
+    polish: Any = 24,
+    max_steps: Any = 60,
+    n_jobs: Any = None,
+    start: ArrayLike | None = None,
+) -> tuple[Funnel, int | None, FloatArray | None]:
+    funnel = Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
+    return funnel, as_jobs(n_jobs), _start(problem, start)
+
+
+def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, int | None, FloatArray | None]) -> Result:
+    funnel, n_jobs, start = asked
+    v = _ascended(problem, controls, funnel, n_jobs)
+    if start is not None and problem.value(start) > problem.value(v):
+        v = start
+    return _heuristic(problem, "ascent", v, controls)
+
+
+def _ascended(problem: Problem, controls: Controls, funnel: Funnel, n_jobs: int | None = None) -> FloatArray:
+    """Return the answer of ascent, or the best so far if a limit stops it or the user interrupts."""
     if problem.orthogonal_to is not None or problem.metric is not None:
         from noap.kernel.claim import matrix_of
         from noap.kernel.data import Data
@@ -115,13 +113,12 @@ def _ascended(
     v: FloatArray = np.zeros(problem.n_features)
     costs = None if problem.costs is None else problem.n_samples * problem.costs
     v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first
-    check = check or controls.check
     many = problem.X is not None and problem.n_features > MANY_FEATURES and works_on_gram(problem.adversary)
     try:
-        climbs = _pooled(problem, controls, check, n_jobs) if many else ascent(problem, controls.rng, funnel, check)
-        for better in climbs:
+        pooled = _pooled(problem, controls, n_jobs) if many else None
+        for better in pooled or ascent(problem, controls.rng, funnel, controls.check):
             v = better
-            check()
+            controls.check()
         controls.limit = None  # it finished, if late
     except Stopped:
         pass
@@ -131,9 +128,7 @@ def _ascended(
     return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
-def _pooled(
-    problem: Problem, controls: Controls, check: Callable[[], None], n_jobs: int | None
-) -> Iterator[FloatArray]:
+def _pooled(problem: Problem, controls: Controls, n_jobs: int | None) -> Iterator[FloatArray]:
     """Yield the answer of ascent on a pool of features, out of more than a matrix is made of."""
     from noap.kernel.claim import data_of
     from noap.search.pool import Pool
@@ -142,7 +137,7 @@ def _pooled(
     assert isinstance(data, Features)
     data.threads = threads_for(n_jobs)
     with PassLine(controls.progress, controls.label, "looking for good vectors") as line:
-        pool = Pool(data, Settings(), check, line.scanned)
+        pool = Pool(data, Settings(), controls.check, line.scanned)
         pool.climb()
     features, weights = pool.vector(problem.k)
     if len(features):
@@ -158,15 +153,12 @@ def _check_exact(
     certificate: Any = True,
     n_jobs: Any = None,
     settings: Any = None,
+    start: ArrayLike | None = None,
 ) -> Limits:
-    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, settings)
-    require_served(problem.adversary, (*SERVES, EntryWise), "Method 'exact'", "use method='ascent'")
-    if type(problem.adversary) is EntryWise:
-        problem.require_no_demands("Method 'exact' against EntryWise")
-        problem.require_no_directions("Method 'exact' against EntryWise")
-        problem.require_no_metric("Method 'exact' against EntryWise")
-        problem.require_plain("Method 'exact'")
-    elif problem.adversary.gram_suffices and needs_matrix(problem):
+    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, settings, start)
+    _start(problem, start)
+    require_served(problem.adversary, SERVES, "Method 'exact'", "use method='ascent'")
+    if problem.adversary.gram_suffices and needs_matrix(problem):
         problem.require_covariance("Method 'exact'")
     return limits
 
@@ -182,24 +174,17 @@ def unfinished(problem: Problem, method: str, gap: float, v: FloatArray | None =
 
 
 def run_exact(problem: Problem, controls: Controls, limits: Limits, start: FloatArray | None = None) -> Result:
-    """Prove the optimum, with a k-sparse unit vector to start from beside others if one is given."""
-    if type(problem.adversary) is EntryWise:
-        from noap.search.entry_wise import entry_wise_result
-
-        with raising_interrupts():
-            v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.n_jobs)
-            if start is not None and problem.value(start) > problem.value(v):
-                v = start
-            return entry_wise_result(problem, controls, v, limits)
+    """Prove the optimum, from a k-sparse unit vector beside other starts if one is given."""
     from noap.search.solve import solve_by_tree
 
-    return solve_by_tree(problem, controls, limits, start)
+    return solve_by_tree(problem, controls, limits, _start(problem, limits.start) if start is None else start)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
-    require_served(problem.adversary, (*ENERGY_LESS_L1, SampleWise), "Method 'relaxation'", "use method='exact'")
+    served: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise, EntryWise)
+    require_served(problem.adversary, served, "Method 'relaxation'", "use method='exact'")
     limits = Limits.checked(None, None, certificate, settings=settings)
-    if type(problem.adversary) is not SampleWise:
+    if type(problem.adversary) not in (SampleWise, EntryWise):
         problem.require_covariance("Method 'relaxation'")
     return limits
 
@@ -290,7 +275,10 @@ def _start(problem: Problem, start: ArrayLike | None) -> FloatArray | None:
     v = vector_of(start, problem.n_features)
     if not (np.isfinite(v).all() and v.any()):
         raise InvalidProblem("start must be a finite vector that is not zero.")
-    return unit(keep_top_k(v[None, :], problem.k)[0])
+    v = unit(keep_top_k(v[None, :], problem.k)[0])
+    v = v if problem.metric is None else v / length(problem.metric, v)
+    problem.value(v)  # says what v must be
+    return v
 
 
 _PROGRAM = (
@@ -321,14 +309,14 @@ _POWER = ("start", "iterations")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
     "exact": lambda: Method(
-        ("node_limit", "memory_limit", "certificate", "settings", "n_jobs"),
+        ("node_limit", "memory_limit", "certificate", "settings", "start", "n_jobs"),
         _check_exact,
         run_exact,
         falls_short="double precision, or the rules of the kernel, prove no more here; ask for a larger gap",
     ),
     "mip": _mip,
     "mip-r": _mip_r,
-    "ascent": lambda: Method(("keep", "polish", "max_steps", "n_jobs"), _check_ascent, _run_ascent),
+    "ascent": lambda: Method(("keep", "polish", "max_steps", "start", "n_jobs"), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
     "relaxation": lambda: Method(
         ("certificate", "settings"),

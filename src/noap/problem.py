@@ -250,6 +250,71 @@ class Problem(Variants):
         return self.adversary.rho / self.adversary.noise_unit(self.n_samples)
 
     @property
+    def per_feature(self) -> dict[str, FloatArray]:
+        """The noise and the cost of each feature, where they have their own: the columns of a table."""
+        columns: dict[str, FloatArray] = {}
+        if not self.adversary.has_one_budget and self.adversary.key == "feature":
+            columns["noise"] = self.noise
+        if self.costs is not None:
+            columns["cost"] = self.costs
+        return columns
+
+    @property
+    def terms(self) -> str:
+        """Who attacks, how strongly, and how many features there may be, as every printed result says it.
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, noise=0.5).terms
+        'FeatureWise, noise 0.5 (rho = 0.707107), k = 1 of 2'
+        """
+        strength = "" if self.adversary.is_idle else f", {self.adversary.strength_in_words(self.n_samples)}"
+        further = [
+            ("costs", self.costs is not None),
+            ("a metric", self.metric is not None),
+            ("include", len(self.include)),
+            ("exclude", len(self.exclude)),
+            ("orthogonal_to", self.orthogonal_to is not None),
+        ]
+        said = [name for name, given in further if given]
+        beside = f", with {' and '.join(said)}" if said else ""
+        return f"{type(self.adversary).__name__}{strength}, k = {self.k} of {self.n_features}{beside}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is to be solved as JSON takes it: numbers, by feature, or a list of samples; infinity as "inf".
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1).to_dict()["adversary"]
+        'NoAdversary'
+        """
+        names, adversary = self.names, self.adversary
+
+        def by_name(numbers: Any) -> Any:
+            if adversary.has_one_budget:
+                return numbers
+            listed = ["inf" if np.isinf(number) else number for number in numbers.tolist()]
+            return dict(zip(names, listed, strict=True)) if adversary.key == "feature" else listed
+
+        return {
+            "n_samples": self.n_samples,
+            "n_features": self.n_features,
+            "k": self.k,
+            "adversary": type(adversary).__name__,
+            "rho": by_name(adversary.rho),
+            "noise": by_name(self.noise),
+            "costs": None if self.costs is None else dict(zip(names, self.costs.tolist(), strict=True)),
+            **({} if self.metric is None else {"metric": True}),
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for every feature: that of the data, or its position as text."""
+        return self.feature_names or tuple(str(j) for j in range(self.n_features))
+
+    @property
     def is_plain(self) -> bool:
         """Whether all features (or samples) have one budget, a number, no feature costs anything, and B = I."""
         return self.costs is None and self.metric is None and self.adversary.has_one_budget

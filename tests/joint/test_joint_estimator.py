@@ -216,11 +216,11 @@ def test_fewer_components_than_asked_for_and_none():
         model = RobustSparsePCA(n_components=3, k=1, noise=0.2, joint=True).fit(X)
     assert model.n_components_ == len(model.components_) == len(model.results_) == 2
     assert model.transform(X).shape == (4, 2)
-    with pytest.warns(NoapWarning, match="The adversary cancels every direction for component 0"):
+    with pytest.warns(NoapWarning, match="The adversary cancels every direction for component 1"):
         model = RobustSparsePCA(n_components=2, k=1, noise=9.0, joint=True).fit(X)
     assert model.robust_variance_.tolist() == model.bound_.tolist() == [0.0]
     assert model.joint_gap_ == 0
-    with pytest.warns(NoapWarning, match="No feature is worth its cost for component 0"):
+    with pytest.warns(NoapWarning, match="No feature is worth its cost for component 1"):
         model = RobustSparsePCA(n_components=2, k=1, noise=0.1, joint=True, costs=np.full(4, 99.0)).fit(X)
     assert not model.components_.any()
 

@@ -92,9 +92,9 @@ def test_near_optimal_advises_what_can_be_done():
 
 def test_counts_of_one_are_singular(folder):
     problem = library.Problem(library.standardize(X), k=5, adversary=library.NoAdversary())
-    assert repr(library.near_optimal(problem, 0)).startswith("NearOptimal(1 support within")
+    assert repr(library.near_optimal(problem, 0)).count("; 1 support within") == 1
     stable = repr(library.stability(problem.with_sparsity(1), 1))
-    assert stable.startswith("Stability(1 resample, the same 1 feature in")
+    assert "; 1 resample, the same 1 feature in" in stable
     shown = run("path", "data.csv", "-k", 1, "--points", 3, cwd=folder)
     stages = next(line for line in shown.splitlines() if line.startswith("Stages by noise"))
     assert "nothing left at 1." in stages

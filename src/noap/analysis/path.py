@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,12 +23,10 @@ from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import BoolArray, FloatArray, IntArray, holds_truth
 from noap.result import Limit, Result
+from noap.runtime.frames import shaped
 from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.names import counted
 from noap.solving import check_call, warn_of_gaps
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["Path", "Stage", "path"]
 
@@ -74,9 +72,13 @@ class Path(ResultSeries):
     def __repr__(self) -> str:
         noise = "" if self.family.whole is not None else f"noise from {self.noises[0]:.6g} to {self.noises[-1]:.6g}, "
         return (
-            f"Path(k={self.k}, {len(self)} points, {self._optimal} of them optimal, "
+            f"Path({self._kind}, k={self.k}, {len(self)} points, {self._optimal} of them optimal, "
             f"{noise}{self.swept} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
         )
+
+    @property
+    def _kind(self) -> str:
+        return type(self.family.base.adversary).__name__
 
     @property
     def k(self) -> int:
@@ -208,31 +210,40 @@ class Path(ResultSeries):
         upper = self.family.bounds(self.rhos, self.bounds, flat)
         return lower.reshape(at.shape), np.maximum(upper, lower).reshape(at.shape)
 
-    def to_frame(self, loadings: bool = False) -> "polars.DataFrame":
+    def to_frame(self, loadings: bool = False, flat: bool = False, library: str = "polars") -> Any:
         """Return the path as a table with one row per rho.
 
         Parameters
         ----------
         loadings : bool
             Add one column per feature with its loading (0 where the value is 0).
+        flat : bool
+            Write lists as text, entries apart by "; ".
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns k, rho and noise (or factor), value, bound, gap, status, size and features (a list of names, or of
             positions as text).
         """
         first: dict[str, Any] = {"k": [self.k] * len(self), self.swept: self.rhos}
         if self.family.whole is None:
             first["noise"] = self.noises
-        return self._frame(first, {}, loadings)
+        return shaped(self._frame(first, {}, loadings), flat, library)
 
-    def features_frame(self) -> "polars.DataFrame":
+    def features_frame(self, flat: bool = False, library: str = "polars") -> Any:
         """Return the features that are ever selected as a table, those that are essential longest first.
+
+        Parameters
+        ----------
+        flat : bool
+            Write lists as text, entries apart by "; ".
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns k, feature (a name, or a position as text), and in noise and in rho (or in factors):
             essential_to_noise, the last noise at which the feature is essential, null if there is none;
             essential_noise and selected_noise, lists of ranges [first, last] of the path's points; essential_to_rho
@@ -245,7 +256,7 @@ class Path(ResultSeries):
         >>> noap.path(X, k=2, rhos=[0.0, 0.5]).features_frame().select("feature", "essential_to_rho").rows()
         [('1', 0.5), ('0', None)]
         """
-        return features_frame(self, self._names)
+        return shaped(features_frame(self, self._names), flat, library)
 
     def plot(self, ax: Any = None, top: int | None = None, unit: str = "noise") -> Any:
         """Draw the robust variance with its certified band, the barcode of the features and their loadings.
@@ -414,13 +425,15 @@ def path(
             stacklevel=outside(),
         )
     if not interrupted:
-        places = [f"{one.swept} = {rho:.6g}" for one in found for rho in one.rhos]
+        places = [f"{one.family.dial} {noise:.6g}" for one in found for noise in one.noises]
         warn_of_gaps([result for one in found for result in one.results], "points", places)
     return found[0] if len(families) == 1 and not isinstance(k, (Sequence, np.ndarray)) else tuple(found)
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of `solve` with defaults for the shared ones and a seed that every process can use."""
+    if "start" in options:
+        raise InvalidProblem("start is no option of path, whose points start from their neighbours; leave it out.")
     settings = {"gap": 1e-4, "time_limit": None, "random_state": None, "progress": False} | options
     if isinstance(settings["random_state"], np.random.Generator):
         settings["random_state"] = int(settings["random_state"].integers(2**32))

@@ -5,7 +5,7 @@ docs/kernel.md, section 5.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,14 +30,6 @@ class Bounded(NamedTuple):
     costs: FloatArray
     r_max: float
     metric: None = None
-
-
-class _Line(Protocol):
-    c: float
-    plain: float
-    weighted: float
-
-    def at(self, s: float, t: float, features: IntArray) -> FloatArray: ...
 
 
 class NearMatrix:
@@ -75,7 +67,7 @@ class NearMatrix:
         need(line.counts in (IN_PLAIN_NORM, IN_WEIGHTED_NORM), "E: an unknown norm")
         numbers = (line.c, line.plain, line.weighted, float(loads.max()), float(lifts.max()))
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
-        self.c, self.weighted = line.c, line.weighted
+        self.c, self.weighted, self.counts = line.c, line.weighted, line.counts
         self.dues: FloatArray = np.zeros(b)
         need(metric is None or line.dues is None, "E: dues in a metric")
         if line.dues is not None and line.pulls is not None:
@@ -109,6 +101,17 @@ class NearMatrix:
             need(proves_semidefinite(factor @ factor.T - B, self.c - loss), "E: B is not below cI + LL'")
         else:
             need(proves_semidefinite(-B, self.c), "E: B is not below c")
+
+    def _spread(self, places: IntArray, count: int) -> None:
+        """Let prices and dues be about so many features, of which the line knows those of these places."""
+        prices, dues = np.full(count, math.inf), np.zeros(count)
+        prices[places], dues[places] = self.prices, self.dues
+        self.prices, self.dues = prices, dues
+
+    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
+        """Return what each of the features adds at these norms, beside v'Bv, up to 2u of it."""
+        added: FloatArray = self.prices[features] * (s if self.counts == IN_PLAIN_NORM else t) + self.dues[features]
+        return added
 
 
 def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -162,22 +165,13 @@ class VarianceLine(NearMatrix):
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
         metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]
-        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error, metric)
-        self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
-        d = len(data.A)
-        every_price, every_due = np.full(d, math.inf), np.zeros(d)
-        every_price[features], every_due[features] = self.prices, self.dues
-        self.prices, self.dues, self.counts = every_price, every_due, line.counts
-        self.signs = np.zeros(d, np.int8)
+        super().__init__(G - penalty.block(features), data.w[features], line, penalty.error, metric)
+        self.c = math.nextafter(self.c + penalty.loss, math.inf)
+        self._spread(features, data.d)
+        self.signs = np.zeros(data.d, np.int8)
         if line.signs is not None:
             need(line.form == FREE and np.isin(line.signs, (-1, 0, 1)).all(), "E: signs of another kind")
             self.signs[features] = line.signs
-
-    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
-        """Return what each of the features adds to the variance at these norms, beside v'Bv, up to 2u of it."""
-        norm = s if self.counts == IN_PLAIN_NORM else t
-        added: FloatArray = self.prices[features] * norm + self.dues[features]
-        return added
 
 
 def _top(numbers: FloatArray, count: int) -> float:
@@ -187,7 +181,7 @@ def _top(numbers: FloatArray, count: int) -> float:
 
 def closes(
     data: Data | Bounded,
-    lines: Sequence[_Line],
+    lines: Sequence[NearMatrix],
     T: float,
     I: IntArray,  # noqa: E741
     F: IntArray,
@@ -216,7 +210,7 @@ def closes(
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
 
-    def excess(line: _Line, t: float) -> float:
+    def excess(line: NearMatrix, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
         h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)

@@ -48,6 +48,8 @@ class Limits:
     n_jobs : int or None
         Threads that share passes over many features, as `threads_for` takes it.
     settings : Settings
+    start : array-like or None
+        A vector of the user from which ascent may start.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Limits:
     keep_proof: bool = False
     n_jobs: int | None = field(default=None, repr=False)
     settings: Settings = field(default=Settings(), repr=False)
+    start: Any = field(default=None, repr=False)
 
     @classmethod
     def checked(
@@ -69,6 +72,7 @@ class Limits:
         certificate: Any,
         n_jobs: Any = None,
         settings: Any = None,
+        start: Any = None,
     ) -> "Limits":
         """Validate what the user passed."""
         if not isinstance(certificate, bool):
@@ -81,7 +85,7 @@ class Limits:
         if settings is not None and not isinstance(settings, Settings):
             raise InvalidProblem(f"settings must be a noap.Settings, got {type(settings).__name__}.")
         nodes = None if node_limit is None else int(node_limit)
-        return cls(nodes, as_megabytes(memory_limit), certificate, as_jobs(n_jobs), settings or Settings())
+        return cls(nodes, as_megabytes(memory_limit), certificate, as_jobs(n_jobs), settings or Settings(), start)
 
     @property
     def threads(self) -> int:
