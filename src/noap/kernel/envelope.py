@@ -79,16 +79,15 @@ class NearMatrix:
         box = line.plain + line.weighted * np.outer(w, w) + 0.5 * (shared + shared.T)
         B, far = _decoded(G, box, line)
         own = line.plain + line.weighted * (w * w) + loads * n - lifts
-        B.flat[:: b + 1] = G.diagonal() - own
+        np.fill_diagonal(B, G.diagonal() - own)  # v_i^2 has a sign: one side is enough
         self.B = B
         far -= box
-        far.flat[:: b + 1] = (G.diagonal() - B.diagonal()) - own  # v_i^2 has a sign: one side is enough
-        excess = float(far.max())
+        np.fill_diagonal(far, 0.0)
         # Box, differences and their comparison take 7u of the line's numbers and 2u of G and B; a G that is itself off
         # by 4u of its largest entry, as that of a complement, has room here. What underflows, c has room for.
-        self.plain = line.plain + max(excess, 0.0) + error + 16 * U * (size + float(np.abs(B).max()))
+        self.plain = line.plain + float(far.max()) + error + 16 * U * (size + float(np.abs(B).max()))
         self.prices = np.where(loads > 0, math.inf, 0.0)
-        usable = (loads > 0) & (lifts > 0)
+        usable = lifts > 0
         self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
         need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
         if metric is not None:  # two roundings of each entry
@@ -138,8 +137,8 @@ def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, Fl
     b = len(G)
     if line.form == THRESHOLD:
         need(line.entries is None, "E: entries of a threshold")
-        B = G - np.clip(G, -np.maximum(box, 0.0), np.maximum(box, 0.0))
-        return B, np.abs(G - B)
+        most = np.maximum(box, 0.0)
+        return G - np.clip(G, -most, most), most
     need(line.entries is not None and line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
     assert line.entries is not None
     entries = np.zeros((b, b))
@@ -200,20 +199,19 @@ def closes(
     least, most = paid * (1 - error), (paid + dearest) * (1 + error)
     need(T + least > 1e-200, "E: nothing is left of the threshold")
     squares = data.w * data.w
-    low = float(np.nextafter(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf)), 0.0))
+    low = min(float(squares[I].min(initial=math.inf)), float(squares[F].min(initial=math.inf)))
     if data.metric is not None:  # v'Bv is at most its largest entry times s, and at least the sum of below_j v_j^2
         spread = 1.0 / data.metric.below
-        m = (float(spread[I].sum()) + _top(spread[F], count)) * (1 + error)
-        lowest = (1 - 4 * U) / data.metric.largest
+        m, lowest = float(spread[I].sum()) + _top(spread[F], count), 1.0 / data.metric.largest
         low, squares = low * lowest, squares * spread
-    high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + error)
+    high = float(squares[I].sum()) + _top(squares[F], count)
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
 
     def excess(line: NearMatrix, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
-        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)
+        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2
         for s in (m,) if line.plain >= 0 else (m, lowest):
             slopes = line.plain * s, line.weighted * t
             fixed, each = float(line.at(s, t, I).sum()), line.at(s, t, F)
@@ -223,7 +221,7 @@ def closes(
                 theta = (h[i + 1] - h[i]) / (cuts[i + 1] - cuts[i]) if dearest > 0 else 0.0
                 gained = _top(each - theta * data.costs[F], count)
                 right = h[i] - theta * (cuts[i] - least)
-                found.append(Y + gained - right + gamma(len(I) + count + 28) * (size + h[i + 1]))
+                found.append(Y + gained - right + gamma(2 * (len(I) + count) + 60) * (size + h[i + 1]))
         return float(np.max(found))  # NaN stays NaN, and refuses
 
     known = {t: np.array([excess(line, t) for line in lines]) for t in (low, high)}
