@@ -7,9 +7,9 @@ root -> cheap subtree, if it closes within its budget
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, deflations, value_of
 from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
+from noap.search.lines import KnownLine
 from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
@@ -132,8 +133,9 @@ class Search:
         self.data, self.target, self.settings, self.check, self.graph = data, target, settings, check, graph
         I, F, p = whole(data) if node is None else node  # noqa: E741
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
+        self._v, self.rest = v, cast("Search | None", None)
         self._node = I, F if p > 0 else F[:0], min(p, len(F))
-        self.cheap = CheapTree(data, target, settings, check, graph)
+        self.cheap = CheapTree(data, target, settings, check, graph, len(self.features))
         self.cheap.respond_to(v)
         self.checked = Checked(data, graph)
         self.root = _Knot(None, self._by_lengths())
@@ -151,11 +153,13 @@ class Search:
     @property
     def nodes(self) -> int:
         """Nodes looked at so far, of both kinds."""
-        return self.cheap.nodes + self.relaxed_nodes
+        return self.cheap.nodes + self.relaxed_nodes + (0 if self.rest is None else self.rest.nodes)
 
     @property
     def bound(self) -> float:
         """The bound so far, in floating point; infinite where nothing is known yet."""
+        if self.rest is not None:
+            return self.rest.bound
         if self.root.is_open:
             return max(self.target, self.root.bound)
         return max([self.target, *(-entry[0] for entry in self._open[:1])])
@@ -179,7 +183,7 @@ class Search:
         settings, w = self.settings, self.data.w[self.features]
         budget, holes = settings.cheap_nodes, 0
         if self.data.r_max == 0:
-            budget = settings.cheap_nodes_vanilla
+            budget = settings.cheap_nodes_fringe if self.cheap.has_fringe else settings.cheap_nodes_vanilla
         elif self.data.metric is not None and self.data.constrained:
             budget, holes = settings.cheap_nodes_in_metric, settings.holes
         elif w.min() < settings.alike * w.max():
@@ -202,13 +206,15 @@ class Search:
         if len(self.data.directions):
             self._relaxation_where_decided = self._relaxation(decided=True)
         self.relaxed_nodes += 1
-        self.root.relaxed = relaxation.node(*self._places(I, F, p))
+        self.root.relaxed = self.root.relaxed or self._relaxed_root()
         self._push(self.root)
         if self._lines(relaxation, self.root.relaxed, thorough=True):
             self._open.clear()
             self.root.proof = [self.root.relaxed.witness]
             return True
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
+        if self.root.relaxed.core is not None:
+            return self._go_on_without(relaxation)
         if subtree is not None:
             self._open_holes(relaxation, subtree)
         depth_first = self.settings.depth_first or (self.data.r_max == 0 and not self.data.costs.any())
@@ -234,6 +240,27 @@ class Search:
                     self._push(kid)
         return True
 
+    def _go_on_without(self, relaxation: Relaxation) -> bool:
+        """Leave out what the lines of the root say is in no choice above the target, and search on."""
+        root, (I, F, p) = self.root.relaxed, self._root()  # noqa: E741
+        assert root is not None
+        needless = relaxation.needless(root, self.target)
+        left = np.setdiff1d(F, self.features[needless])
+        if len(needless) == 0 or len(left) > self.settings.relaxation.dense_features + self.settings.relaxation.core_more:
+            return False
+        self.rest = Search(self.data, self._v, self.target, self.settings, self.check, (I, left, p), self.graph)
+        at = np.searchsorted(self.features, self.rest.features)
+        self.rest.root.relaxed = self.rest._relaxed_root([line.among(at) for line in root.lines])
+        chain: list[Node | _Knot] = []
+        for j in self.features[needless].tolist():
+            chain += [Feature(j), root.witness]
+        self.root.proof = [*chain, self.rest.root]
+        self._open.clear()
+        return self.rest.run()
+
+    def _relaxed_root(self, known: Sequence[KnownLine] = ()) -> RelaxedNode:
+        return self._relaxation().node(*self._places(*self._root()), known)
+
     def _closed_cheaply(self, budget: int, holes: int) -> "list[Node | Hole] | None":
         """Return the subtree that closes the root by majorants and dominance, perhaps with holes; None if none does."""
         subtree = self.cheap.close(*self._node, budget, holes)
@@ -249,7 +276,7 @@ class Search:
             return True
         relaxation = self._relaxation()
         self.relaxed_nodes += 1
-        self.root.relaxed = relaxation.node(*self._places(I, F, p))
+        self.root.relaxed = self._relaxed_root()
         self._push(self.root)
         if self._lines(relaxation, self.root.relaxed, thorough=True, alone=True):
             self._open.clear()
@@ -459,7 +486,7 @@ class Search:
         assert node.state is not None
         W = node.state.W
         start: FloatArray = np.zeros(len(self.data.A))
-        start[self.features[node.features]] = W[int(np.argmax(W.diagonal()))]
+        start[self.features[node.at]] = W[int(np.argmax(W.diagonal()))]
         v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
@@ -487,7 +514,7 @@ class Search:
             return Found(*self.levels, self.nodes)
         # Lengths say nothing where A is not definite, and little in a metric.
         if self.root.is_open and self.root.relaxed is None and not (self.data.definite and self.data.metric is None):
-            self.root.relaxed = self._relaxation().node(*self._places(*self._root()))
+            self.root.relaxed = self._relaxed_root()
         step = 1e-12
         for _ in range(self.settings.kernel_attempts):
             nodes = list(self._assembled(self.root))
@@ -542,6 +569,8 @@ def smaller_bound(data: Data | SampleData, checked: Checked, settings: Settings,
     """Return the smallest of some bounds above a value that the same witnesses prove."""
     level = found.levels[-1]
     if level.by_conflicts or len(found.levels) > 1:  # what they rest on was proved at thresholds of its own
+        return found
+    if len(level.nodes) * len(level.features) ** 2 > settings.smaller_work:
         return found
     parts: FloatArray = np.geomspace(1e-6, 1.0, max(settings.smaller_bounds, 0) + 1)[:-1]
     low, high, best = 0, len(parts), found
