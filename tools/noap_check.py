@@ -36,7 +36,7 @@ from copy import copy
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, chain, combinations, pairwise
+from itertools import accumulate, chain, combinations, islice, pairwise
 from math import frexp, inf, isfinite, isqrt
 from operator import add, mul
 from pathlib import Path
@@ -55,7 +55,7 @@ RULES = {
     "BEYOND": "all contain support {} of the list; below, T is what these are worth at most, if that is more:",
 }
 FEATURE, SIGN, LENGTHS, DOMINANCE, MATRIX, ENVELOPE, LISTED, BEYOND = range(8)
-THRESHOLD, BOX, FREE = range(3)
+THRESHOLD, BOX, FREE, CORE = range(4)
 TOLERANCE = (ONE + (ONE >> 40)) // 10**16  # of |V v|^2; entries of V are rounded, which makes it longer by an ulp each
 
 
@@ -189,6 +189,7 @@ u1 line_size          norm              line_counts
 u1 line_size          form              line_form
 u4 *line_size         feature_or_sample line_features
 f4 *line_size         amount            line_loads line_lifts
+u1 *cores             norm              line_core
 i2 *steps             step              line_steps
 f4 *free              any               line_free
 i1 *signs             sign              line_signs
@@ -212,7 +213,7 @@ BOUNDS |= {
     "share": (0, 1),
     "sign": (-1, 1),
     "norm": (0, 1),
-    "form": (0, 6),
+    "form": (0, 7),
     "rule": (0, 7),
     "step": (-32767, 32767),
 }
@@ -300,6 +301,8 @@ class Certificate:
         several = ("slots", "claim_levels", "owner", "fan_line")
         need(self.is_joint or not any(map(get.get, several)), "it has several slots, and claims nothing of them")
         lines = list(zip(get["line_size"], get["line_form"], strict=False))
+        cores = iter(get["line_core"])
+        stepped = [sum(islice(cores, b)) if form & 3 == CORE else b * (form & 3 == BOX) for b, form in lines]
         parts = list(zip(get["attack_included"], get["attack_free"], strict=False))
         with_metric, is_matrix = len(get["metric"]) > 0, d > 1 and len(get["metric"]) == d * d
         fits = not (get["directions"] or get["costs"] or self.is_list or on_samples)
@@ -312,7 +315,8 @@ class Certificate:
             "leaves": [len(get["slots"])] * owners.count(d),
             "fans": [rank * get["line_size"][i] if i < len(lines) else 0 for i, rank in fans],
             "nodes": get["level_nodes"] + get["claim_nodes"],
-            "steps": [b * (b - 1) // 2 * (form & 3 == BOX) for b, form in lines],
+            "cores": [b * (form & 3 == CORE) for b, form in lines],
+            "steps": [b * (b - 1) // 2 for b in stepped],
             "free": [b * (b - 1) // 2 * (form & 3 == FREE) for b, form in lines],
             "signs": [b * (form & 3 == FREE) for b, form in lines],
             "dues": [b * (form > 3) for b, form in lines],
@@ -350,7 +354,7 @@ class Certificate:
             if numbers in ("feature", "sample", "feature_or_sample"):
                 need(all(a < b for one in lists for a, b in pairwise(one)), f"{name} is not ascending")
             get[name] = lists if length[0] == "*" else values
-        need(3 not in get["line_form"] and all(map(all, get["list_weights"])), "a form of 3, or a weight of 0")
+        need(all(map(all, get["list_weights"])), "a weight of 0")
         need(not any(map(mul, get["majorant_size"], get["attack_rows"])), "a response has moves")
         chords = zip(get["majorant_chord"], get["majorant_size"], get["majorant_gain"], strict=False)
         need(not any(x and (size or gain or on_samples) for x, size, gain in chords), "chords have a vector or a gain")
@@ -792,8 +796,9 @@ class Line:
         gram = problem.less_penalty(gram, sigma, features)
         if alpha:
             gram = self.less_dues(gram, alpha, line["line_pulls"])
-        steps = iter(line["line_free"] or line["line_steps"])
-        self.lower = self.difference(gram, loads, lifts, weights, signs, steps)
+        steps, core = iter(line["line_free"] or line["line_steps"]), line["line_core"]
+        core = core or [self.form in (BOX, FREE)] * len(features)
+        self.lower = self.difference(gram, loads, lifts, weights, signs, steps, core)
         for i, x in enumerate(factor):
             self.lower[i] = [a + (sum(map(mul, x, y)) >> BITS) for a, y in zip(self.lower[i], factor, strict=False)]
         error = 4  # of the penalty, of dues, of LL', and of N if it is one of MATRIX
@@ -818,7 +823,7 @@ class Line:
             less[i][i] -= alpha[i] * (ONE * ONE - sum(map(mul, y[i], y[i]))) >> 2 * BITS
         return less
 
-    def difference(self, gram, loads, lifts, weights, signs, steps):
+    def difference(self, gram, loads, lifts, weights, signs, steps, core):
         """Return c I - B, with boxes rounded down; `plain` becomes what it must be for B to be within its box."""
         counts = weights if self.in_t else [ONE] * len(weights)
         result, excess = [[] for _ in gram], 0
@@ -829,9 +834,9 @@ class Line:
             for i in range(j + 1, len(gram)):
                 g, sign = gram[i][j], signs[i] * signs[j]
                 box = self.plain + (weighted * weights[i] >> BITS) + (load * counts[i] + loads[i] * count >> BITS + 1)
-                if self.form == THRESHOLD:
+                if not (core[i] and core[j]):
                     step = -min(max(g, -box), box) if box > 0 else 0
-                elif self.form == BOX:
+                elif self.form != FREE:
                     step = max(box, 0) * next(steps)
                     step = step // 32767 if step >= 0 else -(-step // 32767)
                 else:

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from noap import errors
     from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
     from noap.checker import verify
-    from noap.data.standardising import standardise
+    from noap.data.standardising import standardize
     from noap.heuristics.truncated_power import screen_submatrix
     from noap.kernel.certificate import Certificate
     from noap.problem import Problem
@@ -51,7 +51,7 @@ __all__ = [
     "solve",
     "solve_components",
     "stability",
-    "standardise",
+    "standardize",
     "stream",
     "theory",
     "verify",
@@ -97,7 +97,7 @@ _LAZY_NAMES = {
     "solve": "noap.solving",
     "solve_components": "noap.joint",
     "stability": "noap.analysis.stability",
-    "standardise": "noap.data.standardising",
+    "standardize": "noap.data.standardising",
     "verify": "noap.checker",
 }
 

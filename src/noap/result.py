@@ -35,11 +35,13 @@ from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
 from noap.proofs.packing import Proof
+from noap.runtime.digits import percent_up
+from noap.runtime.frames import Tabular, shaped
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 from noap.runtime.progress import TracePoint
 
-__all__ = ["Limit", "Result", "Status", "TracePoint", "rounded_up", "rounding_allowance", "zero_result"]
+__all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
 
 
 # What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
@@ -74,8 +76,8 @@ class Status(enum.Enum):
     """Nothing is proved about the whole problem."""
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Tabular):
     """A k-sparse unit vector, its robust variance and what is proved about the optimum.
 
     value <= optimum <= bound. The value is recomputed from the problem when the Result is made, and the
@@ -251,16 +253,12 @@ class Result:
     def claim(self) -> str:
         """What is proved, by whom and to which gap, in one sentence."""
         if self.status is Status.OPTIMAL:
-            return (
-                f"optimal: no {self.problem.k}-sparse direction is more than {rounded_up(self.gap)} better (rigorous)."
-            )
+            return f"proved optimal to within {percent_up(self.gap)} (rigorous)."
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
             if self.value <= 0:
                 return f"feasible: worth nothing here, and the best at most {self.bound:.6g}, {prover}."
-            # Of the best, not of the value: what lies below a positive number lies less than 100 % below it.
-            short = math.ceil(1e4 * (self.bound - self.value) / self.bound) / 100
-            return f"feasible: at most {short:.2f}% below the best, {prover}."
+            return f"feasible: within {percent_up(self.gap)} of the optimum, {prover}."
         if self.restricted_bound is not None and self.restricted_to is not None:
             return (
                 f"heuristic: nothing is proved about the whole problem; over {len(self.restricted_to)} chosen "
@@ -285,19 +283,101 @@ class Result:
         # Pictures lie layers above; the name is resolved when someone asks for one.
         return importlib.import_module("noap.figures").draw_loadings(self, ax=ax, top=top)
 
+    def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
+        """Return the features of v as a table, the largest loading on top.
+
+        Parameters
+        ----------
+        flat : bool
+            Nothing to do here: no column holds lists.
+        library : "polars" or "pandas"
+
+        Returns
+        -------
+        DataFrame
+            Columns feature, loading, and noise and cost where features have their own.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> noap.solve(noap.Problem(X, k=2, noise=[0.1, 0.2, 0.1])).to_frame().columns
+        ['feature', 'loading', 'noise']
+        """
+        import polars
+
+        order = self._order
+        columns = {"feature": [self.problem.names[j] for j in order], "loading": self.v[order]}
+        columns |= {name: numbers[order] for name, numbers in self.problem.per_feature.items()}
+        return shaped(polars.DataFrame(columns, schema_overrides={"feature": polars.String}), flat, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was asked, found and proved, as JSON takes it; what is not proved or not finite is None.
+
+        A direction that is worth nothing is no answer: then there are no features.
+
+        Examples
+        --------
+        >>> import json, noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> document = noap.solve(noap.Problem(X, k=2, noise=0.25)).to_dict()
+        >>> document["features"], document["status"], len(json.dumps(document)) > 0
+        (['0', '1'], 'optimal', True)
+        """
+        support = self.support if self.value > 0 else self.support[:0]
+        names = self.problem.names
+        return {
+            "method": self.method,
+            **self.problem.to_dict(),
+            "support": support.tolist(),
+            "features": [names[j] for j in support],
+            "loadings": self.v[support].tolist(),
+            **self.proved,
+            "plain_variance": self.plain_variance if self.value > 0 else None,
+            "bound_proof": self.bound_proof,
+            "restricted_bound": _finite(self.restricted_bound),
+            "restricted_to": None if self.restricted_to is None else self.restricted_to.tolist(),
+            "solver_gap": _finite(self.solver_gap),
+            "formulation_error": _finite(self.formulation_error),
+            "nodes": self.nodes,
+            "claim": self.claim,
+            "seconds": self.seconds,
+            "messages": list(self.messages),
+            "note": self.note,
+        }
+
+    @property
+    def proved(self) -> dict[str, Any]:
+        """What was found, what is proved and what ended it, as JSON takes it."""
+        return {
+            "robust_variance": self.robust_variance,
+            "objective": self.value,
+            "bound": _finite(self.bound),
+            "gap": _finite(self.gap),
+            "status": self.status.value,
+            "limit": None if self.limit is None else self.limit.value,
+        }
+
+    def summary(self) -> str:
+        """Return a short table as text: the loadings by name, what was asked, the numbers and what is proved."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"Result({self.problem.terms}; {self.method}: value {self.value:.6g}, {self.claim[:-1]})"
+
     def __str__(self) -> str:
-        """Return a short table: the loadings by name, the numbers and what is proved."""
         rows = self._rows()
         wide, deep = (max(len(row[column]) for row in rows) for column in (0, 1))
         lines = [f"{name:<{wide}}  {number:>{deep}}".rstrip() for name, number in rows]
-        return "\n".join([*lines, f"{self.method}, {self.claim}", *filter(None, [self.note])])
+        return "\n".join([self.problem.terms, *lines, f"{self.method}, {self.claim}", *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the loadings, the numbers and what is proved."""
-        return html_table(" ".join(filter(None, [f"{self.method}, {self.claim}", self.note])), self._rows())
+        said = f"{self.problem.terms}: {self.method}, {self.claim}"
+        return html_table(" ".join(filter(None, [said, self.note])), self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
-        order = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
+        order = self._order
         rows = [(self._named(j), f"{self.v[j]:+.4f}") for j in order[:_MOST_ROWS]]
         if len(order) > _MOST_ROWS:
             rows.append((f"and {len(order) - _MOST_ROWS} more features", ""))
@@ -307,8 +387,14 @@ class Result:
         if math.isinf(self.bound):
             return [*rows, ("proved bound", "none")]
         rows.append(("proved bound", f"{self.bound:.6g}"))
-        rows.append(("gap", rounded_up(self.gap)))
+        rows.append(("gap", percent_up(self.gap)))
         return rows
+
+    @property
+    def _order(self) -> IntArray:
+        """The features of v, the largest loading first."""
+        order: IntArray = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
+        return order
 
     def _named(self, j: int) -> str:
         names = self.problem.feature_names
@@ -365,14 +451,9 @@ def _settled(v: FloatArray) -> FloatArray:
     return settled
 
 
-def rounded_up(number: float) -> str:
-    """Return a number with two digits, rounded up so that "at most" stays true.
-
-    >>> rounded_up(1.24e-5), rounded_up(0.0)
-    ('1.3e-05', '0.0e+00')
-    """
-    near = f"{number:.1e}"
-    return near if float(near) >= number else f"{float(near) + 10.0 ** (math.floor(math.log10(number)) - 1):.1e}"
+def _finite(number: float | None) -> float | None:
+    """Return a number as JSON takes it: None for what is not finite."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def rounding_allowance(value: float, scale: float) -> float:

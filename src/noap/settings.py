@@ -160,7 +160,10 @@ class SampleSettings:
 
     Attributes
     ----------
-    most_features, most_entries : int
+    most_features, pool, nodes_in_blocks : int
+        With more features no matrix of them is made: dominance is tried on a pool and a fringe, the solver works on
+        `pool` features, and cheap trees have at most so many nodes, since the kernel passes over all pairs for a leaf.
+    most_in_blocks, most_entries : int
         With more features, or more entries of samples in question, no attack is tried: the lengths of the samples
         bound the root.
     gains : tuple of float
@@ -203,6 +206,9 @@ class SampleSettings:
     """
 
     most_features: int = 2000
+    pool: int = 600
+    nodes_in_blocks: int = 16
+    most_in_blocks: int = 10_000
     most_entries: int = 20_000_000
     gains: tuple[float, ...] = (1.0, 1.5)
     gains_at_supports: tuple[float, ...] = (1.0, 1.5, 0.5, 2.0, 2.5, 3.0, 4.0)
@@ -326,7 +332,7 @@ class Settings:
     direct_features : int
         Without sparse graphs the tree is tried on the matrix of all features, up to so many of them.
     relaxed_features : int
-        With more features the tree goes on without the relaxation.
+        With more features the tree goes on without the relaxation, but for lines with a core.
     fringe_features, fringe_pool, fringe_most : int
         With more features than this dominance is tried on a pool, at first of so many features and at most, and on
         bounds for all others.
@@ -415,9 +421,9 @@ class Settings:
         Of several components at once.
     """
 
-    most_features: int = 1_000_000_000
+    most_features: int = 400
     direct_features: int = 6000
-    relaxed_features: int = 6000
+    relaxed_features: int = 2000
     fringe_features: int = 450
     fringe_pool: int = 64
     fringe_most: int = 1100

@@ -18,7 +18,7 @@ NONE = np.empty(0, np.intp)
 
 
 def data_with(A, k, rho=None, costs=None, exclude=()):
-    terms = Terms(k, 1, rho, costs, None, np.array(exclude, np.intp))
+    terms = Terms(k, 1, rho, costs, exclude=np.array(exclude, np.intp))
     return Data(np.asarray(A, dtype=float), terms, 0, True, 0.0)
 
 

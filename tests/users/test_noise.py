@@ -176,7 +176,7 @@ def test_own_noise_keeps_what_one_noise_for_all_drops():
     X, own = repeats[0], from_replicates(np.concatenate(repeats), np.tile(np.arange(n), 2))
     scale = X.std(axis=0)
     Z, own = (X - X.mean(axis=0)) / scale, own / scale
-    one = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(float(own.max()), n)), "ascent")
-    each = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(own, n)), "ascent")
+    one = noap.solve(noap.Problem(Z, 3, noise=own.max()), "ascent")
+    each = noap.solve(noap.Problem(Z, 3, noise=own), "ascent")
     assert set(each.support.tolist()) == {0, 1}
     assert set(one.support.tolist()) == {2, 3, 4}

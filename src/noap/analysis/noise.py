@@ -1,7 +1,7 @@
 r"""`noap.noise`: the noise of each feature, from knowledge of the measurements.
 
 Every function returns noise: for each feature the root mean square, over the samples, of the errors that its entries
-may have, in the units of X. `FeatureWise.with_noise(noise, n)` is the adversary, with the budgets
+may have, in the units of X. `Problem(X, k, noise=noise)` has the adversary with these errors, FeatureWise of budgets
 :math:`\rho_j = \sqrt n\,\mathrm{noise}_j`. Divide the noise by the scales of the columns if X is divided by them;
 centring changes nothing, for it makes no error longer.
 """

@@ -68,7 +68,7 @@ class Moments:
     def standardised(
         self, *, center: bool, scale: bool, names: tuple[str, ...] | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return S = Z'Z/n of the standardised samples Z, their means and scales: `standardise`, from sums."""
+        """Return S = Z'Z/n of the standardised samples Z, their means and scales: `standardize`, from sums."""
         if center and self.n == 1:
             raise InvalidProblem(
                 "X has one sample, which centring turns into zero; add samples or switch centring off."

@@ -19,7 +19,7 @@ from noap.linalg.mapped import empty_like
 from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.runtime.names import listed
 
-__all__ = ["centre_and_scale", "centre_and_scale_on_device", "scale_sparse", "standardise"]
+__all__ = ["centre_and_scale", "centre_and_scale_on_device", "scale_sparse", "standardize"]
 
 # Rows that are added side by side: so many that a block has about this many entries, and 16 at least.
 _BLOCK_ENTRIES, _FEWEST_ROWS = 2**14, 16
@@ -27,7 +27,7 @@ _BLOCK_ENTRIES, _FEWEST_ROWS = 2**14, 16
 _PIECE_ENTRIES = 2**22
 
 
-def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
+def standardize(X: Any, center: bool = True, scale: bool = True) -> Any:
     r"""Return :math:`(X - \mathrm{mean})/\mathrm{scale}`, the data that the command line and the estimators work on.
 
     The command line does this to every file unless told otherwise, and :class:`noap.RobustSparsePCA` with
@@ -52,7 +52,7 @@ def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
     Examples
     --------
     >>> import noap
-    >>> noap.standardise([[1.0, 2.0], [3.0, 6.0]])
+    >>> noap.standardize([[1.0, 2.0], [3.0, 6.0]])
     array([[-1., -1.],
            [ 1.,  1.]])
     """
@@ -72,7 +72,7 @@ def standardise(X: Any, center: bool = True, scale: bool = True) -> Any:
 def centre_and_scale(
     X: Any, *, center: bool, scale: bool, names: tuple[str, ...] | None = None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    r"""Return :math:`(X - \mu)/\sigma` as a dense array, the means and the scales: `standardise`, with what it took.
+    r"""Return :math:`(X - \mu)/\sigma` as a dense array, the means and the scales: `standardize`, with what it took.
 
     Parameters
     ----------

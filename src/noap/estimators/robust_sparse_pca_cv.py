@@ -191,9 +191,9 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
         """Return the samples that have these scores, as `best_estimator_` does."""
         return self._best().inverse_transform(X)
 
-    def loadings_frame(self) -> Any:
-        """Return the loadings by name as a polars table, as `best_estimator_` does."""
-        return self._best().loadings_frame()
+    def loadings_frame(self, library: str | None = None) -> Any:
+        """Return the loadings by name as a table, as `best_estimator_` does."""
+        return self._best().loadings_frame(library)
 
     def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the robust variances on the samples X, as `best_estimator_` does."""

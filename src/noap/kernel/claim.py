@@ -302,7 +302,7 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
         return (
             "the certificate is about other data: other entries, another order, centred and scaled otherwise, or "
             "deflated for a later component; "
-            "prepare X with noap.standardise, whose last digits are those of the command line and the estimators"
+            "prepare X with noap.standardize, whose last digits are those of the command line and the estimators"
         )
     return None
 

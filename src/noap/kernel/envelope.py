@@ -5,7 +5,7 @@ docs/kernel.md, section 5.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,14 +30,6 @@ class Bounded(NamedTuple):
     costs: FloatArray
     r_max: float
     metric: None = None
-
-
-class _Line(Protocol):
-    c: float
-    plain: float
-    weighted: float
-
-    def at(self, s: float, t: float, features: IntArray) -> FloatArray: ...
 
 
 class NearMatrix:
@@ -75,7 +67,7 @@ class NearMatrix:
         need(line.counts in (IN_PLAIN_NORM, IN_WEIGHTED_NORM), "E: an unknown norm")
         numbers = (line.c, line.plain, line.weighted, float(loads.max()), float(lifts.max()))
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
-        self.c, self.weighted = line.c, line.weighted
+        self.c, self.weighted, self.counts = line.c, line.weighted, line.counts
         self.dues: FloatArray = np.zeros(b)
         need(metric is None or line.dues is None, "E: dues in a metric")
         if line.dues is not None and line.pulls is not None:
@@ -110,6 +102,17 @@ class NearMatrix:
         else:
             need(proves_semidefinite(-B, self.c), "E: B is not below c")
 
+    def _spread(self, places: IntArray, count: int) -> None:
+        """Let prices and dues be about so many features, of which the line knows those of these places."""
+        prices, dues = np.full(count, math.inf), np.zeros(count)
+        prices[places], dues[places] = self.prices, self.dues
+        self.prices, self.dues = prices, dues
+
+    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
+        """Return what each of the features adds at these norms, beside v'Bv, up to 2u of it."""
+        added: FloatArray = self.prices[features] * (s if self.counts == IN_PLAIN_NORM else t) + self.dues[features]
+        return added
+
 
 def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[FloatArray, FloatArray, float]:
     r"""Return G less what the pulls of all rows come to, the dues, and the rounding.
@@ -132,7 +135,7 @@ def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[Flo
 
 def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, FloatArray]:
     """Return B off the diagonal, and by how much G may exceed it there, in the sense that the line's signs leave."""
-    every = line.form in (BOX, FREE)
+    every = line.form not in (THRESHOLD, CORE)
     need(line.form == CORE if line.core is not None else line.form != CORE, "E: a core is missing, or one too many")
     at = np.arange(len(G) if every else 0) if line.core is None else np.flatnonzero(line.core)
     need(line.core is None or line.core.shape == (len(G),), "E: a core of another length")
@@ -144,7 +147,7 @@ def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, Fl
         entries = np.zeros((b, b))
         entries[np.triu_indices(b, 1)] = line.entries
         entries += entries.T
-        part = G[within] + (entries if line.form == FREE else box[within] * (entries / 32767.0))
+        part = G[within] + (box[within] * (entries / 32767.0) if line.form in (BOX, CORE) else entries)
         if every:
             B = part
         else:
@@ -167,20 +170,11 @@ class VarianceLine(NearMatrix):
         metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]
         super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error, metric)
         self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
-        d = len(data.A)
-        every_price, every_due = np.full(d, math.inf), np.zeros(d)
-        every_price[features], every_due[features] = self.prices, self.dues
-        self.prices, self.dues, self.counts = every_price, every_due, line.counts
-        self.signs = np.zeros(d, np.int8)
+        self._spread(features, data.d)
+        self.signs = np.zeros(data.d, np.int8)
         if line.signs is not None:
             need(line.form == FREE and np.isin(line.signs, (-1, 0, 1)).all(), "E: signs of another kind")
             self.signs[features] = line.signs
-
-    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
-        """Return what each of the features adds to the variance at these norms, beside v'Bv, up to 2u of it."""
-        norm = s if self.counts == IN_PLAIN_NORM else t
-        added: FloatArray = self.prices[features] * norm + self.dues[features]
-        return added
 
 
 def _top(numbers: FloatArray, count: int) -> float:
@@ -192,7 +186,7 @@ def _top(numbers: FloatArray, count: int) -> float:
 
 def closes(
     data: Data | Bounded,
-    lines: Sequence[_Line],
+    lines: Sequence[NearMatrix],
     T: float,
     I: IntArray,  # noqa: E741
     F: IntArray,
@@ -221,7 +215,7 @@ def closes(
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
 
-    def excess(line: _Line, t: float) -> float:
+    def excess(line: NearMatrix, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
         h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)

@@ -7,20 +7,22 @@ certificate: X and budgets are multiplied by :math:`2^{-e}`. docs/kernel.md, sec
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from noap.kernel.arithmetic import TINY, U, gamma, need, sum_up
 from noap.kernel.cancelled import sum_of_squares
-from noap.kernel.data import Terms
+from noap.kernel.data import Choices, Terms, over_the_largest
 from noap.kernel.definite import dominance
 from noap.kernel.envelope import Bounded, NearMatrix, closes
 from noap.kernel.majorant import schur
-from noap.kernel.witness import IN_PLAIN_NORM, Line, SampleAttack
+from noap.kernel.witness import Line, SampleAttack
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "MOST_AT_ONCE",
     "NO_DIRECTIONS",
     "SampleData",
     "SampleLine",
@@ -38,6 +40,8 @@ _SMALL = 1e-140
 _NEAR = 1e-9
 # Where rounding alone makes room for the other features there is none: its root would be no longer a rounding.
 _FAINT = 1e-12
+# With more features no matrix of all of them is formed.
+MOST_AT_ONCE = 2000
 # About so many numbers of a portion of the rows are in hand at a time.
 _PORTION = 2**18
 
@@ -60,7 +64,7 @@ def norms_above(E: FloatArray, inside: int, p: int) -> FloatArray:
     return above
 
 
-class SampleData:
+class SampleData(Choices):
     r"""The rows of X that can contribute, and their budgets, with no value below that of the claim.
 
     Attributes
@@ -71,16 +75,12 @@ class SampleData:
         Their numbers.
     rho : array of shape (m,)
         Their budgets, at most.
-    n, d, k, exponent : int
-        n counts all samples.
+    n : int
+        Counts all samples.
     squares : array of shape (d,)
         At least :math:`\|x_j\|^2/n` of these rows.
-    costs, most : arrays of shape (d,)
-        What a feature costs, at most, and at least what leaving it out can take off a value.
     top : float
         The largest of these squares.
-    include, exclude : arrays of int
-    allowed : bool array of shape (d,)
     """
 
     additive = False  # contributions of features do not add up
@@ -94,11 +94,8 @@ class SampleData:
         self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
     ) -> None:
         need(terms.directions is None, NO_DIRECTIONS)
-        need(exponent is None or (isinstance(exponent, int) and abs(exponent) <= 600), "the exponent is out of range")
-        self.terms, self.n, self.d, self.k = terms, terms.n_samples, d, terms.k
-        self.include, self.exclude = terms.include, terms.exclude
-        self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
-        self.allowed[terms.exclude] = False
+        super().__init__(terms, d)
+        self.n = terms.n_samples
         assert terms.rho is not None
         need((terms.rho >= 0).all(), "budgets must be at least 0")
         budgets = np.broadcast_to(terms.rho, (self.n,))
@@ -108,7 +105,7 @@ class SampleData:
             at += len(block)
         own = math.frexp(max(sizes))[1]
         for _ in range(2):  # the second time by the size of those that can contribute, where others are far larger
-            self.exponent = max(min(own, 600), -600) if exponent is None else exponent
+            self._charge(max(min(own, 600), -600) if exponent is None else exponent)
             self.X, self.rho, self.rows = self._counting(blocks, budgets)
             size = float(np.abs(self.X).max(initial=0.0))
             if exponent is not None or size == 0 or size > 2.0**-20:
@@ -119,19 +116,14 @@ class SampleData:
         for X in self.portions():
             squares += np.einsum("ij,ij->j", X, X)
         squares *= (1 + gamma(len(self.X) + 8)) / self.n
-        self.top, self._squares = float(squares.max(initial=0.0)), squares
-        self._charge(terms)
-
-    def _charge(self, terms: Terms) -> None:
-        """Take costs, and what leaving a feature out can take off a value after them."""
-        self.terms, self.k = terms, terms.k
-        self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        costs = np.zeros(self.d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
-        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
-        squares = self._squares
+        self.top = float(squares.max(initial=0.0))
         self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)
-        self.most: FloatArray = np.where(squares > 0, np.nextafter(self.squares - self.costs, np.inf), -self.costs)
+
+    @property
+    def most(self) -> FloatArray:
+        """At least what leaving a feature out can take off a value."""
+        left: FloatArray = np.nextafter(self.squares - self.costs, np.inf)
+        return np.where(self.squares > 0, left, -self.costs)
 
     def priced(self, k: int, costs: FloatArray | None) -> "SampleData":
         """Return the same data for at most k features, no more than before, with other costs in the user's units.
@@ -139,8 +131,9 @@ class SampleData:
         Rows that contribute nothing to a choice of more features contribute nothing to it.
         """
         need(k <= self.k, "more features than the rows were chosen for")
-        made, own = copy.copy(self), self.terms
-        made._charge(Terms(k, own.n_samples, own.rho, costs, own.include, own.exclude))
+        made = copy.copy(self)
+        made.terms, made.k = replace(self.terms, k=k, costs=costs), k
+        made._charge(self.exponent)
         return made
 
     def _counting(
@@ -217,23 +210,8 @@ class SampleData:
         paid = float(self.costs[I].sum()) * (1 - gamma(len(I) + 4))
         return math.nextafter(total - paid, math.inf) if total > 0 else -paid
 
-    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
-        r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
-
-        A score is off by :math:`\gamma_b \sum |x_{ij}||w_j|`, and by what underflows.
-        """
-        used = weights != 0
-        features, weights = features[used], weights[used]
-        chosen = np.union1d(features, self.include).astype(np.intp)
-        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
-        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
-        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
-        costs = None if self.terms.costs is None else self.terms.costs[chosen]
-        spent = 0.0
-        if costs is not None and costs.any():
-            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
-        if len(features) == 0:
-            return 0.0 - spent
+    def _worth(self, features: IntArray, weights: FloatArray) -> float:
+        r"""Return it from scores that are off by :math:`\gamma_b \sum |x_{ij}||w_j|`, and by what underflows."""
         w = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
         b, length, total, at = len(w), math.sqrt(float(w @ w)), 0.0, 0
         # Budgets of these units that became 0 are 0 to the value but for what is taken off here.
@@ -246,7 +224,7 @@ class SampleData:
             left = np.maximum(left, 0.0)
             total += float(left @ left)
             at += len(X)
-        return total / self.n * (1 - gamma(len(self.X) + 12)) - spent
+        return total / self.n * (1 - gamma(len(self.X) + 12))
 
 
 def _largest(numbers: FloatArray, count: int) -> list[float]:
@@ -346,8 +324,10 @@ class SampleMajorant:
             assert attack.moves is not None
             need((np.diff(attack.rows) > 0).all() and np.isfinite(attack.moves).all(), "M: moves")
             moves = attack.moves.astype(np.float64)
-        G: FloatArray = np.zeros((c, c))
-        at = 0
+        self._whole = c <= MOST_AT_ONCE
+        self._rows: FloatArray = np.empty((0 if self._whole else len(data.X), c))
+        G: FloatArray = np.zeros((c if self._whole else 0,) * 2)
+        at = formed = 0
         for portion in data.portions():
             X, rho, numbers = (
                 portion[:, self.columns],
@@ -372,10 +352,17 @@ class SampleMajorant:
                 longer = np.full(len(Y), 1.0 + self.gain)
                 longer[strong] = 1.0 + np.maximum(self.gain - rho[strong] / z * (1 - 8 * U), 0.0)
                 Y *= (np.sqrt(longer) * (1 + 8 * U))[:, None]
-            G += Y.T @ Y
-        need(np.isfinite(G).all(), "M: out of range")
+            if self._whole:
+                G += Y.T @ Y
+            else:
+                self._rows[formed : formed + len(Y)] = Y
+                formed += len(Y)
+        self._rows = self._rows[:formed]
         self._gram: FloatArray = 0.5 * (G + G.T) / data.n
-        self.error = 1.1 * gamma(len(data.X) + 24) * float(self._gram.diagonal().max(initial=0.0)) + TINY
+        squares = np.einsum("ij,ij->j", self._rows, self._rows) / data.n
+        self._own: FloatArray = self._gram.diagonal() if self._whole else squares
+        need(np.isfinite(self._own).all(), "M: out of range")
+        self.error = 1.1 * gamma(len(data.X) + 24) * float(self._own.max(initial=0.0)) + TINY
 
     def moves(self, positions: IntArray) -> FloatArray:
         """Return the response of some samples, by position."""
@@ -407,11 +394,25 @@ class SampleMajorant:
 
     def block(self, features: IntArray, level: float) -> FloatArray:
         """Return M on some features, for a threshold (costs of included features with it)."""
-        at = self.at[features]
-        M: FloatArray = self._gram[np.ix_(at, at)]
+        M = self.entries(features, features, level)
+        return M if self._whole else 0.5 * (M + M.T)
+
+    def entries(self, features: IntArray, others: IntArray, level: float) -> FloatArray:
+        """Return M between some features and others."""
+        a, b = self.at[features], self.at[others]
+        if self._whole:
+            M: FloatArray = self._gram[np.ix_(a, b)]
+        else:
+            M = self._rows[:, a].T @ self._rows[:, b] / self.data.n
         if self.gain > 0:
-            M += (self.gain * level) * np.outer(self.v[at], self.v[at])
+            M += (self.gain * level) * np.outer(self.v[a], self.v[b])
         return M
+
+    def diagonal(self, features: IntArray, level: float) -> FloatArray:
+        """Return the entries of M on the diagonal."""
+        at = self.at[features]
+        own: FloatArray = self._own[at] + (self.gain * level) * self.v[at] ** 2
+        return own
 
 
 class SampleLine(NearMatrix):
@@ -427,18 +428,9 @@ class SampleLine(NearMatrix):
         need((data.rows[places] == line.features).all(), "E: a sample that has no part in any value")
         need(line.signs is None or not line.signs.any(), "E: signs of samples")
         self.data, self.places, m = data, places, len(places)
-        largest = float(data.rho.max())
-        w = np.nextafter(data.rho / largest, 0.0) if largest > 0 else np.ones(len(data.rho))
-        super().__init__(np.zeros((m, m)), w[places], line)
+        super().__init__(np.zeros((m, m)), over_the_largest(data.rho)[1][places], line)
         need(0 < self.c < 1e100, "E: c")
-        prices, dues = np.full(len(data.X), math.inf), np.zeros(len(data.X))
-        prices[places], dues[places] = self.prices, self.dues
-        self.prices, self.dues, self.counts = prices, dues, line.counts
-
-    def at(self, s: float, t: float, rows: IntArray) -> FloatArray:
-        """Return what each of the samples adds at these norms."""
-        added: FloatArray = self.prices[rows] * (s if self.counts == IN_PLAIN_NORM else t) + self.dues[rows]
-        return added
+        self._spread(places, len(data.X))
 
     def holds(self, I: IntArray, F: IntArray, p: int, z: FloatArray | None) -> None:  # noqa: E741
         r"""Refuse unless :math:`X_S X_S^\top + R \preceq cI` for every S of a node.
@@ -485,7 +477,5 @@ def check_samples_envelope(
         return
     for line, z in zip(lines, scalings, strict=True):
         line.holds(I, F, p, None if z is None else z[F])
-    largest = float(data.rho.max())
-    w = np.nextafter(data.rho / largest, 0.0) if largest > 0 else np.ones(len(data.rho))
-    bounded = Bounded(w, np.zeros(len(w)), largest)
-    closes(bounded, lines, (T + paid) * data.n * (1 - 4 * U), rows, rows[:0], 0)
+    largest, w = over_the_largest(data.rho)
+    closes(Bounded(w, np.zeros(len(w)), largest), lines, (T + paid) * data.n * (1 - 4 * U), rows, rows[:0], 0)

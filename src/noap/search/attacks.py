@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.linalg.types import BoolArray, FloatArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.sample_ascent import kept, portions, squares
 from noap.settings import SampleSettings
 
-__all__ = ["Duel", "climbed", "opponents", "smoothed"]
+__all__ = ["Duel", "climbed", "opponents", "smoothed", "spread"]
 
 # No attack is worth finding for a smaller target: its smoothing would underflow.
 _NOTHING = 1e-250
@@ -159,6 +159,20 @@ def _settled(X: FloatArray, E: FloatArray, chosen: BoolArray, inside: int, p: in
     t2 = ((left[:, None] - beyond) / np.arange(1, p + 1)).min(axis=1)
     t = np.sqrt(np.maximum(t2, 0.0))[:, None]
     E[:, others] = -np.clip(X[:, others], -t, t)
+
+
+def spread(X: FloatArray, E: FloatArray, some: IntArray, inside: int, p: int, rho: FloatArray) -> FloatArray:
+    """Return moves of all features, by those of some: the others go down by as much as N leaves room for."""
+    chosen = np.zeros(X.shape[1], dtype=np.bool_)
+    chosen[some] = True
+    moves = np.zeros(X.shape, dtype=np.float32)
+    for rows in portions(*X.shape):
+        whole: FloatArray = np.zeros(X[rows].shape)
+        whole[:, some] = E[rows]
+        _settled(X[rows], whole, chosen, inside, p, rho[rows])
+        moves[rows] = whole
+        _projected(moves[rows], inside, p, rho[rows])
+    return moves
 
 
 @dataclass

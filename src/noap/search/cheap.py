@@ -263,6 +263,7 @@ class CheapTree:
     def holds(self, bounder: Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
         """Return whether a majorant closes a node; the outlook learns what to branch on."""
         if bounder.fringe is not None:
+            bounder.fringe.T = self.T
             closed, ratio, feature = bounder.fringe.test(I, F, p, bounder.z)
             if feature >= 0:
                 outlook.see(ratio, feature, bounder.attack)

@@ -139,6 +139,8 @@ class Relaxation:
     metric : Metric, optional
         Of all features of the problem. ADMM then works on A - TB, with T the constant of the best line so far: what is
         positive semidefinite there is so for every length of v.
+    dense : bool
+        Whether no line has a core.
     """
 
     def __init__(
@@ -152,8 +154,9 @@ class Relaxation:
         deflation: FloatArray | None = None,
         top: float | None = None,
         metric: Metric | None = None,
+        dense: bool = False,
     ) -> None:
-        self.deflation, self.lowest = deflation, 1.0
+        self.deflation, self.lowest, self.dense = deflation, 1.0, dense
         self.metric: FloatArray | None = None
         self.spread: FloatArray | None = None
         if metric is not None and features is not None:
@@ -167,9 +170,7 @@ class Relaxation:
         self.top = float(np.abs(A).max(initial=0.0)) if top is None else top
         self.alike = float(self.weights.min(initial=1.0)) >= self.settings.same_norm
 
-    def node(
-        self, included: IntArray, free: IntArray, places: int, known: Sequence[KnownLine] = ()
-    ) -> RelaxedNode:
+    def node(self, included: IntArray, free: IntArray, places: int, known: Sequence[KnownLine] = ()) -> RelaxedNode:
         """Return a node to begin with, with the lines of no threshold and of the highest.
 
         With many features there is a core, and no line without a threshold: that is a matter of all eigenvectors.
@@ -201,7 +202,7 @@ class Relaxation:
     def has_core(self) -> bool:
         """Whether features are so many that lines are made of a core and thresholds."""
         plain = self.alike and self.costs is None and self.metric is None and self.deflation is None
-        return plain and len(self.A) > self.settings.dense_features
+        return plain and not self.dense and len(self.A) > self.settings.dense_features
 
     def decided(self, included: IntArray, V: FloatArray) -> RelaxedNode:
         """Return a node of which all features are decided, whose state works on A projected off directions.
@@ -299,7 +300,11 @@ class Relaxation:
                 line = self._best_with_core(node, node.core, target, expired)
             node.lines = [*node.lines, line]
             self._look(node)
-            if node.core is not None and len(self.needless(node, target)) >= len(node.features) - len(node.at):
+            if (
+                node.core is not None
+                and not alone
+                and len(self.needless(node, target)) >= len(node.features) - len(node.at)
+            ):
                 break
             reached = max(line.least_bound(node.choices, t, settings), target)
             if line.witness.counts == IN_PLAIN_NORM:
@@ -374,9 +379,7 @@ class Relaxation:
             )
         return self._known(made, at)
 
-    def _best_with_core(
-        self, node: RelaxedNode, core: Core, target: float, expired: Callable[[], bool]
-    ) -> KnownLine:
+    def _best_with_core(self, node: RelaxedNode, core: Core, target: float, expired: Callable[[], bool]) -> KnownLine:
         """Return the same of a root with a core, which grows as long as the whole exceeds it."""
         settings, every, places = self.settings, node.features, node.choices.places
         aim = self._aim(node, target, np.ones(len(every), dtype=np.bool_))

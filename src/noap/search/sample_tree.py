@@ -17,8 +17,9 @@ from noap.kernel.samples import SampleData, SampleMajorant
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Dominance, Feature, Level, Node, SampleAttack
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.attacks import Duel, climbed, opponents, smoothed
+from noap.search.attacks import Duel, climbed, opponents, smoothed, spread
 from noap.search.cheap import Better, Bounder, CheapTree, Hole, Outlook, children
+from noap.search.fringe import Fringe
 from noap.search.prove import Found, smaller_bound
 from noap.search.sample_ascent import sample_value, squares, stepped
 from noap.search.sample_lines import envelope_of
@@ -205,18 +206,19 @@ class SampleSearch:
             first = first or bounder
             self._certify(self.root, bounder, 1)
         if self.root.bound > self.target and local.X.size <= settings.most_entries:
-            duel = self._duel(self.root, local, first)
+            few = self._pooled(self.root, local, first)
+            duel = self._duel(self.root, few, self._moves_of(first, few))
             duel.play((self.target + self._paid(local)) * self.data.n, settings.looks_at_root, self.check)
-            self._ascended(local, duel.strongest(6), _OPPONENTS_STEPS)
-            self._certify(self.root, self._bounder(self._as_witness(duel.E, local)), 1)
+            self._ascended(few, duel.strongest(6), _OPPONENTS_STEPS)
+            self._certify(self.root, self._bounder(self._as_witness(duel.E, few, local)), 1)
         return self.root.bound <= self.target
 
     def _is_settled(self) -> bool:
-        """Return whether lengths prove the target, or are all there will be: of so many features no matrix is made."""
+        """Return whether lengths prove the target, or are all there will be: of so many features no pass is made."""
         # Where no sample counts, what demanded features cost is all there is, to its rounding.
         if len(self.features) == 0 or len(self.data.rows) == 0 or self.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
-        return self.root.proof is not None or len(self.features) > self.settings.samples.most_features
+        return self.root.proof is not None or len(self.features) > self.settings.samples.most_in_blocks
 
     def _entries(self, knot: _Knot) -> int:
         rows = len(self.data.X) if knot.played is None else len(knot.played.local.rows)
@@ -224,8 +226,9 @@ class SampleSearch:
 
     def _needed(self, knot: _Knot) -> int:
         """Return about how many bytes examining a node takes: its samples, moves thrice, opponents, matrices."""
-        c = len(knot.node[0]) + len(knot.node[1])
-        return self._entries(knot) * (8 + 3 * 4 + 8) + 8 * c * (6 * c + 3 * self.settings.samples.most_opponents)
+        settings, c = self.settings.samples, len(knot.node[0]) + len(knot.node[1])
+        few, rows = (c, 0) if c <= settings.most_features else (settings.pool, 8 * (2 + len(settings.gains)))
+        return self._entries(knot) * (8 + 3 * 4 + 8 + rows) + 8 * few * (6 * few + 3 * settings.most_opponents)
 
     def _push(self, knot: _Knot) -> None:
         self.bytes += knot.bytes
@@ -277,12 +280,12 @@ class SampleSearch:
         if knot.own <= self.target:
             return [LENGTHS]
         local = self._local(knot.node, empty=not fits)
-        inherited = None if knot.played is None or not fits else knot.played.within(local)
         v = self.v
         if not is_root and fits:
-            V = opponents(local.X.T @ local.X, local.inside, p, 6)
-            V = V if inherited is None else np.concatenate([V, inherited[1][:10]])
-            v = self._ascended(local, V, _OWN_STEPS)
+            few = self._pooled(knot, local)
+            V = opponents(few.X.T @ few.X, few.inside, p, 6)
+            V = V if knot.played is None else np.concatenate([V, knot.played.within(few)[1][:10]])
+            v = self._ascended(few, V, _OWN_STEPS)
         outlooks: list[tuple[float, int, Bounder]] = []
         for bounder in self._responses(local, v, settings.gains):
             self.check()
@@ -302,18 +305,20 @@ class SampleSearch:
             for *_, bounder in outlooks:
                 self._certify(knot, bounder)
             return None
-        return self._contest(knot, self._duel(knot, local, outlooks[0][2] if outlooks else None, inherited), local)
+        return self._contest(knot, local, outlooks[0][2] if outlooks else None)
 
-    def _contest(self, knot: _Knot, duel: Duel, local: _Local) -> "list[Node | _Knot]":
+    def _contest(self, knot: _Knot, local: _Local, response: Bounder | None) -> "list[Node | _Knot]":
         """Return what the solver's attack leaves of a node: a subtree with few open nodes, or both of its children."""
         settings, is_root, paid = self.settings.samples, knot is self.root, self._paid(local) * self.data.n
+        few = self._pooled(knot, local, response)
+        duel = self._duel(knot, few, self._moves_of(response, few))
         goal, looks = self.target * self.data.n, settings.looks_at_root if is_root else settings.looks_below
         last: Bounder | None = None
         for _ in range(settings.attempts):
             knot.key = duel.play(goal + paid, looks, self.check)
-            self._ascended(local, duel.strongest(6), _OPPONENTS_STEPS)
-            last = self._bounder(self._as_witness(duel.E, local))
-            knot.played = _Played(local, duel.E, duel.V, duel.weights)
+            self._ascended(few, duel.strongest(6), _OPPONENTS_STEPS)
+            last = self._bounder(self._as_witness(duel.E, few, local))
+            knot.played = _Played(few, duel.E, duel.V, duel.weights)
             above = knot.key > goal + paid and local.p > 2
             budget = settings.cheap_nodes * (1 if above else settings.cheap_factor)
             proof = self._cheap(knot, [last, *self._kept], budget, settings.left_at_root)
@@ -328,7 +333,7 @@ class SampleSearch:
         self._certify(knot, last)
         # What opponents put on a feature, most where some of them do without it.
         mass = (duel.weights @ (duel.V * duel.V)) * (1.0 + settings.branching - duel.weights @ (duel.V != 0))
-        feature = int(local.columns[local.inside + int(np.argmax(mass[local.inside :]))])
+        feature = int(few.columns[few.inside + int(np.argmax(mass[few.inside :]))])
         without, with_it = children(*local.node, feature)
         return [Feature(feature), self._child(knot, with_it), self._child(knot, without)]
 
@@ -345,7 +350,32 @@ class SampleSearch:
     # Attacks
 
     def _bounder(self, attack: SampleAttack) -> Bounder:
-        return Bounder(attack, SampleMajorant(self.data, attack), np.ones(self.data.d))
+        majorant, fringe = SampleMajorant(self.data, attack), None
+        if len(majorant.columns) > self.settings.samples.most_features:
+            fringe = Fringe(majorant, self.data.k, self.target, self.settings, self.check)
+        return Bounder(attack, majorant, np.ones(self.data.d), fringe=fringe)
+
+    def _pooled(self, knot: _Knot, local: _Local, response: Bounder | None = None) -> _Local:
+        """Return a node with those features only that the solver works on, where there are too many.
+
+        A node below has those of the node above; the root those whose rows are far from dominance.
+        """
+        settings = self.settings.samples
+        if len(local.columns) <= settings.most_features:
+            return local
+        I, F, p = local.node  # noqa: E741
+        if knot.played is not None:
+            F = F[np.isin(F, knot.played.local.columns)]
+        else:
+            lengths = np.einsum("ij,ij->j", local.X, local.X)[local.inside :]
+            chosen = np.isin(F, np.flatnonzero(self.v))
+            if response is not None and response.fringe is not None:
+                lengths = response.fringe.weakness(F)
+            chosen[np.argsort(-lengths, kind="stable")[: settings.pool]] = True
+            F = F[chosen]
+        columns: IntArray = np.concatenate([I, F])
+        X = np.ascontiguousarray(local.X[:, _places(local.columns, columns)])
+        return _Local((I, F, p), columns, local.rows, X, local.rho)
 
     def _responses(self, local: _Local, v: FloatArray, gains: tuple[float, ...]) -> Iterator[Bounder]:
         """Yield the response to a vector, plainly and with gains in multiples of what every sample of R has."""
@@ -373,15 +403,9 @@ class SampleSearch:
                 least = min(least, float((rho[strong] / np.maximum(z, 1e-300)).min()))
         return least if 1e-6 < least < 1e5 else 0.0
 
-    def _duel(
-        self,
-        knot: _Knot,
-        local: _Local,
-        response: Bounder | None,
-        inherited: "tuple[FloatArray, FloatArray, FloatArray] | None" = None,
-    ) -> Duel:
+    def _duel(self, knot: _Knot, local: _Local, moves: FloatArray) -> Duel:
         """Return the solver at a node, from the moves of the node above or from those of the response."""
-        E = _moves_of(response, local).astype(np.float32)
+        E, inherited = moves.astype(np.float32), None if knot.played is None else knot.played.within(local)
         V: FloatArray = np.zeros((0, len(local.columns)))
         weights: FloatArray = np.zeros(0)
         if inherited is not None:
@@ -396,18 +420,28 @@ class SampleSearch:
                 duel.E = other
         return duel
 
-    def _as_witness(self, E: FloatArray, local: _Local) -> SampleAttack:
-        """Return an attack as a witness, in single precision and within its budgets."""
+    def _as_witness(self, E: FloatArray, few: _Local, local: _Local) -> SampleAttack:
+        """Return an attack on some features of a node as a witness, in single precision and within its budgets."""
+        if few is not local:
+            E = spread(local.X, E, _places(local.columns, few.columns), local.inside, local.p, local.rho)
         scale = np.sqrt(squares(E.astype(np.float64), local.inside, local.p))
         least = np.minimum(1.0, local.rho / np.maximum(scale, 1e-300) * (1 - 3e-7))
         moves = (E * least[:, None]).astype(np.float32)
         return SampleAttack(*local.node, rows=self.data.rows[local.rows], moves=moves)
+
+    def _moves_of(self, response: Bounder | None, local: _Local) -> FloatArray:
+        """Return the attack of a response on samples and features of a node; none without a response."""
+        if response is None or not isinstance(response.majorant, SampleMajorant):
+            return np.zeros(local.X.shape)
+        return response.majorant.moves(local.rows)[:, response.majorant.at[local.columns]]
 
     # Cheap trees
 
     def _cheap(self, knot: _Knot, bounders: list[Bounder], budget: int, left: int) -> "list[Node | _Knot] | None":
         """Return a subtree by these majorants with decided supports closed and few nodes open, or None."""
         self.cheap.bounders = bounders
+        if len(knot.node[1]) > self.settings.samples.most_features:  # the kernel has a pass over all pairs for a leaf
+            budget = min(budget, self.settings.samples.nodes_in_blocks)
         found = self.cheap.close(*knot.node, budget, left + self.settings.samples.decided_inline)
         if found is None or (len(found) == 1 and isinstance(found[0], Hole)):
             return None
@@ -473,7 +507,8 @@ class SampleSearch:
                 return Dominance(bounder.attack), by_lengths, LENGTHS
             response = response or bounder
         goal = (self.target + self._paid(local)) * data.n * (1 - 1e-6)
-        attack = self._as_witness(smoothed(local.X, local.rho, _moves_of(response, local), goal, settings), local)
+        E = smoothed(local.X, local.rho, self._moves_of(response, local), goal, settings)
+        attack = self._as_witness(E, local, local)
         bounder = self._bounder(attack)
         if self.cheap.holds(bounder, *local.node, outlook):
             return Dominance(attack), by_lengths, LENGTHS
@@ -542,11 +577,6 @@ class SampleSearch:
 
     def smaller(self, found: Found, value: float) -> Found:
         """Return the smallest of some bounds above a value that the same witnesses prove."""
+        if len(self.features) > self.settings.samples.most_features:  # each try is a pass over all pairs
+            return found
         return smaller_bound(self.data, self.checked, self.settings, found, value)
-
-
-def _moves_of(response: Bounder | None, local: _Local) -> FloatArray:
-    """Return the attack of a response on the samples in question; none without a response."""
-    if response is None or not isinstance(response.majorant, SampleMajorant):
-        return np.zeros(local.X.shape)
-    return response.majorant.moves(local.rows)

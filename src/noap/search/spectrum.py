@@ -2,7 +2,7 @@
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from noap.linalg.types import FloatArray
 from noap.settings import RelaxationSettings
@@ -27,8 +27,10 @@ def largest_eigenvalue(
     if metric is not None:
         return float(eigh(B, metric, eigvals_only=True, subset_by_index=[m - 1, m - 1], check_finite=False)[0])
     if m > settings.dense_features:
-        accuracy = 1e-8
-        return float(leading(csr_array(B), 1, accuracy)[0][-1]) * (1.0 + accuracy)
+        accuracy, size = 1e-8, float(np.abs(B).sum(axis=1).max(initial=1e-300))
+        # Shifted away from 0, near which Lanczos steps seem to have converged too soon.
+        shifted = csr_array(B) + size * eye_array(m, format="csr")
+        return float(leading(shifted, 1, accuracy)[0][-1]) - size * (1.0 - 2.0 * accuracy)
     if m < settings.small:
         return float(np.linalg.eigvalsh(B)[-1])
     return float(eigh(B, eigvals_only=True, subset_by_index=[m - 1, m - 1], driver="evr", check_finite=False)[0])
