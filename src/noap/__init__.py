@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from noap.data.standardising import standardize
     from noap.heuristics.truncated_power import screen_submatrix
     from noap.kernel.certificate import Certificate
+    from noap.mip.export import write_program
     from noap.problem import Problem
     from noap.result import Limit, Result, Status
     from noap.settings import Settings
@@ -55,6 +56,7 @@ __all__ = [
     "stream",
     "theory",
     "verify",
+    "write_program",
 ]
 
 # Loaded on first use, so that `import noap` stays quick, and the command line answers Ctrl-C from its first moment on:
@@ -99,6 +101,7 @@ _LAZY_NAMES = {
     "stability": "noap.analysis.stability",
     "standardize": "noap.data.standardising",
     "verify": "noap.checker",
+    "write_program": "noap.mip.export",
 }
 
 

@@ -2,6 +2,7 @@
 
 from noap.analysis.noise import (
     Chance,
+    from_entries,
     from_missing,
     from_replicates,
     from_rounding,
@@ -9,4 +10,12 @@ from noap.analysis.noise import (
     from_variation,
 )
 
-__all__ = ["Chance", "from_missing", "from_replicates", "from_rounding", "from_shuffling", "from_variation"]
+__all__ = [
+    "Chance",
+    "from_entries",
+    "from_missing",
+    "from_replicates",
+    "from_rounding",
+    "from_shuffling",
+    "from_variation",
+]

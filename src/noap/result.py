@@ -51,10 +51,10 @@ _ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
 # More loadings than this do not belong in a notebook's cell.
 _MOST_ROWS = 12
 
-# The adversaries whose attacks have the rank-one forms below.
+# The adversaries whose attacks are those of the samples, or have the rank-one forms below.
 ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, SpectralNorm, EntryWise, NoAdversary)
-# Those for which a proof may say at once that nothing is left; SpectralNorm and EntryWise have none of their own.
-ZERO_PROOF_SERVES = (FeatureWise, SampleWise, NoAdversary)
+# Those for which a proof may say at once that nothing is left; SpectralNorm has none of its own.
+ZERO_PROOF_SERVES = (FeatureWise, SampleWise, EntryWise, NoAdversary)
 
 
 class Status(enum.Enum):
@@ -418,11 +418,11 @@ class Result(Tabular):
         if type(adversary) is NoAdversary:
             return S.copy()
         if not adversary.gram_suffices:
-            # E = shift w' with w'v = 1.
-            w = v if type(adversary) is SampleWise else np.sign(v) / np.abs(v).sum()
-            shift = self.attack()[:, self.support] @ v[self.support]
-            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, w) / n
-            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(w, w)
+            E = self.attack()[:, self.support]
+            cross: FloatArray = np.zeros_like(S)
+            cross[:, self.support] = self.problem.samples("attacked_covariance").T @ E / n
+            attacked: FloatArray = S + cross + cross.T
+            attacked[np.ix_(self.support, self.support)] += E.T @ E / n
             return attacked
         energy = math.sqrt(max(n * float(v @ S @ v), 0.0))
         if type(adversary) is SpectralNorm:

@@ -171,6 +171,8 @@ class SampleSettings:
     gains_at_supports : tuple of float
     spread : float
         Share of the budget at right angles to a response, where most of a vector is decided.
+    spreads_of_entries : tuple of float
+        Shares of the way towards 0 that are mixed into responses against entries.
     promising : float
         A cheap tree is tried on responses where the ratio of the best test is below this.
     cheap_nodes, cheap_factor : int
@@ -197,6 +199,12 @@ class SampleSettings:
         Attacks of nodes near the root that others are tried with.
     certified : int
         Thresholds tried for the bound of a node that stays open.
+    looks_of_cuts, anchors_of_cuts, near_cuts : (int, int), int, float
+        Against entries: looks for new opponents at the root and below, from so many vectors; supports whose opponents
+        get the target but for this share are attacked together.
+    beyond_raised : float
+        Where attacks on one support of entries leave more than the target, the target becomes that, and so much of the
+        difference more.
     widths, smooth_steps, smooth_progress : tuple of float, int, float
         Of the attack at a decided support: widths of the smoothing, steps with each, and the part of what is left
         above the target that a step must take. It closes 1,209 of the 1,210 supports of strong/weak n = 100, rho = 2
@@ -213,6 +221,7 @@ class SampleSettings:
     gains: tuple[float, ...] = (1.0, 1.5)
     gains_at_supports: tuple[float, ...] = (1.0, 1.5, 0.5, 2.0, 2.5, 3.0, 4.0)
     spread: float = 0.7
+    spreads_of_entries: tuple[float, ...] = (0.0, 0.3, 0.7, 1.0)
     promising: float = 3.0
     cheap_nodes: int = 60
     cheap_factor: int = 4
@@ -235,6 +244,10 @@ class SampleSettings:
     branching: float = 0.05
     kept_attacks: int = 4
     certified: int = 5
+    looks_of_cuts: tuple[int, int] = (40, 12)
+    anchors_of_cuts: int = 100
+    near_cuts: float = 1e-3
+    beyond_raised: float = 0.05
     widths: tuple[float, ...] = (0.1, 0.01, 0.001, 0.0001)
     smooth_steps: int = 100
     smooth_progress: float = 1e-3

@@ -76,11 +76,12 @@ def solve(
     **options
         Those of the method; an unknown one is an error that lists the known ones.
         exact: node_limit, memory_limit (megabytes), certificate (whether to keep the proof; True unless you say so).
+        exact and ascent: start, a vector that the answer is never worse than, once cut to its k largest entries.
         exact and ascent, with more than 2,000 features: n_jobs (threads that share the pass over all pairs of
         features, -1 for one per core; as many as the linear algebra library uses unless you say so) or client (a
         distributed.Client, whose workers do), with the same answer to the last bit. relaxation: certificate.
-        mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
-        as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
+        mip and mip-r: backend (a name or an object), pieces, rank (mip-r), reduced_dim, as_printed, breakpoints,
+        threads, cuts, node_limit. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
         covariance-thresholding: threshold (in sampling errors of an entry; 1.5).
 

@@ -25,12 +25,12 @@ KERNEL = HERE.parents[1] / "src" / "noap" / "kernel"
 # limited.py starts a process that runs verify.py.
 TESTS = {
     "arithmetic": ["arithmetic", "cancelled"],
-    "data": ["data", "lengths_and_levels", "cancelled", "directions", "conflicts"],
+    "data": ["data", "lengths_and_levels", "cancelled", "directions", "conflicts", "metric_rule", "list"],
     "cancelled": ["cancelled"],
     "definite": ["dominance", "matrix"],
     "directions": ["directions"],
-    "majorant": ["majorant", "elimination", "directions", "metric_rule"],
-    "envelope": ["envelope", "metric_rule", "../joint/test_rule_w"],
+    "majorant": ["majorant", "elimination", "directions", "metric_rule", "conflicts"],
+    "envelope": ["envelope", "metric_rule", "directions", "../joint/test_rule_w"],
     "metric": ["metric_rule"],
     "samples": ["samples"],
     "conflicts": ["conflicts", "small_claims"],
@@ -56,17 +56,9 @@ def changes(tree):
                 yield node, "no gamma", ast.Constant(0.0)
             if name == "abs":
                 yield node, "no abs", node.args[0]
-            if name in OPPOSITE and len(node.args) + len(node.keywords) + isinstance(node.func, ast.Attribute) > 1:
-                made = copy.deepcopy(node)
-                if isinstance(made.func, ast.Name):
-                    made.func.id = OPPOSITE[name]
-                else:
-                    made.func.attr = OPPOSITE[name]
-                yield node, f"{name} -> {OPPOSITE[name]}", made
-            elif name in ("all", "any"):
-                made = copy.deepcopy(node)
-                made.func.attr = OPPOSITE[name]
-                yield node, f"{name} -> {OPPOSITE[name]}", made
+            several = len(node.args) + len(node.keywords) + isinstance(node.func, ast.Attribute) > 1
+            if name in OPPOSITE and (several or name in ("all", "any")):
+                yield node, f"{name} -> {OPPOSITE[name]}", _renamed(node, OPPOSITE[name])
             if name == "need":
                 for part in _parts(node.args[0]):
                     yield part, "condition dropped", ast.Constant(True)
@@ -94,8 +86,14 @@ def changes(tree):
         elif isinstance(node, ast.IfExp):
             yield node, "always the first", node.body
             yield node, "always the second", node.orelse
-        elif isinstance(node, ast.If) and not isinstance(node.test, ast.Constant):
+        elif isinstance(node, ast.If) and ast.unparse(node.test) != "TYPE_CHECKING":
             yield node.test, "never", ast.Constant(False)
+
+
+def _renamed(call, name):
+    made = copy.deepcopy(call)
+    setattr(made.func, "id" if isinstance(made.func, ast.Name) else "attr", name)
+    return made
 
 
 def _parts(condition):

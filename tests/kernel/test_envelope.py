@@ -91,6 +91,15 @@ def made(data, line):
         return None
 
 
+def test_a_box_below_zero_is_paid_for():
+    """Entries beside a box of -.1 are .1 off: the slope of s must be as large, whatever the line says."""
+    line = Line(np.arange(2), 2.0, -0.1, 0.0, 0, BOX, *np.zeros((2, 2), np.float32), np.array([32767], np.int16))
+    near = VarianceLine(data_with(np.eye(2)), line)
+    assert 0.1 <= near.plain <= 0.1 + 1e-14
+    with pytest.raises(Refused, match="not there"):
+        VarianceLine(data_with(np.eye(2)), replace(line, features=np.array([0, 2])))
+
+
 @pytest.mark.parametrize("form", [THRESHOLD, BOX, FREE, CORE])
 @pytest.mark.parametrize("counts", [IN_PLAIN_NORM, IN_WEIGHTED_NORM])
 @pytest.mark.parametrize("dues", [False, True])

@@ -161,6 +161,9 @@ def test_what_is_dropped_is_refused():
         check_list(data, two[1], ())
     with pytest.raises(Refused, match="left out"):
         check_levels(data, [Level(2, bound, bound, np.arange(3), (LENGTHS,))])
+    for other in ({"costs": np.ones(4)}, {"directions": np.eye(4)[:1]}):
+        with pytest.raises(Refused, match="other terms"):
+            Data(np.eye(4), Terms(2, 1, metric=data.metric, **other), 0, True, 0.0)
     none = np.zeros(2, np.float32)
     dues = Line(at, 1e3, 0.0, 0.0, 0, THRESHOLD, none, none, dues=none + 1, pulls=np.zeros((2, 2), np.float32))
     with pytest.raises(Refused, match="dues"):

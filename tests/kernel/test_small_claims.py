@@ -1,10 +1,8 @@
 """Small problems by levels of small claims: judged by brute force, tampered with, and shown to both checkers."""
 
-import importlib.util
 import warnings
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,12 +11,7 @@ from test_kernel_tampering import counted
 
 import noap
 from noap.kernel.explain import explained
-
-spec = importlib.util.spec_from_file_location("noap_check", Path(__file__).parents[2] / "tools" / "noap_check.py")
-assert spec is not None
-assert spec.loader is not None
-noap_check = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(noap_check)
+from second_checker import second_verdict, words
 
 # Levels wherever they are possible, and next to nothing before or beside them.
 LEVELS = noap.Settings(
@@ -33,13 +26,7 @@ def by_conflicts(certificate):
 
 def second_opinion(problem, certificate):
     """None where the second checker accepts, else its reason."""
-    try:
-        data = problem.X if problem.X is not None else problem.covariance
-        made = noap_check.Certificate(certificate.to_bytes())
-        noap_check.proved(made, noap_check.array("d", np.ravel(np.asarray(data, dtype=float))))
-    except noap_check.Reject as reason:
-        return str(reason)
-    return None
+    return second_verdict(certificate.to_bytes(), problem.X if problem.X is not None else problem.covariance)
 
 
 def small_problem(seed):
@@ -121,11 +108,10 @@ def test_both_checkers_refuse_what_is_missing():
 
 
 def test_explained_in_words():
-    _, certificate = small_proof()
+    problem, certificate = small_proof()
     text = "\n".join(explained(certificate))
     assert "small claims" in text
-    words = "\n".join(noap_check.explain(noap_check.Certificate(certificate.to_bytes())))
-    assert "small claims" in words
+    assert "small claims" in words(certificate.to_bytes(), problem.X)
 
 
 @pytest.mark.slow

@@ -22,7 +22,15 @@ from noap.problem import Problem
 from noap.runtime.tasks import seeds
 from noap.solving import solve
 
-__all__ = ["Chance", "from_missing", "from_replicates", "from_rounding", "from_shuffling", "from_variation"]
+__all__ = [
+    "Chance",
+    "from_entries",
+    "from_missing",
+    "from_replicates",
+    "from_rounding",
+    "from_shuffling",
+    "from_variation",
+]
 
 # Steps to the noise at which a component comes down to one feature; a few are usually enough.
 _STEPS = 50
@@ -71,6 +79,36 @@ def from_replicates(Y: ArrayLike, groups: Sequence[Any] | np.ndarray, *, average
     freedom = (len(measured) - len(names)) * as_count("averaged", averaged)
     pooled: FloatArray = np.sqrt((within**2).sum(axis=0) / freedom)
     return pooled
+
+
+def from_entries(sigmas: ArrayLike) -> FloatArray:
+    r"""Return the noise of each feature from the standard error of every entry: its root mean square in the column.
+
+    .. math:: \mathrm{noise}_j = \sqrt{\tfrac1n \sum_i \sigma_{ij}^2}
+
+    Where errors have hard limits, pass these to :class:`noap.EntryWise` as they are: every entry then keeps its own.
+
+    Parameters
+    ----------
+    sigmas : array-like of shape (n, d)
+        At least 0; infinity for an entry that is not to be trusted, which makes the noise of its feature infinite.
+
+    Returns
+    -------
+    array of shape (d,)
+
+    Examples
+    --------
+    >>> from_entries([[0.3, 1.0], [0.4, 1.0], [0.0, 1.0], [0.0, float("inf")]])
+    array([0.25,  inf])
+    """
+    try:
+        errors = np.asarray(sigmas, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidProblem("sigmas must be a table of real numbers.") from None
+    if errors.ndim != 2 or errors.size == 0 or not (errors >= 0).all():
+        raise InvalidProblem("sigmas must be a table like X, with a standard error of at least 0 for every entry.")
+    return np.where(np.isinf(errors).any(axis=0), np.inf, _root_mean_squares(np.where(np.isinf(errors), 0.0, errors)))
 
 
 def from_variation(X: ArrayLike, variation: ArrayLike) -> FloatArray:

@@ -432,6 +432,8 @@ def path(
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of `solve` with defaults for the shared ones and a seed that every process can use."""
+    if "start" in options:
+        raise InvalidProblem("start is no option of path, whose points start from their neighbours; leave it out.")
     settings = {"gap": 1e-4, "time_limit": None, "random_state": None, "progress": False} | options
     if isinstance(settings["random_state"], np.random.Generator):
         settings["random_state"] = int(settings["random_state"].integers(2**32))

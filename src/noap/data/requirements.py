@@ -20,7 +20,7 @@ __all__ = ["adversary_of", "require_covariance_suffices", "require_fit"]
 
 # The adversaries whose optimum a covariance determines; and those for which costs are part of every bound.
 FROM_COVARIANCE_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
-COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
+COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise, EntryWise)
 # Those whose budgets do not ask for |v|_2, which a metric replaces.
 METRIC_SERVES = ENERGY_LESS_L1
 # Those whose value falls with |Xv| for each v, so that proofs may speak of some v alone.

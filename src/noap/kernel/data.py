@@ -157,7 +157,6 @@ class Features(Choices):
         self.additive = definite and not self.constrained
         self.lengths: FloatArray = np.sqrt(np.maximum(squares, 0.0)) * (1 + 2 * U)
         self.directions: FloatArray = np.zeros((0, d)) if terms.directions is None else terms.directions
-        need(np.isfinite(self.directions).all() and self.directions.shape[1] == d, "directions must be finite")
         need((np.abs(self.directions) < 1e100).all(), "directions are out of range")
         self.r: FloatArray = np.zeros(d)
         self.needless: BoolArray = np.zeros(d, dtype=np.bool_)
@@ -223,7 +222,7 @@ class Features(Choices):
             rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), units - self.exponent)
             taken = float(rho @ np.abs(x))
         left = max(0.0, math.sqrt(max(0.0, form)) - taken)
-        return left * left / (squares if self.metric is None else self.metric.square_above(features, x))
+        return left * left / (squares if self.metric is None else self.metric.square(features, x))
 
 
 class Data(Features):
@@ -251,7 +250,8 @@ class Data(Features):
         is_part: bool = False,
     ) -> None:
         top = float(np.abs(A).max(initial=0.0))
-        need(top < 2.0**40 and (is_part or top == 0 or top > 2.0**-40), "the exponent does not fit the data")
+        if not is_part:
+            _need_fit(top)
         self.A, self.added, self.off = A, added, off
         super().__init__(A.diagonal(), top, terms, exponent, definite)
 
@@ -291,17 +291,10 @@ class Data(Features):
             A = _gram(blocks(), d, terms.units - scaled)
         A /= terms.n_samples
         own = (_exponent_of(A) + 1) // 2 if exponent is None else exponent - scaled
-        some = A.any()
         A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
         if samples_are_cancelled(blocks, A.diagonal(), terms, own + scaled):
             return cls(np.zeros((d, d)), terms, own + scaled, True, 0.0)
-        added = 0.0
-        if some:  # samples that are all 0 have exact products
-            added = (
-                1.1 * gamma(terms.n_samples + 2) * float(A.trace())
-            )  # a tenth is more than what underflows beside it
-            _raise_diagonal(A, added)
-        return cls(A, terms, own + scaled, True, 3.0 * added)
+        return cls(A, terms, own + scaled, True, _raise_products(A, terms.n_samples))
 
     @classmethod
     def from_covariance(cls, S: FloatArray, terms: Terms, shift: float | None, exponent: int | None = None) -> Self:
@@ -329,7 +322,6 @@ class Data(Features):
 
     def priced(self, k: int, costs: FloatArray | None) -> "Data":
         """Return the same data for at most k features with other costs, in the user's units."""
-        need(self.metric is None, "no theorem is about costs in a metric")
         return Data(self.A, replace(self.terms, k=k, costs=costs), self.exponent, self.definite, self.added)
 
 
@@ -359,15 +351,14 @@ class Columns(Features):
         squares /= n
         if exponent is None:
             exponent = (_exponent_of(squares) + 1) // 2 + scaled
-        some = squares.any()
         squares = np.ldexp(squares, 2 * (scaled - exponent))
         if samples_are_cancelled(blocks, squares, terms, exponent):
             squares = np.zeros_like(squares)
             self.X = None
-        elif some:
-            squares = np.nextafter(squares * (1 + 1.1 * gamma(n + 6)) + TINY, np.inf)
+        else:
+            squares = squares * (1 + 1.1 * gamma(n + 6)) + TINY
         top = float(squares.max(initial=0.0))
-        need(top < 2.0**40 and (top > 2.0**-40 or not squares.any()), "the exponent does not fit the data")
+        _need_fit(top)
         super().__init__(squares, top, terms, exponent, True)
         # The trace of a part of k features is at most k top.
         self.added = 3.4 * gamma(n + 2) * terms.k * top
@@ -382,9 +373,7 @@ class Columns(Features):
         if self.X is None:
             return Data(np.zeros((b, b)), terms, self.exponent, True, 0.0, is_part=True)
         A = _gram((columns(self.X, features),), b, -self.exponent) / n
-        added = 1.1 * gamma(n + 2) * float(A.trace()) + TINY
-        _raise_diagonal(A, added)
-        return Data(A, terms, self.exponent, True, 3.0 * added, off=1.1 * gamma(n + 2), is_part=True)
+        return Data(A, terms, self.exponent, True, _raise_products(A, n), off=1.1 * gamma(n + 2), is_part=True)
 
     def matrix(self) -> Data:
         """Return X'X/n of all features, made for this once."""
@@ -400,7 +389,7 @@ class Columns(Features):
         if self.X is None:
             return np.zeros((len(left), len(right)))
         one = self._single(left)
-        other = one if right is left else self._single(right)
+        other = self._single(right)
         n = len(one)
         if n <= _ROWS:
             G: FloatArray = one.T @ other
@@ -426,6 +415,18 @@ def over_the_largest(r: FloatArray) -> tuple[float, FloatArray]:
     largest = float(r.max(initial=0.0))
     # One step below what is rounded is below the quotient.
     return largest, np.nextafter(r / largest, 0.0) if largest > 0 else np.ones(len(r))
+
+
+def _need_fit(top: float) -> None:
+    """Refuse units in which the largest entry is not about 1."""
+    need(top < 2.0**40 and (top == 0 or top > 2.0**-40), "the exponent does not fit the data")
+
+
+def _raise_products(A: FloatArray, n: int) -> float:
+    """Raise the diagonal of X'X/n above all rounding; return by how much v'Av is then too large, at most."""
+    added = 1.1 * gamma(n + 2) * float(A.trace()) + TINY  # a tenth: second order
+    _raise_diagonal(A, added)
+    return 3.0 * added
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:

@@ -88,7 +88,7 @@ class NearMatrix:
         # by 4u of its largest entry, as that of a complement, has room here. What underflows, c has room for.
         self.plain = line.plain + max(excess, 0.0) + error + 16 * U * (size + float(np.abs(B).max()))
         self.prices = np.where(loads > 0, math.inf, 0.0)
-        usable = (loads > 0) & (lifts > 0)
+        usable = lifts > 0
         self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
         need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
         if metric is not None:  # two roundings of each entry
@@ -136,23 +136,20 @@ def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[Flo
 def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, FloatArray]:
     """Return B off the diagonal, and by how much G may exceed it there, in the sense that the line's signs leave."""
     every = line.form not in (THRESHOLD, CORE)
-    need(line.form == CORE if line.core is not None else line.form != CORE, "E: a core is missing, or one too many")
-    at = np.arange(len(G) if every else 0) if line.core is None else np.flatnonzero(line.core)
+    need((line.form == CORE) == (line.core is not None), "E: a core is missing, or one too many")
     need(line.core is None or line.core.shape == (len(G),), "E: a core of another length")
+    at = np.arange(len(G) if every else 0) if line.core is None else np.flatnonzero(line.core)
     need((line.entries is None) == (line.form == THRESHOLD), "E: entries are missing, or those of a threshold")
-    B = G if every else G - np.clip(G, -np.maximum(box, 0.0), np.maximum(box, 0.0))
+    far = np.maximum(box, 0.0)
+    B = G - np.clip(G, -far, far)
     if line.entries is not None:
         b, within = len(at), np.ix_(at, at)
         need(line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
         entries = np.zeros((b, b))
         entries[np.triu_indices(b, 1)] = line.entries
         entries += entries.T
-        part = G[within] + (box[within] * (entries / 32767.0) if line.form in (BOX, CORE) else entries)
-        if every:
-            B = part
-        else:
-            B[within] = part
-    far = np.abs(B - G)
+        B[within] = G[within] + (box[within] * (entries / 32767.0) if line.form in (BOX, CORE) else entries)
+        far[within] = np.abs(B - G)[within]
     if line.signs is not None:
         known = np.outer(line.signs, line.signs).astype(np.float64)
         far = np.where(known == 0, far, known * (G - B))
@@ -168,8 +165,8 @@ class VarianceLine(NearMatrix):
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
         metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]
-        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error, metric)
-        self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
+        super().__init__(G - penalty.block(features), data.w[features], line, penalty.error, metric)
+        self.c = math.nextafter(self.c + penalty.loss, math.inf)
         self._spread(features, data.d)
         self.signs = np.zeros(data.d, np.int8)
         if line.signs is not None:
@@ -205,20 +202,19 @@ def closes(
     least, most = paid * (1 - error), (paid + dearest) * (1 + error)
     need(T + least > 1e-200, "E: nothing is left of the threshold")
     squares = data.w * data.w
-    low = float(np.nextafter(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf)), 0.0))
+    low = min(float(squares[I].min(initial=math.inf)), float(squares[F].min(initial=math.inf)))
     if data.metric is not None:  # v'Bv is at most its largest entry times s, and at least the sum of below_j v_j^2
         spread = 1.0 / data.metric.below
-        m = (float(spread[I].sum()) + _top(spread[F], count)) * (1 + error)
-        lowest = (1 - 4 * U) / data.metric.largest
+        m, lowest = float(spread[I].sum()) + _top(spread[F], count), 1.0 / data.metric.largest
         low, squares = low * lowest, squares * spread
-    high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + error)
+    high = float(squares[I].sum()) + _top(squares[F], count)
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
 
     def excess(line: NearMatrix, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
-        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)
+        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2
         for s in (m,) if line.plain >= 0 else (m, lowest):
             slopes = line.plain * s, line.weighted * t
             fixed, each = float(line.at(s, t, I).sum()), line.at(s, t, F)
@@ -229,7 +225,7 @@ def closes(
                 theta = (h[i + 1] - h[i]) / (cuts[i + 1] - cuts[i]) if dearest > 0 else 0.0
                 gained = _top(each - theta * data.costs[F], count) if dearest > 0 else whole
                 right = h[i] - theta * (cuts[i] - least)
-                found.append(Y + gained - right + gamma(len(I) + count + 28) * (size + h[i + 1]))
+                found.append(Y + gained - right + gamma(2 * (len(I) + count) + 60) * (size + h[i + 1]))
         return float(np.max(found))  # NaN stays NaN, and refuses
 
     known = {t: np.array([excess(line, t) for line in lines]) for t in (low, high)}

@@ -146,12 +146,8 @@ def eliminate(
     level, t = _threshold(majorant, T, I, F, p)
     M = majorant.block(J, level)
     r = _shift(majorant, t, M.diagonal(), n, F, p)
-    P = -M
-    if data.metric is None:
-        P.flat[:: len(P) + 1] += t - r
-    else:
-        P += t * data.metric.B[np.ix_(J, J)]
-        P.flat[:: len(P) + 1] -= r
+    P = -M if data.metric is None else t * data.metric.B[np.ix_(J, J)] - M
+    P.flat[:: len(P) + 1] += (t if data.metric is None else 0.0) - r
     P.flat[n * (len(P) + 1) :: len(P) + 1] += majorant.costs[F] * majorant.priced
     return schur(P, n) if p > 0 or n == 0 else schur(P[:n, :n], n)
 
@@ -176,11 +172,9 @@ def _shift(
     majorant: "Majorant | ChordMajorant | SampleMajorant", t: float, own: FloatArray, n: int, F: IntArray, p: int
 ) -> float:
     """Return r, by the diagonal of M."""
-    metric, costs = majorant.data.metric, majorant.costs[F] * majorant.priced
+    costs = majorant.costs[F] * majorant.priced
     largest = float(np.abs(own).max(initial=0.0)) + float(costs.max(initial=0.0))
-    longest = 1.0 if metric is None else metric.largest
-    size = n + min(p, len(F))
-    return float(size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) * longest + largest)))
+    return float((n + min(p, len(F))) * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest)))
 
 
 class Complement:
@@ -229,8 +223,6 @@ def schur(P: FloatArray, n: int) -> FloatArray:
     if n == 0:  # of nothing to eliminate LAPACK would complain aloud
         return P
     W = eliminated(P[:n])
-    if len(P) == n:
-        return np.zeros((0, 0))
     C = P[n:, n:] - W.T @ W
     whole: FloatArray = 0.5 * (C + C.T)
     return whole
@@ -244,8 +236,6 @@ def eliminated(P: FloatArray) -> FloatArray:
     L = cholesky(P[:, :n])
     if L is None:
         raise Refused("M: the included features alone")
-    if P.shape[1] == n:
-        return P[:, n:]
     from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
 
     W: FloatArray = dtrtrs(L, P[:, n:], lower=1)[0]

@@ -98,7 +98,7 @@ class SampleData(Choices):
         self.n = terms.n_samples
         assert terms.rho is not None
         need((terms.rho >= 0).all(), "budgets must be at least 0")
-        budgets = np.broadcast_to(terms.rho, (self.n,))
+        budgets = self._as_given(terms.rho)
         sizes, at = [0.0], 0
         for block in blocks() if exponent is None else ():
             sizes.append(float(np.abs(block[np.isfinite(budgets[at : at + len(block)])]).max(initial=0.0)))
@@ -112,12 +112,20 @@ class SampleData(Choices):
                 break
             own = self.exponent + math.frexp(size)[1]
         need(size == 0 or 2.0**-40 < size < 2.0**40, "the exponent does not fit the data")
-        squares = np.zeros(d)
-        for X in self.portions():
-            squares += np.einsum("ij,ij->j", X, X)
-        squares *= (1 + gamma(len(self.X) + 8)) / self.n
+        squares = self._columns_squared() * ((1 + gamma(len(self.X) + 8)) / self.n)
         self.top = float(squares.max(initial=0.0))
         self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)
+
+    def _as_given(self, rho: FloatArray) -> FloatArray:
+        """Return the budgets in the user's units, with a row for every sample."""
+        return np.broadcast_to(rho, (self.n,))
+
+    def _columns_squared(self) -> FloatArray:
+        """Return about what a feature can add to n times a value, in so many roundings as there are rows, and 4."""
+        squares = np.zeros(self.d)
+        for X in self.portions():
+            squares += np.einsum("ij,ij->j", X, X)
+        return squares
 
     @property
     def most(self) -> FloatArray:
@@ -140,17 +148,12 @@ class SampleData(Choices):
         self, blocks: Callable[[], Iterable[FloatArray]], budgets: FloatArray
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return the rows that can contribute, in these units, with budgets and numbers."""
-        inside, free, p = self.root()
-        columns = np.concatenate([inside, free])
         kept_rows, kept_rho, kept, at = [], [], [], 0
         for block in blocks():
             rho = budgets[at : at + len(block)]
             with np.errstate(over="ignore"):  # what is too large for these units is decided exactly
                 scaled, r = np.ldexp(block, -self.exponent), np.ldexp(rho, -self.exponent)
-            above = norms_above(scaled[:, columns], len(inside), p)
-            counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
-            for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
-                counts[i] = not _cancelled(block[i, inside], block[i, free], p, float(rho[i]))
+            counts = self._counts(block, rho, scaled, r)
             kept_rows.append(scaled if counts.all() else scaled[counts])
             kept_rho.append(np.where(r[counts] < _SMALL, 0.0, r[counts]))
             kept.append(at + np.flatnonzero(counts))
@@ -158,7 +161,16 @@ class SampleData(Choices):
         need(at == self.n, "another number of samples")
         X = kept_rows[0] if len(kept_rows) == 1 else np.concatenate(kept_rows) if kept_rows else np.empty((0, self.d))
         need(np.isfinite(X).all(), "samples that are not finite")
-        return X, np.concatenate([np.empty(0), *kept_rho]), np.concatenate([np.empty(0, np.intp), *kept])
+        return X, np.concatenate([budgets[:0], *kept_rho]), np.concatenate([np.empty(0, np.intp), *kept])
+
+    def _counts(self, block: FloatArray, rho: FloatArray, scaled: FloatArray, r: FloatArray) -> BoolArray:
+        """Return which rows can contribute, from these numbers in both units."""
+        inside, free, p = self.root()
+        above = norms_above(scaled[:, np.concatenate([inside, free])], len(inside), p)
+        counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
+        for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
+            counts[i] = not _cancelled(block[i, inside], block[i, free], p, float(rho[i]))
+        return counts
 
     def root(self) -> tuple[IntArray, IntArray, int]:
         """Return all choices as a node (I, F, p)."""
@@ -172,19 +184,38 @@ class SampleData(Choices):
         for at in range(0, len(self.X), step):
             yield self.X[at : at + step]
 
+    def left_above(self, at: int, X: FloatArray, columns: IntArray, inside: int, p: int) -> FloatArray:
+        r"""Return at least the largest :math:`|x_i^\top v|` less budget of each row of a portion; at most 0 if that is.
+
+        Parameters
+        ----------
+        at : int
+            Where the portion begins.
+        columns, inside, p
+            The node, columns of I first.
+        """
+        return norms_above(X[:, columns], inside, p) - self.rho[at : at + len(X)]
+
+    def majorant(self, attack: SampleAttack) -> "SampleMajorant":
+        """Return the majorant of an attack."""
+        return SampleMajorant(self, attack)
+
     def counting(self, I: IntArray, F: IntArray, p: int) -> IntArray:  # noqa: E741
         """Return the positions of the rows that can contribute in a node."""
         columns = np.concatenate([I, F])
         found, at = [np.empty(0, np.intp)], 0
         for X in self.portions():
-            above = norms_above(X[:, columns], len(I), p)
-            found.append(at + np.flatnonzero(~(above <= self.rho[at : at + len(X)])))
+            found.append(at + np.flatnonzero(~(self.left_above(at, X, columns, len(I), p) <= 0)))
             at += len(X)
         return np.concatenate(found)
 
     def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         r"""Return at least what any choice of a node is worth, by the lengths of its samples or of its features."""
         return min(self._by_samples(I, F, p), self._by_features(I, F, p))
+
+    def budgets_of(self, positions: IntArray, columns: IntArray) -> FloatArray:
+        """Return the budgets of some rows, by position."""
+        return self.rho[positions]
 
     def _by_features(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         r"""Return a bound by the squares :math:`a_j = \|x_j\|^2/n`.
@@ -194,16 +225,21 @@ class SampleData(Choices):
         """
         count = min(max(p, 0), len(F))
         reach = sum_up([*self.squares[I].tolist(), *_largest(self.squares[F], count)])
-        least = float(self.rho.min(initial=math.inf)) / math.sqrt(self.n) * (1 - 4 * U)
+        least = self._least / math.sqrt(self.n) * (1 - 4 * U)
         left = max(1.0 - least / math.sqrt(reach) * (1 - 4 * U), 0.0) if reach > 0 else 0.0
         most = np.nextafter(left * left * (1 + 8 * U) * self.squares * (1 + 4 * U) - self.costs, np.inf)
         return sum_up([*most[I].tolist(), *_largest(np.maximum(most[F], 0.0), count)])
+
+    @property
+    def _least(self) -> float:
+        """The least budget of a sample."""
+        return float(self.rho.min(initial=math.inf))
 
     def _by_samples(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         r"""Return :math:`\frac1n \sum_i (N(x_i) - \rho_i)_+^2` less what I costs, rounded up."""
         columns, total, at = np.concatenate([I, F]), 0.0, 0
         for X in self.portions():
-            left = np.maximum(norms_above(X[:, columns], len(I), p) - self.rho[at : at + len(X)], 0.0)
+            left = np.maximum(self.left_above(at, X, columns, len(I), p), 0.0)
             total += float(left @ left)
             at += len(X)
         total *= (1 + gamma(len(self.X) + 12)) / self.n
@@ -214,17 +250,23 @@ class SampleData(Choices):
         r"""Return it from scores that are off by :math:`\gamma_b \sum |x_{ij}||w_j|`, and by what underflows."""
         w = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
         b, length, total, at = len(w), math.sqrt(float(w @ w)), 0.0, 0
-        # Budgets of these units that became 0 are 0 to the value but for what is taken off here.
-        assert self.terms.rho is not None
-        rho = np.ldexp(np.broadcast_to(self.terms.rho, (self.n,))[self.rows], -self.exponent)
         for X in self.portions():
             B = X[:, features]
             scores = np.abs(B @ w) - gamma(b + 4) * (np.abs(B) @ np.abs(w))
-            left = scores / length * (1 - gamma(b + 8)) - rho[at : at + len(X)] * (1 + 4 * U) - 1e-150
+            taken = self._taken_above(self.rows[at : at + len(X)], features, np.abs(w) / length)
+            left = scores / length * (1 - gamma(b + 8)) - taken
             left = np.maximum(left, 0.0)
             total += float(left @ left)
             at += len(X)
         return total / self.n * (1 - gamma(len(self.X) + 12))
+
+    def _taken_above(self, rows: IntArray, features: IntArray, sizes: FloatArray) -> FloatArray:
+        """Return at least what the adversary takes of the scores of a vector with entries of about these sizes."""
+        assert self.terms.rho is not None
+        # Budgets of these units that became 0 are 0 to the value but for what is added here.
+        rho = np.ldexp(self._as_given(self.terms.rho)[rows], -self.exponent)
+        taken: FloatArray = rho * (1 + 4 * U) + 1e-150
+        return taken
 
 
 def _largest(numbers: FloatArray, count: int) -> list[float]:
@@ -329,26 +371,20 @@ class SampleMajorant:
         G: FloatArray = np.zeros((c if self._whole else 0,) * 2)
         at = formed = 0
         for portion in data.portions():
-            X, rho, numbers = (
-                portion[:, self.columns],
-                data.rho[at : at + len(portion)],
-                data.rows[at : at + len(portion)],
-            )
+            left = data.left_above(at, portion, self.columns, inside, p)
+            live = np.flatnonzero(~(left <= 0))  # the others can be moved to 0
+            X, rho = portion[np.ix_(live, self.columns)], data.budgets_of(at + live, self.columns)
+            numbers, left = data.rows[at + live], left[live]
             at += len(portion)
-            norms = norms_above(X, inside, p)
-            live = ~(norms <= rho)  # the others can be moved to 0
-            X, rho, norms, numbers = X[live], rho[live], norms[live], numbers[live]
             if moves is None:
-                E, strong = response(X, rho, self.v, inside, p, attack.spread, self.gain > 0)
+                E, strong = self._response(X, rho)
             else:
                 place = np.minimum(np.searchsorted(attack.rows, numbers), max(len(attack.rows) - 1, 0))
                 need(len(numbers) == 0 or (len(attack.rows) > 0 and (attack.rows[place] == numbers).all()), "M: a row")
                 E, strong = moves[place] if len(numbers) else X, np.zeros(len(X), dtype=np.bool_)
-            within = (norms_above(E, inside, p) <= rho) | (E == 0).all(axis=1) | strong
-            need(within.all(), "M: a row is moved beyond its budget")
-            Y = X + E
+            Y = X + self._within(E, rho, strong)
             if self.gain > 0:
-                z = (norms[strong] - rho[strong]) * (1 + 8 * U) + TINY
+                z = left[strong] * (1 + 8 * U) + TINY
                 longer = np.full(len(Y), 1.0 + self.gain)
                 longer[strong] = 1.0 + np.maximum(self.gain - rho[strong] / z * (1 - 8 * U), 0.0)
                 Y *= (np.sqrt(longer) * (1 + 8 * U))[:, None]
@@ -366,9 +402,19 @@ class SampleMajorant:
 
     def moves(self, positions: IntArray) -> FloatArray:
         """Return the response of some samples, by position."""
-        attack, data = self.attack, self.data
-        X, inside = data.X[np.ix_(positions, self.columns)], len(attack.included)
-        return response(X, data.rho[positions], self.v, inside, attack.places, attack.spread, gains=False)[0]
+        X, rho = self.data.X[np.ix_(positions, self.columns)], self.data.budgets_of(positions, self.columns)
+        return self._response(X, rho, gains=False)[0]
+
+    def _response(self, X: FloatArray, rho: FloatArray, gains: bool = True) -> tuple[FloatArray, BoolArray]:
+        """Return the response of some samples, and those of R."""
+        attack = self.attack
+        return response(X, rho, self.v, len(attack.included), attack.places, attack.spread, gains and self.gain > 0)
+
+    def _within(self, E: FloatArray, rho: FloatArray, strong: BoolArray) -> FloatArray:
+        """Return the moves, or refuse those beyond their budgets."""
+        norms = norms_above(E, len(self.attack.included), self.attack.places)
+        need(((norms <= rho) | (E == 0).all(axis=1) | strong).all(), "M: a row is moved beyond its budget")
+        return E
 
     def _unit(self) -> FloatArray:
         """Return the vector that is responded to, a little shorter than 1."""
@@ -426,6 +472,7 @@ class SampleLine(NearMatrix):
         places = np.minimum(np.searchsorted(data.rows, line.features), max(len(data.rows) - 1, 0))
         need(len(line.features) > 0 and len(data.rows) > 0, "E: a line without samples")
         need((data.rows[places] == line.features).all(), "E: a sample that has no part in any value")
+        need(data.rho.ndim == 1, "E: no line is about entries")
         need(line.signs is None or not line.signs.any(), "E: signs of samples")
         self.data, self.places, m = data, places, len(places)
         super().__init__(np.zeros((m, m)), over_the_largest(data.rho)[1][places], line)

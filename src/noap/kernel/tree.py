@@ -94,7 +94,7 @@ class Checked:
             if isinstance(data, SampleData):
                 if not isinstance(attack, SampleAttack):
                     raise Refused("M: not an attack on samples")
-                return SampleMajorant(data, attack)
+                return data.majorant(attack)
             if isinstance(attack, SampleAttack):
                 raise Refused("M: an attack on samples")
             if isinstance(attack, Chord):
