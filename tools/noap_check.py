@@ -165,7 +165,8 @@ dominance  .majorant:u4;majorant .scaling:u4;scaling_or_none .threshold:f8;0..
 line       .size:u4 .c:f8 .plain:f8 .weighted:f8 .counts:u1;0..1 .form:u1;0..7 .deflation:f8[many]0..
 line       .features:u4[size]feature_or_sample .loads:f4[size]0.. .lifts:f4[size]0..
 line       .core:u1[size*(form%4==3)]0..1 .steps:i2[pairs(size*(form%4==1)+sum(core))]-32767..
-line       .free:f4[pairs(size*(form%4==2))] .signs:i1[size*(form%4==2)]-1..1 .dues:f4[size*(form>3)]0.. .pulls:f4[size*size*(form>3)]
+line       .free:f4[pairs(size*(form%4==2))] .signs:i1[size*(form%4==2)]-1..1
+line       .dues:f4[size*(form>3)]0.. .pulls:f4[size*size*(form>3)]
 matrix     .majorant:u4;majorant .line:u4;line
 envelope   .size:u4;1.. .lines:u4[size]line .scalings:u4[size*attacked]scaling_or_none
 price      claim_levels=length:u4;1.. claim_costs=costs:f8[d]0..

@@ -388,7 +388,7 @@ def test_the_projection_is_the_nearest_matrix():
 @pytest.mark.parametrize("noise", [0.0, 0.4])
 @pytest.mark.parametrize("seed", [0, 2])
 def test_a_core_of_the_features_and_thresholds_beside_it(noise, seed):
-    """Of many features lines have entries on a core alone; those they exclude are left out, and the rest is searched."""
+    """Lines have entries on a core alone; features that they exclude are left out, and the rest is searched."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 60))
     X[:, :8] += 1.5 * rng.standard_normal((40, 1))
