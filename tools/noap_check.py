@@ -708,7 +708,7 @@ class Line:
             if y:
                 g -= alpha[i] * y[i, j] + alpha[j] * y[j, i] >> BITS
             if form == THRESHOLD:
-                step = -min(max(g, -limit), limit)
+                step = -min(max(g, -max(limit, 0)), max(limit, 0))
             else:
                 step = fixed(steps[j, i]) if form == FREE else limit * steps[j, i] // 32767
             excess[0] = max(excess[0], (-sign * step if sign else abs(step)) - limit, -limit)
