@@ -311,7 +311,6 @@ class Certificate:
         need(self.kind == "joint" or not several, "it has several slots, and claims nothing of them")
         need(self.kind != "list" or not self.attacked, "no rule is about a list against attacks on samples")
         need(all(all(one.weights) for one in get["list"]), "a weight of the list is 0")
-        need(all(line.form != 3 for line in get["line"]), "a line has a form of 3")
         for one in get["majorant"]:
             need(not any(one.chord) or not (one.size or one.gain or on_samples), "chords with a vector or a gain")
         for one, attack in zip(get["majorant"], get["attack"], strict=False):
