@@ -79,14 +79,13 @@ class NearMatrix:
         box = line.plain + line.weighted * np.outer(w, w) + 0.5 * (shared + shared.T)
         B, far = _decoded(G, box, line)
         own = line.plain + line.weighted * (w * w) + loads * n - lifts
-        B.flat[:: b + 1] = G.diagonal() - own
+        np.fill_diagonal(B, G.diagonal() - own)  # v_i^2 has a sign: one side is enough
         self.B = B
         far -= box
-        far.flat[:: b + 1] = (G.diagonal() - B.diagonal()) - own  # v_i^2 has a sign: one side is enough
-        excess = float(far.max())
+        np.fill_diagonal(far, 0.0)
         # Box, differences and their comparison take 7u of the line's numbers and 2u of G and B; a G that is itself off
         # by 4u of its largest entry, as that of a complement, has room here. What underflows, c has room for.
-        self.plain = line.plain + max(excess, 0.0) + error + 16 * U * (size + float(np.abs(B).max()))
+        self.plain = line.plain + float(far.max()) + error + 16 * U * (size + float(np.abs(B).max()))
         self.prices = np.where(loads > 0, math.inf, 0.0)
         usable = lifts > 0
         self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
