@@ -27,8 +27,14 @@ def second_verdict(raw, data):
     return None
 
 
+def refusal(problem, certificate):
+    """Return why it refuses a certificate, or the bytes of a file, of a problem; None where it accepts."""
+    raw = certificate if isinstance(certificate, bytes) else certificate.to_bytes()
+    return second_verdict(raw, problem.covariance if problem.X is None else problem.X)
+
+
 def words(raw, data):
     """Return what it says of a claim and of its proof."""
-    said = [*noap_check.about(noap_check.Certificate(raw))]
+    said = [noap_check.about(noap_check.Certificate(raw))]
     proved(raw, data, said.append)
     return "\n".join(said)

@@ -240,7 +240,15 @@ def torch():
 
 def test_the_estimator_takes_a_device(torch):
     X = modules(60, 2100).astype(np.float64)
-    given = {"k": K, "noise": NOISE, "scale": True, "n_components": 2, "deflation": "disjoint", "joint": False}
+    given = {
+        "k": K,
+        "noise": NOISE,
+        "scale": True,
+        "n_components": 2,
+        "deflation": "disjoint",
+        "joint": False,
+        "keep_data": True,
+    }
     here, there = (noap.RobustSparsePCA(**given, device=device).fit(X) for device in (None, "cpu"))
     assert np.allclose(here.components_, there.components_, atol=1e-9)
     assert np.allclose(here.explained_variance_ratio_, there.explained_variance_ratio_)

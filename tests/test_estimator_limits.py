@@ -207,7 +207,7 @@ def test_ctrl_c_ends_a_cross_validation_with_the_folds_so_far(wine, monkeypatch)
 
 def test_several_processes_prove_the_same_components(wine):
     one = RobustSparsePCA(n_components=3, k=4, noise=0.3, scale=True).fit(wine)
-    two = RobustSparsePCA(n_components=3, k=4, noise=0.3, scale=True, n_jobs=2).fit(wine)
+    two = RobustSparsePCA(n_components=3, k=4, noise=0.3, scale=True, n_jobs=2, keep_data=True).fit(wine)
     assert two.components_ == pytest.approx(one.components_, abs=1e-9)
     assert two.bound_ == pytest.approx(one.bound_, rel=1e-4)
     assert all(result.status is noap.Status.OPTIMAL for result in two.results_)
@@ -236,7 +236,7 @@ def test_a_wrong_guess_is_corrected_and_what_stood_on_it_is_found_again(wine, mo
 
     # The proofs run here, so that they see the same `solve`.
     monkeypatch.setattr(joblib.Parallel, "__init__", one_process)
-    two = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, n_jobs=2).fit(wine)
+    two = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, n_jobs=2, keep_data=True).fit(wine)
     assert two.components_ == pytest.approx(right.components_, abs=1e-9)
     # Three guesses; the second was wrong, so that the third component is found anew, by itself.
     assert len(guessed) == 3
@@ -248,7 +248,7 @@ def test_ctrl_c_while_processes_prove_leaves_what_was_guessed(wine, monkeypatch)
 
     monkeypatch.setattr(joblib.Parallel, "__call__", pressed)
     with pytest.warns(ConvergenceWarning, match="Interrupted: the model holds the 3 components .* nothing proved"):
-        model = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, n_jobs=2).fit(wine)
+        model = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, n_jobs=2, keep_data=True).fit(wine)
     right = RobustSparsePCA(n_components=3, k=3, noise=0.3, scale=True, method="ascent").fit(wine)
     assert model.components_ == pytest.approx(right.components_, abs=1e-12)
 

@@ -126,7 +126,7 @@ def test_standardising_is_what_it_was():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_estimator_takes_a_file(deflation, dtype, tmp_path, monkeypatch):
     X = module_data(40, 60, 5, 4).astype(dtype)
-    settings = {"n_components": 3, "k": 3, "noise": 0.1, "deflation": deflation, "scale": True}
+    settings = {"n_components": 3, "k": 3, "noise": 0.1, "deflation": deflation, "scale": True, "keep_data": True}
     usual = noap.RobustSparsePCA(**settings).fit(X)
     monkeypatch.setattr(frozen, "MOST_COPIED", 100)
     model = noap.RobustSparsePCA(**settings).fit(mapped(X, tmp_path / "X.npy"))

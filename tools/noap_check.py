@@ -96,9 +96,9 @@ def inner(x, y):
     return sum(map(mul, x, y))
 
 
-def largest(inside, free, count):
-    """Return the largest sum of all numbers of I and at most `count` of F."""
-    return sum(inside) + sum(sorted((max(x, 0) for x in free), reverse=True)[:count])
+def largest(numbers, inside, free, most):
+    """Return the largest sum of the numbers of all of I and at most so many of F."""
+    return sum(numbers[j] for j in inside) + sum(sorted((max(numbers[j], 0) for j in free), reverse=True)[:most])
 
 
 def ascending(numbers):
@@ -316,6 +316,15 @@ class Certificate:
         need(self.kind == "list" or not get["list"], "it lists supports, and claims nothing of them")
         several = get["slot"] or get["price"] or get["owner"] or get["fan"]
         need(self.kind == "joint" or not several, "it has several slots, and claims nothing of them")
+        need(self.kind != "list" or not self.attacked, "no rule is about a list against attacks on samples")
+        need(all(all(one.weights) for one in get["list"]), "a weight of the list is 0")
+        need(all(line.form != 3 for line in get["line"]), "a line has a form of 3")
+        for one in get["majorant"]:
+            need(not any(one.chord) or not (one.size or one.gain or on_samples), "chords with a vector or a gain")
+        for one, attack in zip(get["majorant"], get["attack"], strict=False):
+            need(not (one.size and attack.rows), "a response has moves")
+            halves = attack.columns[: attack.included], attack.columns[attack.included :]
+            need(all(map(ascending, halves)), "attack_columns is not ascending")
         need(not set(self.exclude) & set(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.k, "more than k features are demanded")
 
@@ -425,14 +434,14 @@ class Problem:
     """What the problems of all adversaries have in common."""
 
     def __init__(self, file, say):
-        self.file, self.records, self.say, self.unit, self.demands = file, file.records, say, file.unit, None
-        self.n, self.d, self.k, self.include, self.costs = file.n, file.d, file.k, file.include, file.costs
+        vars(self).update(vars(file))  # what the file says
+        self.say, self.demands, self.known, d = say, None, range(self.d), self.d
+        self.shift, self.exponent = self.header["shift"], self.header["exponent"]
+        need(self.shift == 0 or not self.of_samples, "the shift of samples is not 0")
         self.pi = [fixed(cost / self.unit) for cost in self.costs]
-        self.allowed = [j for j in range(file.d) if j not in file.exclude]
-        self.shift, self.exponent, V = file.header["shift"], file.header["exponent"], file.directions
-        need(self.shift == 0 or not file.of_samples, "the shift of samples is not 0")
-        self.directions = [[*map(fixed, V[i : i + file.d])] for i in range(0, len(V), file.d)]
-        self.constrained, self.known = bool(V or file.metric_least), range(file.d)
+        self.allowed = [j for j in range(d) if j not in self.exclude]
+        self.V = [[*map(fixed, self.directions[i : i + d])] for i in range(0, len(self.directions), d)]
+        self.constrained = bool(self.directions or self.metric_least)
 
     def B(self, i, j):  # noqa: N802
         """Return an entry of the metric; here it is I."""
@@ -440,7 +449,7 @@ class Problem:
 
     def penalised(self, M, sigma):
         """Return M - V'diag(sigma)V, to an ulp, and 10^-16 max sigma."""
-        parts = [(s, v) for s, v in zip(sigma, self.directions, strict=True) if s]
+        parts = [(s, v) for s, v in zip(sigma, self.V, strict=True) if s]
         loss = up(max(sigma, default=0) * TOLERANCE)
         return (lambda i, j: M(i, j) - (sum(s * v[i] * v[j] for s, v in parts) >> 2 * BITS)) if parts else M, loss
 
@@ -458,19 +467,17 @@ class Features(Problem):
 
     def __init__(self, values, file, say):
         super().__init__(file, say)
-        d, samples, values = self.d, file.of_samples, list(values)
-        useless = {j for j, x in enumerate(file.rho) if x == inf and not (file.directions or file.metric)}
+        d, samples, values = self.d, self.of_samples, list(values)
+        useless = {j for j, x in enumerate(self.rho) if x == inf and not (self.directions or self.metric)}
         for j in useless.difference(self.include):
             values[j::d] = [0.0] * len(values[j::d])
             if not samples:
                 values[j * d : j * d + d] = [0.0] * d
-        need(
-            samples or all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric"
-        )
+        need(samples or all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "not symmetric")
         # Of samples m_j has the column of feature j, of a covariance the row, as integers over 2^s_j.
         self.m, self.s = zip(*(integers(values[j::d]) for j in range(d)), strict=True)
-        self.take_metric(file.metric, file.metric_least)
-        self.rho = [x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(file.rho, self.e, strict=True)]
+        self.take_metric(self.metric, self.metric_least)
+        self.rho = [x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(self.rho, self.e, strict=True)]
         self.A, squares, nothing = lru_cache(None)(self.A), [self.exact(j, j) for j in range(d)], self.nothing_left()
         if nothing:
             self.m, self.shift, squares = [[0] * len(self.m[0])] * d, 0, [Fraction(0)] * d
@@ -503,15 +510,14 @@ class Features(Problem):
         `below` has b with v'Bv >= sum b_j v_j^2: the diagonal, or `least`. Entries are rounded down, by an ulp.
         """
         d, full = self.d, len(least) > 0
-        own = B[:: d + 1] if full else B or [1.0] * d
-        need(all(x > 0 for x in own), "the diagonal of the metric is not positive")
-        need(not full or all(B[i * d : i * d + d] == B[i : d * d : d] for i in range(d)), "the metric is not symmetric")
-        e = self.e = [-(frexp(x)[1] // 2) for x in own]
-        entries = (
-            {(i, j): B[i * d + j] for i in range(d) for j in range(d)} if full else {(j, j): own[j] for j in range(d)}
-        )
-        self.metric = {(i, j): fixed(x, -e[i] - e[j]) for (i, j), x in entries.items()}
-        self.widest = max(map(abs, self.metric.values())) + 1
+        given = {(j, j): x for j, x in enumerate(B or [1.0] * d)}
+        if full:
+            given = {(i, j): B[i * d + j] for i in range(d) for j in range(d)}
+        need(all(given[j, j] > 0 for j in range(d)), "the diagonal of the metric is not positive")
+        need(all(x == given[j, i] for (i, j), x in given.items()), "the metric is not symmetric")
+        e = self.e = [-(frexp(given[j, j])[1] // 2) for j in range(d)]
+        self.form = {(i, j): fixed(x, -e[i] - e[j]) for (i, j), x in given.items()}
+        self.widest = max(map(abs, self.form.values())) + 1
         self.below = [fixed(least[0]) if full else self.B(j, j) for j in range(d)]
         self.least = Fraction(min(self.below), ONE)
         need(self.least > 0, "the least eigenvalue of the metric is too small")
@@ -520,7 +526,7 @@ class Features(Problem):
 
     def B(self, i, j):  # noqa: N802
         """Return an entry of the metric."""
-        return self.metric.get((i, j), 0)
+        return self.form.get((i, j), 0)
 
     def A(self, i, j):  # noqa: N802
         """Return an entry of A."""
@@ -539,7 +545,7 @@ class Features(Problem):
 
     def exact(self, i, j):
         """Return A_ij without the shift, exactly, in the units of the data and of the metric."""
-        samples = self.file.of_samples
+        samples = self.of_samples
         over, under = (inner(self.m[i], self.m[j]), self.n) if samples else (self.m[i][j], 1)
         power = self.s[i] + self.s[j] * samples - self.e[i] - self.e[j]
         return Fraction(over << max(-power, 0), under << max(power, 0))
@@ -557,13 +563,13 @@ class Features(Problem):
         if not all(too_short(n * self.exact(j, j), rho[j], costs[j]) for j in usable):
             return False
         phi = {j: rho[j] + Fraction(isqrt(int(costs[j] * 4**1200)), 2**1200) for j in usable}
-        pairs = () if self.file.of_samples or self.k == 1 else combinations(usable, 2)
+        pairs = () if self.of_samples or self.k == 1 else combinations(usable, 2)
         return all(n * abs(self.exact(i, j)) <= phi[i] * phi[j] for i, j in pairs)
 
     def lengths(self, node):
         """Return at least what the features of any choice contribute together."""
         need(self.definite, "lengths need definiteness")
-        return node.largest(self.most)
+        return largest(self.most, node.inside, node.free, node.most)
 
     def attained(self, features, w):
         """Return at most (sqrt(v'Av) - sum r |v|)_+^2 / v'Bv for a vector; entries of A may be too small by an ulp."""
@@ -606,16 +612,14 @@ class Majorant:
         need(not record.gain or not problem.constrained, "a majorant has a gain, and the claim directions or a metric")
         M, beta = problem.A, fixed(sum(record.chord))
         if beta:
-            need(
-                problem.demands and not record.size and not record.gain, "chords outside a small claim, or with a gain"
-            )
+            need(problem.demands, "chords outside a small claim")
             chords = [(problem.demands.chord(j, -beta), 0, 0, 0) for j in problem.members]
             M, self.column, self.costs, self.stretch = self.attacked, chords.__getitem__, 0, max(chords)[0]
         elif self.features:
             need(problem.definite, "an attack in response to x needs definiteness")
-            scale, self.normals = frexp(max(map(abs, record.weights)))[1], problem.directions
+            scale, self.normals = frexp(max(map(abs, record.weights)))[1], problem.V
             self.x = {j: fixed(w, scale) for j, w in zip(self.features, record.weights, strict=True)}
-            if problem.file.metric:  # B x; any numbers would do
+            if problem.metric:  # B x; any numbers would do
                 bent = (sum(x * problem.B(i, j) for j, x in self.x.items()) for i in range(problem.d))
                 self.normals = [[fixed(Fraction(x, ONE * ONE), -scale) for x in bent]]
             self.square = sum(x * self.along(j) for j, x in self.x.items())
@@ -681,11 +685,8 @@ class Line:
     def __init__(self, problem, line, G, w, B, L=None):
         """Prove a line about G; with rows of a factor L only v'Rv <= c v'Bv + |L'v|^2 is proved."""
         features, self.in_t, form, signs = line.features, line.counts, line.form & 3, line.signs or [0] * line.size
-        need(form < 3, "a line has a form of 3")
-        need(
-            all(j in problem.known for j in features), "a line speaks of what the claim has not, or counts for nothing"
-        )
-        need(not line.dues or not problem.file.metric, "a line has dues in a metric")
+        need(all(j in problem.known for j in features), "a line speaks of what the claim has not, or does not count")
+        need(not line.dues or not problem.metric, "a line has dues in a metric")
         c, plain, weighted = self.c, self.plain, self.weighted = [fixed(x) for x in (line.c, line.plain, line.weighted)]
         load, lift, alpha = (
             dict(zip(features, map(fixed, some or [0] * line.size), strict=True))
@@ -748,15 +749,15 @@ class Samples(Problem):
 
     def __init__(self, values, file, say):
         super().__init__(file, say)
-        d, e, live, first = self.d, self.exponent, [], len(self.include)
-        order = self.include + [j for j in self.allowed if j not in set(self.include)]
-        for i, rho in enumerate(file.rho):
-            x, s = integers([values[i * d + j] for j in order])
-            square = largest((a * a for a in x[:first]), (a * a for a in x[first:]), self.k - first)
+        d, e, live = self.d, self.exponent, []
+        free = [j for j in self.allowed if j not in set(self.include)]
+        for i, rho in enumerate(self.rho):
+            x, s = integers(values[i * d : i * d + d])
+            square = largest([a * a for a in x], self.include, free, self.k - len(self.include))
             if isfinite(rho) and Fraction(square, 4**s) > Fraction(rho) ** 2:
                 live.append(i)
         self.known = self.rows = {i: [fixed(a, e) for a in values[i * d : i * d + d]] for i in live}
-        self.rho = {i: fixed(file.rho[i], e) for i in live}
+        self.rho = {i: fixed(self.rho[i], e) for i in live}
         self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
         columns = (integers([values[i * d + j] for i in live]) for j in range(d))
         self.squares = [Fraction(inner(x, x), self.n * 4**s) for x, s in columns]
@@ -774,8 +775,7 @@ class Samples(Problem):
         """Return the rows that can contribute in a node, with at least N of each."""
         found = {}
         for i, row in self.rows.items():
-            inner, outer = ([(abs(row[j]) + 1) ** 2 for j in features] for features in (inside, free))
-            norm = isqrt(largest(inner, outer, places)) + 1
+            norm = isqrt(largest([(abs(x) + 1) ** 2 for x in row], inside, free, places)) + 1
             if norm > self.rho[i]:
                 found[i] = norm
         return found
@@ -788,10 +788,11 @@ class Samples(Problem):
         """
         norms = self.counting(node.inside, node.free, node.most)
         total = sum((norm - self.rho[i]) ** 2 for i, norm in norms.items())
-        whole = root(self.n * node.largest(self.diagonal)) + 1
+        whole = root(self.n * largest(self.diagonal, node.inside, node.free, node.most)) + 1
         left = max(ONE - (min(self.rho.values(), default=whole) << BITS) // whole, 0)
         each = [up(left * left * a, ONE * ONE) - pi for a, pi in zip(self.diagonal, self.pi, strict=True)]
-        return min(up(total, ONE * self.n) - node.paid, node.largest(each))
+        most = largest(each, node.inside, node.free, node.most)
+        return min(up(total, ONE * self.n) - node.paid, most)
 
     def attained(self, features, w):
         """Return at most sum (|x_i'w| - rho_i)_+^2 / n for a vector w divided by its length."""
@@ -812,7 +813,7 @@ class Entries(Samples):
         Problem.__init__(self, file, say)
         d, e, self.rows, self.delta, self.taken, self.beyond = self.d, self.exponent, {}, {}, {}, {}
         for i in range(self.n):
-            x, budgets = values[i * d : i * d + d], file.rho[i * d : i * d + d]
+            x, budgets = values[i * d : i * d + d], self.rho[i * d : i * d + d]
             if any(abs(x[j]) > budgets[j] for j in self.allowed):
                 self.taken[i] = [-1 if b == inf else fixed(b, e) + 1 for b in budgets]
                 self.rows[i] = [0 if b == inf else fixed(a, e) for a, b in zip(x, budgets, strict=True)]
@@ -830,7 +831,7 @@ class Entries(Samples):
         """Return the rows that can contribute in a node, with at least N of what is beyond the budgets of each."""
         found = {}
         for i, row in self.beyond.items():
-            square = largest(*([row[j] ** 2 for j in features] for features in (inside, free)), places)
+            square = largest([z * z for z in row], inside, free, places)
             if square:
                 found[i] = isqrt(square) + 1
         return found
@@ -841,7 +842,7 @@ class Entries(Samples):
 
     def lengths(self, node):
         """Return at least the value of any choice."""
-        return node.largest(self.most)
+        return largest(self.most, node.inside, node.free, node.most)
 
     def attained(self, features, w):
         """Return at most sum (|x_i'w| - sum delta_ij |w_j|)_+^2 / n for a vector w divided by its length."""
@@ -869,19 +870,13 @@ class SampleMajorant:
     def __init__(self, problem, number):
         record, attack = problem.records["majorant"][number], problem.records["attack"][number]
         columns, features, first, c = attack.columns, record.features, attack.included, len(attack.columns)
-        self.gain, self.spread, self.columns, self.places = (
-            fixed(record.gain),
-            fixed(attack.spread),
-            set(columns),
-            attack.places,
-        )
+        self.gain, self.spread, self.columns = fixed(record.gain), fixed(attack.spread), set(columns)
+        self.places = attack.places
         self.factor, self.inside, self.n = ONE + self.gain, columns[:first], problem.n
-        need(ascending(self.inside) and ascending(columns[first:]), "attack_columns is not ascending")
         need(len(self.columns) == c > 0 and self.places <= problem.k, "its node has a feature twice, or none")
         need(features or not self.gain, "a gain without a vector")
-        self.boxes = problem.file.boxes
+        self.boxes = problem.boxes
         need(not (self.boxes and self.gain), "a gain against entries")
-        need(not any(record.chord) and not (features and attack.rows), "a response has moves, or there are chords")
         need(self.columns.issuperset(features), "its vector is not one of its node")
         need(any(record.weights) or not features, "its vector is 0")
         scale = frexp(max(map(abs, record.weights), default=1.0))[1]
@@ -901,7 +896,7 @@ class SampleMajorant:
             else:
                 rho = problem.rho[i]
                 move, strong = self.response(x, rho) if features else (moves[i], False)
-                used = largest((e * e for e in move[:first]), (e * e for e in move[first:]), self.places)
+                used = largest([e * e for e in move], range(first), range(first, c), self.places)
                 need(strong or used <= rho * rho, f"sample {i} is moved by more than its budget")
             weight = ONE + max(self.gain - (rho << BITS) // (norm - rho), 0) if strong else self.factor
             right.append([a + e for a, e in zip(x, move, strict=True)])
@@ -985,10 +980,6 @@ class Node:
         """Return a child, which is this node but for the changes."""
         return changed(self, how=how, depth=self.depth + 1, **changes)
 
-    def largest(self, numbers):
-        """Return the largest sum of a number of each feature, over all choices."""
-        return largest((numbers[j] for j in self.inside), (numbers[j] for j in self.free), self.most)
-
     def opened(self):
         """Find F, p and what I costs, and return this node."""
         p, decided = self.tree.size - len(self.inside), {*self.inside, *self.outside}
@@ -1064,7 +1055,7 @@ class Node:
         z = {j: isqrt((1 << 3 * BITS) // N[j, j]) for j in self.free}
         ones, one = dict.fromkeys(self.free, ONE), lambda i, j: ONE * (i == j)
         proved = Line(self.problem, line, lambda i, j: -(N[i, j] * z[i] * z[j] >> 2 * BITS), ones, one)
-        sigma = proved.plain + largest((), proved.tau.values(), self.most)
+        sigma = proved.plain + largest(proved.tau, (), self.free, self.most)
         need(proved.c + self.most * max(sigma, 0) <= 0, f"c + {self.most} sigma of its line is positive")
 
     def envelope(self, record):
@@ -1078,7 +1069,7 @@ class Node:
         lines = [line_about_data(problem, number) for number in record.lines]
         need(level >= 0, "T and the costs of I are below 0")
         if problem.on_samples:
-            need(not problem.file.boxes, "no line is about entries")
+            need(not problem.boxes, "no line is about entries")
             need(not any(problem.pi[j] for j in self.free), "features that cost something are undecided")
             signs, rows = {}, [*problem.counting(self.inside, self.free, self.most)]
         for line in lines:
@@ -1140,7 +1131,7 @@ class Node:
         d = [fixed(z.get(j, 1.0), -BITS) // root(row[-1]) + 1 for j, row in zip(self.free, lower, strict=True)]
         for i, row in enumerate(lower):
             whole = [abs(c) for c in row[:-1]] + [0] + [abs(other[i]) for other in lower[i + 1 :]]
-            others = largest((), map(mul, whole, d), self.most - 1)
+            others = largest([*map(mul, whole, d)], (), range(len(d)), self.most - 1)
             need(others <= row[-1] * d[i], f"the row of feature {self.free[i]} is not dominant")
 
 
@@ -1154,13 +1145,12 @@ def covered(problem, lines, bound, inside, free=(), most=0, pi=()):
     spread = {j: ONE * ONE // problem.below[j] + 1 for j in chain(inside, free)}
     costs, shares = {j: pi[j] if pi else 0 for j in spread}, {j: up(problem.w[j] ** 2 * x) for j, x in spread.items()}
 
-    def over(numbers):
-        return largest((numbers[j] for j in inside), (numbers[j] for j in free), most)
-
-    least, longest = ONE * ONE // problem.widest, over(spread)
-    start, end = (min(problem.w[j] for j in spread) ** 2 >> BITS) * least >> BITS, up(over(shares))
+    least, longest = ONE * ONE // problem.widest, largest(spread, inside, free, most)
+    start = (min(problem.w[j] for j in spread) ** 2 >> BITS) * least >> BITS
+    end = up(largest(shares, inside, free, most))
     paid, pieces = sum(costs[j] for j in inside), 16 if any(costs.values()) and problem.top else 1
-    cuts = [paid + (over(costs) - paid) * i // pieces for i in range(pieces + 1)]
+    rest = largest(costs, (), free, most)
+    cuts = [paid + rest * i // pieces for i in range(pieces + 1)]
 
     def closes(line, t):
         """Show for one t, both ends of s and every Q: Y + sum_Q g <= h(pi_I + sum_Q pi). All is times 2^256."""
@@ -1171,8 +1161,8 @@ def covered(problem, lines, bound, inside, free=(), most=0, pi=()):
             y = (line.c << BITS) + line.plain * s + line.weighted * t
             for (x, high), (after, higher) in pairwise(zip(cuts, h, strict=True)):
                 slope = (higher - high) // max(after - x, 1)
-                # Of I, g alone counts.
-                if y + over({j: g[j] - slope * costs[j] for j in costs}) > high - slope * x:
+                net = {j: g[j] - slope * costs[j] for j in costs}
+                if y + largest(net, inside, free, most) > high - slope * x:
                     return False
         return True
 
@@ -1202,7 +1192,7 @@ class Demands:
     """
 
     def __init__(self, problem, T, below, q):
-        need(problem.plain and not problem.file.metric, "conflicts need columns, and no demands, directions or metric")
+        need(problem.plain and not problem.metric, "conflicts need columns, and no demands, directions or metric")
         due = [T - below[q - e] for e in range(q + 1)]
         self.size, self.problem, self.of = q - max((e for e in range(1, q + 1) if due[e] < 0), default=0), problem, {}
         need(q > 1 and self.size > 1 and T > 0, "a single feature may be enough for a choice")
@@ -1321,7 +1311,7 @@ def check_level(problem, level, below):
         return
     features = set(level.features)
     need(features.issuperset(problem.include), "it leaves out a demanded feature")
-    need(not features & problem.file.exclude, "it has a forbidden feature")
+    need(not features & problem.exclude, "it has a forbidden feature")
     others = [j for j in problem.allowed if j not in features]
     need(problem.definite or not others, "it does not list all allowed features")
     if problem.constrained:  # whatever its length, a feature may be needed; an infinite budget cancels what uses it
@@ -1392,9 +1382,8 @@ def check_packing(problem, bound):
     todo = [owners]
     for number, node in enumerate(records["owner"]):
         branch = node.feature
-        problem.say(
-            f"Node {number} of the slots: {f'who owns feature {branch}?' if branch < d else 'closed by prices'}"
-        )
+        what = f"who owns feature {branch}?" if branch < d else "closed by prices"
+        problem.say(f"Node {number} of the slots: {what}")
         need(todo, "the tree is closed before it")
         owners = todo.pop()
         if branch < d:
@@ -1407,10 +1396,9 @@ def check_packing(problem, bound):
         sizes = [records["price"][claim].levels[-1].size for claim in node.claims]
         need(all(k <= size for k, size in zip(slots, sizes, strict=True)), "a claim is about too few features")
         own, most = zip(*map(priced, node.claims), strict=True)
-        charges = [
-            max([x, *(q[j] for slot, q in enumerate(own) if owner in (None, slot))])
-            for j, (x, owner) in enumerate(zip(costs, owners, strict=True))
-        ]
+        charges = []
+        for j, cost in enumerate(costs):
+            charges.append(max([cost, *(q[j] for slot, q in enumerate(own) if owners[j] in (None, slot))]))
         total = sum(most) + sum(charges) - sum(costs)
         need(total <= bound, f"its prices prove no more than {decimal(total, ROUND_CEILING)}")
     need(not todo, "the tree of the slots has open nodes")
@@ -1421,10 +1409,10 @@ def check_packing(problem, bound):
 
 def attained(problem, features, weights, k):
     """Return a lower bound for the value of a vector of at most k features, in the units of the data."""
-    features, value, d, V = list(features), Fraction(0), problem.d, problem.file.directions
+    features, value, d, V = list(features), Fraction(0), problem.d, problem.directions
     chosen, (w, _) = {*features, *problem.include}, integers(weights)
     need(len(chosen) <= k, "the vector has more than k features, with the demanded ones, or than its slot")
-    need(not chosen & problem.file.exclude, "the vector has a forbidden feature")
+    need(not chosen & problem.exclude, "the vector has a forbidden feature")
     if any(w):
         along = [inner(map(Fraction, (V[i + j] for j in features)), w) for i in range(0, len(V), d)]
         need(inner(along, along) * 10**16 <= inner(w, w), "the vector is not orthogonal to the directions")
@@ -1443,7 +1431,6 @@ def proved(file, data, say=lambda words: None):
     problem = kind_of(file)(prepared(data, file), file, say)
     if file.kind == "list":
         for record in records["list"]:
-            need(all(record.weights), "a weight of the list is 0")
             fits = attained(problem, record.features, record.weights, file.k) >= Fraction(record.value) * problem.unit
             need(fits, f"support {record.number} of the list is worth less than it says")
         check_levels(problem, levels[-1:])
@@ -1472,20 +1459,21 @@ def decimal(x, rounding):
 
 
 def about(file):
-    """Yield what is claimed, in words."""
-    value, bound, supports, records = file.header["value"], file.header["bound"], file.records["list"], file.records
-    yield f"Claim: {value} <= optimum <= {bound}, at most {file.k} of {file.d} features"
-    yield f"  adversary: {file.adversary}; demanded: {file.include}; forbidden: {len(file.exclude)}"
-    if file.metric:
-        yield "  over v'Bv, where B is the file's metric"
-    if file.directions:
-        yield f"  all vectors with |V v| <= 1e-8, where V are the file's {file.many} directions"
-    if records["slot"]:
-        yield f"  several choices that share no feature, of at most {[slot.k for slot in records['slot']]} features"
+    """Return what is claimed, in words."""
+    value, bound, records = file.header["value"], file.header["bound"], file.records
+    said = f"Claim: {value} <= optimum <= {bound}, at most {file.k} of {file.d} features; adversary {file.adversary}"
+    said += f"; demanded {file.include}" * bool(file.include) + f"; {len(file.exclude)} forbidden" * bool(file.exclude)
+    said += "; over v'Bv, B the file's metric" * bool(file.metric)
+    said += f"; |V v| <= 1e-8, V the file's {file.many} directions" * bool(file.directions)
+    if file.slots:
+        said += f"; several choices that share no feature, of {[slot.k for slot in records['slot']]} features"
     if file.kind == "list":
         beyond = decimal(Fraction(records["level"][-1].exact) * file.unit, ROUND_CEILING)
-        slack = max([0.0, *(one.beyond / one.value - 1 for one in supports)])
-        yield f"  what is worth more than {beyond} owes that to one of {len(supports)} supports, to {slack:.1e}"
+        slack = max([0.0, *(one.beyond / one.value - 1 for one in records["list"])])
+        said += (
+            f"; what is worth more than {beyond} owes that to one of {len(records['list'])} supports, to {slack:.1e}"
+        )
+    return said
 
 
 def main():
@@ -1504,7 +1492,7 @@ def main():
     try:
         file = Certificate(Path(options.certificate).read_bytes())
         data = read_data(options.data, file)
-        print(*about(file), sep="\n")
+        print(about(file))
         print("ACCEPT: {} <= optimum <= {}".format(*proved(file, data, say)))
         print(f"  Not part of the claim: {about_preparation(data, file)}.")
     except Reject as reason:

@@ -8,6 +8,7 @@ from noap.analysis.noise import (
     from_rounding,
     from_shuffling,
     from_variation,
+    with_confidence,
 )
 
 __all__ = [
@@ -18,4 +19,5 @@ __all__ = [
     "from_rounding",
     "from_shuffling",
     "from_variation",
+    "with_confidence",
 ]

@@ -18,7 +18,7 @@ from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
 from noap.data.per_feature import has_one_for_each
 from noap.data.requirements import adversary_of, require_covariance_suffices, require_fit
-from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
+from noap.data.validation import PrivateSamples, Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
 from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -129,9 +129,10 @@ class Problem(Variants):
         n, d = int(given.shape[0]), int(given.shape[1])
         names = as_names(feature_names, d) or own_names
         chosen = adversary_of(adversary, noise, n, d, names)
-        data = frozen(where_needed(given, chosen))
+        needed = where_needed(given, chosen)
+        data = needed if isinstance(X, PrivateSamples) and needed is given else frozen(needed)
         self._set(data, n, d, k, chosen, names, costs, metric, include, exclude, orthogonal_to)
-        if changes(data):
+        if data is not given and changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
     @classmethod
@@ -234,7 +235,7 @@ class Problem(Variants):
         self.__dict__.update(include=demanded, exclude=forbidden, orthogonal_to=directions, preparation=None)
 
     def __repr__(self) -> str:
-        source = "samples" if self.X is not None else "covariance"
+        source = "samples" if self.X is not None else "samples not kept" if self.forgotten else "covariance"
         terms = ("" if self.costs is None else ", costs") + ("" if self.metric is None else ", metric")
         terms += ("" if not len(self.include) else f", include={self.include.tolist()}") + (
             "" if not len(self.exclude) else f", exclude={self.exclude.tolist()}"
@@ -472,8 +473,18 @@ class Problem(Variants):
     def samples(self, what: str) -> Data:
         """Return X, or raise InvalidProblem naming what cannot be had from a covariance."""
         if self.X is None:
-            raise InvalidProblem(f"{what} needs the samples X, this problem was built from a covariance S.")
+            why = (
+                "which are not kept; fit with keep_data=True"
+                if self.forgotten
+                else "this problem was built from a covariance S"
+            )
+            raise InvalidProblem(f"{what} needs the samples X, {why}.")
         return self.X
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether there were samples once (`without_samples`)."""
+        return "_forgotten" in self.__dict__
 
     def value(self, v: ArrayLike) -> float:
         r"""Return the objective at v: its robust variance, less what its features cost.

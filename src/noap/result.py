@@ -1,5 +1,6 @@
 """What a method found, what is proved about it, and why it stopped."""
 
+import copy
 import enum
 import importlib
 import math
@@ -19,6 +20,7 @@ from noap.adversaries import (
     serves,
 )
 from noap.data.metric import length
+from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapError
 from noap.kernel import certificate as kernel
 from noap.kernel.claim import Claim as KernelClaim
@@ -192,15 +194,15 @@ class Result(Tabular):
         paid = self.problem.cost_of_demands
         return relative_gap(max(self.value + paid, 0.0), max(self.bound + paid, 0.0))
 
-    @property
+    @cached_property
     def robust_variance(self) -> float:
         """The robust variance of v, before costs."""
-        return self.problem.robust_variance(self.v)
+        return self.value if self.problem.costs is None else self.problem.robust_variance(self.v)
 
-    @property
+    @cached_property
     def plain_variance(self) -> float:
         """The variance of v on the data of the problem, before the adversary and before costs."""
-        if self.problem.X is None:
+        if self.problem.X is None or "covariance" in self.problem.__dict__:
             return float(self.v @ self.problem.covariance @ self.v)
         return NoAdversary().value(self.problem.samples("the plain variance"), self.v)
 
@@ -400,9 +402,40 @@ class Result(Tabular):
         names = self.problem.feature_names
         return f"feature {j}" if names is None else names[j]
 
-    def attack(self) -> FloatArray:
-        """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho."""
-        return self.problem.adversary.attack(self.problem.samples("attack"), self.v)
+    def attack(self, X: Any = None) -> FloatArray:
+        """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (n, d), optional
+            The samples of the problem, prepared as they were there: for a result that does not keep them.
+        """
+        if X is None:
+            return self.problem.adversary.attack(self.problem.samples("attack"), self.v)
+        data = as_samples(X).data
+        shape = (self.problem.n_samples, self.problem.n_features)
+        if data.shape != shape:
+            raise InvalidProblem(f"X must be the samples of the problem, of shape {shape}, got {data.shape}.")
+        return self.problem.adversary.attack(data, self.v)
+
+    def without_data(self) -> "Result":
+        """Return the result without the samples of its problem; numbers, note and certificate stay."""
+        if self.problem.X is None:
+            return self
+        problem = self.problem.without_samples()
+        _ = self.certificate, self.robust_variance, self.plain_variance
+        if "covariance" not in problem.__dict__:
+            _ = self.note
+        return self._changed(problem=problem)
+
+    def with_message(self, sentence: str) -> "Result":
+        """Return the result with one message more."""
+        return self._changed(messages=(*self.messages, sentence))
+
+    def _changed(self, **fields: Any) -> "Result":
+        changed = copy.copy(self)
+        changed.__dict__.update(fields)  # nobody else can: it is frozen
+        return changed
 
     def attacked_covariance(self) -> FloatArray:
         """Return (X+E)'(X+E)/n for the worst perturbation E against v, a d x d array.

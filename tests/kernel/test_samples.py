@@ -27,21 +27,16 @@ from sample_proofs import (
     responding,
     worth,
 )
-from second_checker import noap_check, second_verdict
+from second_checker import noap_check, refusal
 
 NONE = np.empty(0, np.intp)
-
-
-def second(problem, certificate):
-    """What the second checker says: None where it accepts."""
-    return second_verdict(certificate.to_bytes(), problem.X)
 
 
 def both(problem, certificate):
     """Whether the kernel accepts, after a way through the file; the second checker must agree."""
     again = Certificate.from_bytes(certificate.to_bytes())
     verification = noap.verify(problem, again)
-    reason = second(problem, again)
+    reason = refusal(problem, again)
     assert verification.ok == (reason is None), (verification.message, reason)
     return verification.ok
 
@@ -247,7 +242,7 @@ def test_what_was_tampered_with_is_refused_or_true():
             ok = verification.ok
         except noap.errors.InvalidProblem:
             ok = False
-        reason = second_verdict(raw, problem.X)
+        reason = refusal(problem, raw)
         differ += ok != (reason is None)
         if ok or reason is None:
             claimed = verification.bound if ok else noap_check.Certificate(raw).header["bound"]

@@ -14,7 +14,7 @@ from noap.kernel.certificate import Certificate
 from noap.search.attacks import smoothed
 from noap.settings import SampleSettings
 from sample_proofs import best_of
-from second_checker import second_verdict
+from second_checker import refusal
 
 
 def drawn(seed):
@@ -62,7 +62,7 @@ def check(seed):
     certificate = Certificate.from_bytes(result.certificate.to_bytes())
     verification = noap.verify(problem, certificate)
     assert verification.ok, (seed, verification.message)
-    assert second_verdict(certificate.to_bytes(), problem.X) is None
+    assert refusal(problem, certificate) is None
     _, best = best_of(problem, np.random.default_rng(seed))
     assert best <= verification.bound, seed
     if result.status is noap.Status.OPTIMAL:

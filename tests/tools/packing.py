@@ -8,22 +8,10 @@ import zlib
 
 import numpy as np
 
-from second_checker import second_verdict
+from second_checker import noap_check, second_verdict
 
-RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "ENVELOPE": 5, "LISTED": 6, "BEYOND": 7}
-DTYPES = {
-    **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
-    **dict.fromkeys(("list_value", "list_beyond", "list_weights"), "f8"),
-    **dict.fromkeys(
-        ("majorant_gain", "majorant_chord", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"
-    ),
-    **dict.fromkeys(("directions", "majorant_deflation", "majorant_multipliers", "line_deflation"), "f8"),
-    "dominance_threshold": "f8",
-    **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
-    **dict.fromkeys(("rule", "line_counts", "line_form", "claim_rooted"), "u1"),
-    "line_steps": "i2",
-    "line_signs": "i1",
-}
+RULES = {name: rule for rule, name in enumerate(noap_check.RULES)}
+DTYPES = noap_check.ARRAYS
 
 
 def digest(data, n, source):

@@ -8,12 +8,7 @@ from packing import Case
 
 import noap
 from noap.kernel import container
-from second_checker import second_verdict, words
-
-
-def refusal(problem, certificate):
-    """Return why the second checker refuses a certificate; None if it accepts."""
-    return second_verdict(certificate.to_bytes(), problem.covariance if problem.X is None else problem.X)
+from second_checker import refusal, second_verdict, words
 
 
 def with_ties(seed):

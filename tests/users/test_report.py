@@ -196,7 +196,7 @@ def test_components_with_certificates_say_what_the_checker_said():
     names = tuple(wine(False).columns)
 
     def fitted(data, method="exact"):
-        return noap.RobustSparsePCA(n_components=1, k=2, noise=0.1, scale=True, method=method).fit(data)
+        return noap.RobustSparsePCA(n_components=1, k=2, noise=0.1, scale=True, method=method, keep_data=True).fit(data)
 
     model = fitted(X)
     (row,) = components.components_of(model, names)

@@ -70,6 +70,7 @@ def fitted(
         joint="auto" if joint is None else joint,
         center=False,
         scale=False,
+        keep_data=True,
         **settings,
     )
     # As frames, so that messages have names; what is sparse came without.

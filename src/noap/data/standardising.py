@@ -25,6 +25,7 @@ __all__ = ["centre_and_scale", "centre_and_scale_on_device", "scale_sparse", "st
 _BLOCK_ENTRIES, _FEWEST_ROWS = 2**14, 16
 # Entries that are centred or scaled at a time: what is in a file does not come into memory as a whole.
 _PIECE_ENTRIES = 2**22
+_ROW_ENTRIES = 2**10
 
 
 def standardize(X: Any, center: bool = True, scale: bool = True) -> Any:
@@ -161,10 +162,16 @@ def scale_sparse(X: Data, *, scale: bool) -> tuple[Data, FloatArray]:
 
 def _each_block(operation: np.ufunc, X: FloatArray, row: FloatArray, out: FloatArray) -> None:
     """Do something with every row of X and one row of doubles, rounded once more where X is in single precision."""
-    step = max(1, _PIECE_ENTRIES // max(X.shape[1], 1))
-    for first in range(0, len(X), step):
-        part = slice(first, first + step)
-        operation(X[part], row, out=out[part], casting="same_kind")
+    n, d = X.shape
+    # Several rows as one: what is done entry by entry is done faster along longer rows.
+    fold = max(1, _ROW_ENTRIES // max(d, 1)) if X.flags.c_contiguous and out.flags.c_contiguous else 1
+    step = fold * max(1, _PIECE_ENTRIES // max(fold * d, 1))
+    for first in range(0, n, step):
+        last = min(first + step, n)
+        whole = last - (last - first) % fold
+        for rows, times in ((slice(first, whole), fold), (slice(whole, last), 1)):
+            pieces = (one[rows].reshape(-1, times * d) for one in (X, out))
+            operation(next(pieces), np.tile(row, times), out=next(pieces), casting="same_kind")
 
 
 def _scales(spread: FloatArray, mean: FloatArray) -> tuple[FloatArray, BoolArray]:

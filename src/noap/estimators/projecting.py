@@ -63,6 +63,26 @@ class ProjectionMixin:
         samples: FloatArray = (scores @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_
         return samples
 
+    @property
+    def features_(self) -> tuple[Any, ...]:
+        """Per component the features that it uses, the largest loading first: names, or positions without any."""
+        check_is_fitted(self, "components_")
+        names = names_in(self)
+        used = [np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)] for v in self.components_]
+        return tuple(one if names is None else np.array(names, dtype=object)[one] for one in used)
+
+    def get_support(self, indices: bool = False) -> Any:
+        """Return the features that some component uses, as scikit-learn's selectors do.
+
+        Parameters
+        ----------
+        indices : bool
+            Return positions in place of a mask of shape (d,).
+        """
+        check_is_fitted(self, "components_")
+        mask = self.components_.any(axis=0)
+        return np.flatnonzero(mask) if indices else mask
+
     def loadings_frame(self, library: str | None = None) -> Any:
         """Return the loadings as a table with one row for each feature that a component uses.
 

@@ -1,5 +1,6 @@
 """What was found for several components together, and what is proved about them."""
 
+import copy
 import importlib
 import math
 from collections.abc import Sequence
@@ -129,6 +130,13 @@ class JointResult(Tabular):
             f"{self.status.value}: no {len(self.ks)} disjoint components are worth more than {up(self.bound, 8)} "
             f"together, and these are worth {down(self.value, 8)} (rigorous)."
         )
+
+    def without_data(self) -> "JointResult":
+        """Return the result without the samples of its problem; numbers and certificates stay."""
+        changed = copy.copy(self)
+        components = tuple(one.without_data() for one in self.components)
+        changed.__dict__.update(problem=self.problem.without_samples(), components=components)  # it is frozen
+        return changed
 
     def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
         """Return the components as a table, one row for each feature of each of them.
