@@ -49,7 +49,7 @@ from types import SimpleNamespace
 BITS = 128
 ONE = 1 << BITS
 TOLERANCE = (ONE + (ONE >> 40)) // 10**16  # of |V v|^2; entries of V are rounded, which makes it longer by an ulp each
-THRESHOLD, BOX, FREE = range(3)
+THRESHOLD, BOX, FREE, CORE = range(4)
 # Of each rule: the kind of its records, and what it says.
 RULES = {
     "FEATURE": ("", "with or without feature {}:"),
@@ -162,10 +162,11 @@ attack     .included:u4 .free:u4 .places:u4 .rows:u4 .spread:f8;0..1 .columns:u4
 attack     .samples:u4[rows]sample .moves:f4[rows*(included+free)]
 scaling    .size:u4 .features:u4[size]feature .values:f4[size]5e-324..
 dominance  .majorant:u4;majorant .scaling:u4;scaling_or_none .threshold:f8;0..
-line       .size:u4 .c:f8 .plain:f8 .weighted:f8 .counts:u1;0..1 .form:u1;0..6 .deflation:f8[many]0..
+line       .size:u4 .c:f8 .plain:f8 .weighted:f8 .counts:u1;0..1 .form:u1;0..7 .deflation:f8[many]0..
 line       .features:u4[size]feature_or_sample .loads:f4[size]0.. .lifts:f4[size]0..
-line       .steps:i2[size*(size-1)//2*(form%4==1)]-32767.. .free:f4[size*(size-1)//2*(form%4==2)]
-line       .signs:i1[size*(form%4==2)]-1..1 .dues:f4[size*(form>3)]0.. .pulls:f4[size*size*(form>3)]
+line       .core:u1[size*(form%4==3)]0..1 .steps:i2[pairs(size*(form%4==1)+sum(core))]-32767..
+line       .free:f4[pairs(size*(form%4==2))] .signs:i1[size*(form%4==2)]-1..1
+line       .dues:f4[size*(form>3)]0.. .pulls:f4[size*size*(form>3)]
 matrix     .majorant:u4;majorant .line:u4;line
 envelope   .size:u4;1.. .lines:u4[size]line .scalings:u4[size*attacked]scaling_or_none
 price      claim_levels=length:u4;1.. claim_costs=costs:f8[d]0..
@@ -292,7 +293,7 @@ class Certificate:
         for _, name, field, _, length, numbers in (row for row in ROWS if row[0] == kind):
             values, (low, _, high) = self.arrays[name], numbers.partition("..")
             least, most = self.ranges.get(numbers) or (float(low or -BIG), float(high or BIG))
-            known = vars(self) | {"given": len(values)}
+            known = vars(self) | {"given": len(values), "pairs": lambda m: m * (m - 1) // 2}
             lengths = (eval(length, {}, known | vars(record)) if length else 1 for record in found)
             places = list(accumulate(lengths, initial=0))
             need(places[-1] <= len(values), f"{name} is too long or too short")
@@ -701,7 +702,8 @@ class Line:
         G, loss = problem.penalised(G, [*map(fixed, line.deflation)])
         y = dict(zip(product(features, features), map(fixed, line.pulls), strict=False))
         need(not any(y.get((j, j)) for j in features), "a line has a pull of a feature on itself")
-        steps = dict(zip(combinations(features, 2), line.free or line.steps, strict=False))
+        core = [j for j, inside in zip(features, line.core, strict=True) if inside] if form == CORE else features
+        steps = dict(zip(combinations(core, 2), line.free or line.steps, strict=False))
         n = {j: w[j] if self.in_t else ONE for j in features}
 
         def box(i, j):
@@ -715,7 +717,7 @@ class Line:
             g, limit, sign = G(i, j), box(i, j), signs[i] * signs[j]
             if y:
                 g -= alpha[i] * y[i, j] + alpha[j] * y[j, i] >> BITS
-            if form == THRESHOLD:
+            if (j, i) not in steps:
                 step = -min(max(g, -limit), limit)
             else:
                 step = fixed(steps[j, i]) if form == FREE else limit * steps[j, i] // 32767
