@@ -320,7 +320,7 @@ class Duel:
             gets = np.zeros(len(V))
             for i in range(len(parts)):
                 R = scores[i] if scores is not None else (X[i] + E[i]) @ V.T
-                gets += np.einsum("ij,ij->j", R, R, dtype=np.float64)
+                gets += np.einsum("ij,ij->j", R, R)
             rate = settings.rate / math.sqrt(1.0 + settings.decay * self.clock)
             self.clock += 1
             w = self.weights * np.exp(rate * (gets - gets.max()) / max(gets.max(), 1e-300))

@@ -29,8 +29,8 @@ from noap.settings import Settings
 __all__ = ["SampleSearch"]
 
 _BY_LENGTHS: Node = LENGTHS
-# Steps of ascent from a node's own rows, from the strongest opponents, and on one support.
-_OWN_STEPS, _OPPONENTS_STEPS, _SUPPORTS_STEPS = 15, 12, 60
+# Steps of ascent from a node's own rows, from the strongest opponents, and on one support, at first and at last.
+_OWN_STEPS, _OPPONENTS_STEPS, _FIRST_STEPS, _SUPPORTS_STEPS = 15, 12, 12, 60
 
 
 class _Raised(Exception):
@@ -244,7 +244,7 @@ class SampleSearch:
         return self._contest(knot, local, outlooks[0][2] if outlooks else None)
 
     def _contest(self, knot: Knot, local: Local, response: Bounder | None) -> "list[Node | Knot]":
-        """Return what the solver's attack leaves of a node: a subtree with few open nodes, or both of its children."""
+        """Return what the solver's attack leaves of a node: a subtree with few open nodes, or its children."""
         settings, is_root, paid = self.settings.samples, knot is self.root, self._paid(local) * self.data.n
         few = self._pooled(knot, local, response)
         duel = self._duel(knot, few, self._moves_of(response, few))
@@ -272,11 +272,24 @@ class SampleSearch:
         if len(self._kept) < settings.kept_attacks and is_root:
             self._kept.append(last)
         self._certify(knot, last)
-        # What opponents put on a feature, most where some of them do without it.
-        mass = (duel.weights @ (duel.V * duel.V)) * (1.0 + settings.branching - duel.weights @ (duel.V != 0))
-        feature = int(few.columns[few.inside + int(np.argmax(mass[few.inside :]))])
-        without, with_it = children(*local.node, feature)
-        return [Feature(feature), self._child(knot, with_it), self._child(knot, without)]
+        return self._split(knot, few, duel)
+
+    def _split(self, knot: Knot, few: Local, duel: Duel) -> "list[Node | Knot]":
+        """Branch on features in turn until those opponents that use none of them have little weight left."""
+        settings, node, proof, weights = self.settings.samples, knot.node, list[Node | Knot](), duel.weights
+        used = duel.V != 0
+        for _ in range(settings.branches if few.p == 1 else 1):
+            # What opponents put on a feature, most where some of them do without it.
+            mass = (weights @ (duel.V * duel.V)) * (1.0 + settings.branching - weights @ used / weights.sum())
+            at = few.inside + int(np.argmax(mass[few.inside :]))
+            if proof and not mass[at] > 0:
+                break
+            without, with_it = children(*node, int(few.columns[at]))
+            proof += [Feature(int(few.columns[at])), self._child(knot, with_it)]
+            weights, node = np.where(used[:, at], 0.0, weights), without
+            if weights.sum() <= settings.weight_left:
+                break
+        return [*proof, self._child(knot, node)]
 
     def _attackable(self, local: Local, V: FloatArray) -> None:
         """Raise Raised where attacks leave one of these vectors' supports more than the target."""
@@ -457,27 +470,31 @@ class SampleSearch:
             return LENGTHS, by_lengths, LENGTHS
         local = self._local((support, support[:0], 0))
         starts = np.concatenate([np.linalg.eigh(local.X.T @ local.X)[1].T, np.eye(k)])
-        v = self._ascended(local, starts, _SUPPORTS_STEPS)
-        outlook, response = Outlook(), None
-        for bounder in self._responses(local, v, settings.gains_at_supports):
+        v, outlook = self._ascended(local, starts, _FIRST_STEPS), Outlook()
+        response: Bounder | None = None
+        for bounder in self._responses(local, v, settings.gains):
             if self.cheap.holds(bounder, *local.node, outlook):
                 return Dominance(bounder.attack), by_lengths, LENGTHS
             response = response or bounder
         goal = (self.target + self._paid(local)) * data.n * (1 - 1e-6)
         E = smoothed(local.X, local.rho, self._moves_of(response, local), goal, settings)
         attack = self._as_witness(E, local, local)
-        bounder = self._bounder(attack)
-        if self.cheap.holds(bounder, *local.node, outlook):
+        best = self._bounder(attack)
+        if self.cheap.holds(best, *local.node, outlook):
             return Dominance(attack), by_lengths, LENGTHS
+        v = self._ascended(local, starts, _SUPPORTS_STEPS)
+        for bounder in self._responses(local, v, settings.gains_at_supports):
+            if self.cheap.holds(bounder, *local.node, outlook):
+                return Dominance(bounder.attack), by_lengths, LENGTHS
         known, weaker = by_lengths, _BY_LENGTHS
-        eigenvalues = np.linalg.eigvalsh(bounder.majorant.block(local.columns, 0.0))
+        eigenvalues = np.linalg.eigvalsh(best.majorant.block(local.columns, 0.0))
         least = float(eigenvalues[-1]) * (1 + 1e-9) - self._paid(local)
         if 0 < least < known:
             known, weaker = least, Dominance(attack, None, least)
         if len(local.rows) <= settings.most_samples and not self.of_entries:
             envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
             if bound <= self.target:
-                return envelope, bound, LENGTHS
+                return envelope, bound, envelope
             if bound < known:
                 known, weaker = bound, envelope
         return None, known, weaker
@@ -512,21 +529,22 @@ class SampleSearch:
         step = 1e-12
         for _ in range(self.settings.kernel_attempts):
             bound, nodes = self._assembled()
-            if bound > self.target:
+            if bound != self.target:
                 bound += step * max(abs(bound), 1e-190)
-            level = Level(max(self.data.k, 1), bound, self.target, self.features, tuple(node for node, _ in nodes))
+            target = min(bound, self.target)
+            level = Level(max(self.data.k, 1), bound, target, self.features, tuple(node for node, _ in nodes))
             try:
                 check_levels(self.data, [level], self.checked)
             except Refused as refusal:
                 if refusal.node is None:
                     raise
                 node, knot = nodes[refusal.node]
-                if any(node is one for one in knot.fallback):
+                if knot.proof is not None and any(node is one for one in knot.proof):
+                    knot.proof = None  # its fallback may be the same leaf, a little above what it says
+                else:
                     if knot.fallback == [LENGTHS]:
                         step *= 32.0
                     knot.fallback, knot.own = [LENGTHS], self.data.sum_of_most(*knot.node)
-                else:
-                    knot.proof = None
                 continue
             return Found(bound, (level,), self.nodes)
         level = Level(max(self.data.k, 1), max(self.by_lengths, self.target), self.target, self.features, (LENGTHS,))
