@@ -14,6 +14,19 @@ class RelaxationSettings:
 
     Attributes
     ----------
+    dense_features : int
+        With more features lines have entries on a core alone, and thresholds beside it.
+    core_first, core_more, core_most : int
+        Features of the core at first, that join it at once, and at most.
+    core_vectors : int
+        Leading eigenvectors whose features may join.
+    core_rounds, core_looks : int
+        How often it may grow for one line, and looks at ADMM in between.
+    core_near : float
+        It grows where the whole exceeds it by more than this part of what is missing.
+    outer_part, outer_price : float
+        Beside the core the diagonal reaches this part of the largest eigenvalue, and an index has this part of the
+        price.
     few_eigenvectors, spare_eigenvectors : int
         The leading eigenvectors alone are computed where at most one in `few_eigenvectors` is expected to have weight;
         `spare_eigenvectors` more than that.
@@ -77,6 +90,16 @@ class RelaxationSettings:
         The interval of t is cut so many times at most, and not where that lowers the bound by less than this part.
     """
 
+    dense_features: int = 600
+    core_first: int = 200
+    core_more: int = 120
+    core_most: int = 700
+    core_vectors: int = 8
+    core_rounds: int = 6
+    core_looks: int = 10
+    core_near: float = 0.1
+    outer_part: float = 0.93
+    outer_price: float = 0.85
     few_eigenvectors: int = 8
     spare_eigenvectors: int = 3
     small: int = 64
@@ -325,13 +348,10 @@ class Settings:
 
     Attributes
     ----------
-    most_features : int
-        The exact method takes the tree, and levels of small claims around it, up to so many features; beyond, the
-        search of before (docs/exact.md).
     direct_features : int
         Without sparse graphs the tree is tried on the matrix of all features, up to so many of them.
     relaxed_features : int
-        With more features the tree goes on without the relaxation.
+        With more features the tree goes on without the relaxation, but for lines with a core.
     fringe_features, fringe_pool, fringe_most : int
         With more features than this dominance is tried on a pool, at first of so many features and at most, and on
         bounds for all others.
@@ -380,8 +400,8 @@ class Settings:
         Nodes of majorants and dominance before the relaxation begins.
     cheap_features : int
         With more features than this there are fewer such nodes: as many as take the same time.
-    cheap_nodes_vanilla : int
-        The same without a budget, where no attack can be at fault.
+    cheap_nodes_vanilla, cheap_nodes_fringe : int
+        The same without a budget, where no attack can be at fault; where the test is that of a pool and its fringe.
     cheap_nodes_unequal, alike : int, float
         The same where a budget is below `alike` times another one: there lines are weaker.
     cheap_nodes_in_metric, own_response_in_metric : int, float
@@ -409,8 +429,9 @@ class Settings:
         it is always so.
     kernel_attempts : int
         How often a bound that the kernel refuses is raised, or the leaf that it refuses counted as open.
-    smaller_bounds : int
-        How many smaller bounds are tried with the witnesses of a finished proof.
+    smaller_bounds, smaller_work : int, float
+        How many smaller bounds are tried with the witnesses of a finished proof; none where that is so much work, in
+        entries of matrices: a check of thousands of features takes longer than the search.
     relaxation : RelaxationSettings
         Of the lines above the variance.
     samples : SampleSettings
@@ -419,7 +440,6 @@ class Settings:
         Of several components at once.
     """
 
-    most_features: int = 400
     direct_features: int = 6000
     relaxed_features: int = 2000
     fringe_features: int = 450
@@ -455,6 +475,7 @@ class Settings:
     cheap_nodes: int = 256
     cheap_features: int = 400
     cheap_nodes_vanilla: int = 600
+    cheap_nodes_fringe: int = 4000
     cheap_nodes_unequal: int = 4000
     alike: float = 0.02
     cheap_nodes_in_metric: int = 8000
@@ -471,6 +492,7 @@ class Settings:
     depth_first: bool = False
     kernel_attempts: int = 60
     smaller_bounds: int = 6
+    smaller_work: float = 3e7
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
     samples: SampleSettings = field(default_factory=SampleSettings)
     joint: JointSettings = field(default_factory=JointSettings)

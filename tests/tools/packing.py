@@ -131,10 +131,11 @@ class Case:
         B = inner.copy()
         if form == 0:
             B = inner - np.clip(inner, -box, box)
-        elif form == 1:
-            steps = np.round(noise * 32767)
-            B = inner + box * steps / 32767
-            self.add(line_steps=steps[upper].astype(int))
+        elif form in (1, 3):
+            steps, core = np.round(noise * 32767), np.arange(b) % 3 > 0 if form == 3 else np.ones(b, bool)
+            both = np.outer(core, core)
+            B = np.where(both, inner + box * steps / 32767, inner - np.clip(inner, -box, box))
+            self.add(line_steps=steps[upper][both[upper]].astype(int), line_core=core.astype(int) if form == 3 else [])
         else:
             signs = np.zeros(b, int) if signs is None else np.asarray(signs)
             free = np.asarray(noise * box * (1 - 1e-6), f4).astype(float)

@@ -51,7 +51,7 @@ def leaf(case, rng, rule, support):
     if rule == "DOMINANCE":
         scaling = {j: float(rng.uniform(0.5, 2)) for j in range(case.d)} if rng.random() < 0.5 else None
         return case.dominance(case.majorant(gain, x), scaling)
-    return case.envelope([random_line(case, rng, int(rng.integers(3))) for _ in range(int(rng.integers(1, 4)))])
+    return case.envelope([random_line(case, rng, int(rng.integers(4))) for _ in range(int(rng.integers(1, 4)))])
 
 
 def least_bound(build, low=0.0, high=60.0, steps=22):
@@ -198,7 +198,7 @@ def test_envelope_by_a_hair(seed):
 
     def parts():
         case, rng = random_case(seed, kind=seed % 2 if seed > 7 else None, include=[2])
-        random_line(case, rng, seed % 3, negative=seed > 7)
+        random_line(case, rng, seed % 4, negative=seed > 7)
         a = case.arrays
         loads, lifts = np.array(a["line_loads"]), np.array(a["line_lifts"])
         line = {
@@ -504,7 +504,7 @@ def full_case(last=lambda case: case):
     """Return a certificate with every array, which is accepted; `last` appends a level before small claims follow."""
     case, rng = random_case(3, exclude=[5])
     case.level(29.0, size=1).conflicts(29.5, 2, [4, 1], 1)
-    for form in (0, 1, 2):
+    for form in (0, 1, 2, 3):
         random_line(case, rng, form, dues=True)
     scaling = {0: 1.0, 3: 2.0}
     first = case.dominance(case.majorant(0.1, {0: 1.0, 2: -0.5}), scaling)
@@ -517,7 +517,7 @@ def full_case(last=lambda case: case):
     case.line(free, -N, 1, False, 0.05, 0.0, np.full(4, 0.05), np.full(4, 0.1), np.zeros((4, 4)))
     case.add(matrix_majorant=[case.majorant()], matrix_line=[number])
     tree = [("FEATURE", 0), ("MATRIX", 0), ("FEATURE", 1), ("DOMINANCE", first)]
-    tree += [("SIGN", 2), ("ENVELOPE", case.envelope([0, 1, 2]))]
+    tree += [("SIGN", 2), ("ENVELOPE", case.envelope([0, 1, 2, 3]))]
     last(case.level(bound, tree))
     chords = case.dominance(case.majorant(chord=-0.1))
     case.claim([4, 0, 1], [("FEATURE", 1), ("DOMINANCE", chords), ("DOMINANCE", chords)])
@@ -617,7 +617,7 @@ def test_arrays_too_long_or_short_and_out_of_range(name):
     extra = {"rho": case.rho, "costs": case.costs, "exclude": case.exclude}
     numbers = list(case.arrays.get(name, extra.get(name, [])))
     assert numbers
-    assert len(ARRAYS) == 83
+    assert len(ARRAYS) == 84
 
     def with_array(values, **dtypes):
         header = json.loads(case.file()[14:].split(b'"device": false')[0].decode() + '"device": false}')

@@ -12,7 +12,7 @@ import numpy as np
 from noap.kernel.arithmetic import Refused, U, gamma, need, proves_semidefinite
 from noap.kernel.data import Data
 from noap.kernel.directions import Penalty
-from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
+from noap.kernel.witness import BOX, CORE, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Bounded", "NearMatrix", "VarianceLine", "closes"]
@@ -134,21 +134,21 @@ def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[Flo
 
 def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, FloatArray]:
     """Return B off the diagonal, and by how much G may exceed it there, in the sense that the line's signs leave."""
-    b = len(G)
-    if line.form == THRESHOLD:
-        need(line.entries is None, "E: entries of a threshold")
-        most = np.maximum(box, 0.0)
-        return G - np.clip(G, -most, most), most
-    need(line.entries is not None and line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
-    assert line.entries is not None
-    entries = np.zeros((b, b))
-    entries[np.triu_indices(b, 1)] = line.entries
-    entries += entries.T
-    if line.form == BOX:
-        B = G + box * (entries / 32767.0)
-        return B, np.abs(B - G)
-    B = G + entries
-    far = np.abs(B - G)
+    every = line.form not in (THRESHOLD, CORE)
+    need((line.form == CORE) == (line.core is not None), "E: a core is missing, or one too many")
+    need(line.core is None or line.core.shape == (len(G),), "E: a core of another length")
+    at = np.arange(len(G) if every else 0) if line.core is None else np.flatnonzero(line.core)
+    need((line.entries is None) == (line.form == THRESHOLD), "E: entries are missing, or those of a threshold")
+    far = np.maximum(box, 0.0)
+    B = G - np.clip(G, -far, far)
+    if line.entries is not None:
+        b, within = len(at), np.ix_(at, at)
+        need(line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
+        entries = np.zeros((b, b))
+        entries[np.triu_indices(b, 1)] = line.entries
+        entries += entries.T
+        B[within] = G[within] + (box[within] * (entries / 32767.0) if line.form in (BOX, CORE) else entries)
+        far[within] = np.abs(B - G)[within]
     if line.signs is not None:
         known = np.outer(line.signs, line.signs).astype(np.float64)
         far = np.where(known == 0, far, known * (G - B))
@@ -175,7 +175,9 @@ class VarianceLine(NearMatrix):
 
 def _top(numbers: FloatArray, count: int) -> float:
     """Return the sum of the largest numbers, those below 0 left out."""
-    return float(np.maximum(np.sort(numbers)[len(numbers) - count :], 0.0).sum())
+    if 0 < count < len(numbers):
+        numbers = np.partition(numbers, len(numbers) - count)
+    return float(np.maximum(numbers[len(numbers) - count :], 0.0).sum())
 
 
 def closes(
@@ -216,10 +218,11 @@ def closes(
             slopes = line.plain * s, line.weighted * t
             fixed, each = float(line.at(s, t, I).sum()), line.at(s, t, F)
             Y = line.c + slopes[0] + slopes[1] + fixed
-            size = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed + _top(each, count)
+            whole = _top(each, count)
+            size = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed + whole
             for i in range(pieces):
                 theta = (h[i + 1] - h[i]) / (cuts[i + 1] - cuts[i]) if dearest > 0 else 0.0
-                gained = _top(each - theta * data.costs[F], count)
+                gained = _top(each - theta * data.costs[F], count) if dearest > 0 else whole
                 right = h[i] - theta * (cuts[i] - least)
                 found.append(Y + gained - right + gamma(2 * (len(I) + count) + 60) * (size + h[i + 1]))
         return float(np.max(found))  # NaN stays NaN, and refuses

@@ -280,9 +280,9 @@ def check_tree(
         T, I, F, p, signs, empty = stack.pop()  # noqa: E741
         if isinstance(node, Feature):
             j = node.feature
-            is_free = bool(np.isin(j, F))
+            is_free = j in F
             # A feature that does not fit to an included one is in no choice of the node.
-            if (not is_free and graph is None) or bool(np.isin(j, I)) or j >= d:
+            if (not is_free and graph is None) or j in I or j >= d:
                 raise Refused(f"feature {j} is decided", number)
             rest = F[j != F]
             stack.append((T, I, rest, p, signs, empty))
@@ -290,7 +290,7 @@ def check_tree(
             stack.append((T, np.append(I, j), near if p > 1 else rest[:0], p - 1, signs, empty or not is_free))
         elif isinstance(node, Sign):
             j = node.feature
-            if j >= d or signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
+            if j >= d or signs[j] != 0 or not (j in F or j in I):
                 raise Refused(f"the sign of feature {j} is known", number)
             # v and -v have the same value: the first sign may be taken for +.
             for sign in (-1, 1) if signs.any() else (1,):

@@ -159,38 +159,25 @@ class Fringe:
             w = np.sqrt(np.einsum("ij,ij->j", W[:, b:], W[:, b:]))
             few = min(count, len(O) - 1)
             bounds = (self._near[O, :few] + (w * float(w.max()))[:, None]) * (s[b:] * float(s[b:].max()))[:, None]
-        x: FloatArray = z[P]
-        ratio, bad = math.inf, none
         within = np.concatenate([C[:, :b], largest], axis=1)
         outside = np.concatenate([beside.T, bounds], axis=1)
-        factors = np.ones(within.shape[1])
-        wide = np.ones(outside.shape[1])
-        for step in range(self.settings.dominance_steps):
-            factors[:b] = wide[:b] = x
-            sums = _top(within * factors, count)
-            ratios = sums / np.maximum(x, 1e-300)
-            high = float(ratios.max(initial=0.0))
-            rows: FloatArray = np.zeros(0)
-            if len(O) and (high < 1 - _MARGIN or step % 8 == 0):
-                rows = _top(outside * wide, count)
-                bad = np.flatnonzero(rows >= 1 - _MARGIN)
-            ratio = max(high, float(rows.max(initial=0.0)))
-            if high < 1 - _MARGIN and not len(bad):
-                z[F], z[P] = 1.0, x
-                return True, ratio, -1, none
-            if b == 0 or (ratios.min() > 1.0 and (not len(O) or len(bad) == len(O))):
-                break
-            x = np.maximum(np.sqrt(x * np.maximum(sums, 1e-12)), 1e-6)
-            if len(rows):
-                x /= max(math.sqrt(float(rows.max())), 1e-6)
-            x = np.clip(x, 1e-6, 1e6).astype(np.float32).astype(np.float64)
-        z[P] = x
-        if high < 1 - _MARGIN and len(bad):  # the fringe alone fails
-            return False, ratio, int(P[int(np.argmax(x))]) if b else -1, O[bad[np.argsort(-rows[bad], kind="stable")]]
-        return False, ratio, int(P[int(np.argmax(x))]) if b else -1, O if b == 0 else none
+        x, ratio = _least_factors(within, z[P], count, self.settings.dominance_steps)
+        z[P] = x = x.astype(np.float32).astype(np.float64)
+        feature = int(P[int(np.argmax(x))]) if b else -1
+        if ratio >= 1.0 - _MARGIN:
+            return False, ratio, feature, none
+        sums = _top(outside * _and_ones(x, outside), count)
+        bad = np.flatnonzero(sums >= 1 - _MARGIN)
+        if not len(bad):
+            z[F[b:]] = 1.0
+            return True, ratio, -1, none
+        # The fringe alone fails, at the least factors of the pool.
+        return False, float(sums.max()), feature, O[bad[np.argsort(-sums[bad], kind="stable")]]
 
 
 _MARGIN = 1e-9
+# Rows of the pool are dominant by at least this part: single precision rounds their factors.
+_SPARED = 1e-6
 # So many rows at a time; entries kept of each row beyond four times k.
 _ROWS, _SPARE = 512, 64
 
@@ -201,3 +188,32 @@ def _top(S: FloatArray, count: int) -> FloatArray:
         S = np.partition(S, S.shape[1] - count, axis=1)[:, S.shape[1] - count :]
     sums: FloatArray = S.sum(axis=1)
     return sums
+
+
+def _and_ones(x: FloatArray, N: FloatArray) -> FloatArray:
+    """Return the factors of all columns: those of the pool, and 1 for the fringe."""
+    return np.concatenate([x, np.ones(N.shape[1] - len(x))])
+
+
+def _least_factors(N: FloatArray, x: FloatArray, count: int, steps: int) -> tuple[FloatArray, float]:
+    """Return about the least factors with which the rows of the pool are dominant, and the largest ratio of a row.
+
+    The factors of the fringe, whose entries stand behind those of the pool, are 1. Of all choices of `count` entries in
+    every row the worst is looked for in turn with its solution (policy iteration).
+    """
+    b, skipped = len(x), max(N.shape[1] - count, 0)
+    for _ in range(steps if b else 0):
+        chosen = np.argpartition(N * _and_ones(x, N), skipped, axis=1)[:, skipped:]
+        own = np.zeros_like(N)
+        np.put_along_axis(own, chosen, np.take_along_axis(N, chosen, 1), 1)
+        fixed = own[:, b:].sum(axis=1) + _SPARED
+        solved = np.linalg.solve(np.eye(b) * (1.0 - _SPARED) - own[:, :b], fixed)
+        if not (solved > 0).all() or not (solved < 1e12).all():  # no factors will do (Perron, Frobenius)
+            for _ in range(5):
+                x = np.sqrt(x * np.maximum(own[:, :b] @ x, 1e-12))
+            return np.maximum(x / x.max(), 1e-6), 1.5
+        settled = bool((np.abs(solved - x) <= 1e-6 * solved).all())
+        x = solved
+        if settled:
+            break
+    return x, float((_top(N * _and_ones(x, N), count) / x).max(initial=0.0))
