@@ -319,7 +319,6 @@ class Certificate:
         need(self.kind == "joint" or not several, "it has several slots, and claims nothing of them")
         need(self.kind != "list" or not self.attacked, "no rule is about a list against attacks on samples")
         need(all(all(one.weights) for one in get["list"]), "a weight of the list is 0")
-        need(all(line.form != 3 for line in get["line"]), "a line has a form of 3")
         for one in get["majorant"]:
             need(not any(one.chord) or not (one.size or one.gain or on_samples), "chords with a vector or a gain")
         for one, attack in zip(get["majorant"], get["attack"], strict=False):
@@ -718,7 +717,7 @@ class Line:
             if y:
                 g -= alpha[i] * y[i, j] + alpha[j] * y[j, i] >> BITS
             if (j, i) not in steps:
-                step = -min(max(g, -limit), limit)
+                step = -min(max(g, -max(limit, 0)), max(limit, 0))
             else:
                 step = fixed(steps[j, i]) if form == FREE else limit * steps[j, i] // 32767
             excess[0] = max(excess[0], (-sign * step if sign else abs(step)) - limit, -limit)
@@ -1451,9 +1450,9 @@ def proved(file, data, say=lambda words: None):
     used = [j for vector in records["vector"] for j in vector.features]
     need(len(used) == len(set(used)), "two vectors use the same feature")
     need(value <= bound, "the bound is below what the vectors are worth")
-    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least * len(sizes)
+    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least + Fraction(file.n, 2**1074)
     proved = decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
-    need(value >= claimed - abs(claimed) / 10**9 - room, f"the vector attains no more than {proved[0]}")
+    need(value >= claimed - abs(claimed) / 10**9 - room * len(sizes), f"the vector attains no more than {proved[0]}")
     return proved
 
 
