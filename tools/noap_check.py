@@ -826,7 +826,9 @@ class Entries(Samples):
         columns = zip(*self.beyond.values(), strict=True) if self.beyond else [()] * d
         self.diagonal = [up(sum(z * z for z in column), ONE * self.n) for column in columns]
         self.most, self.least = self.contributions(), 1
-        self.largest_variance, self.below, self.widest = max(self.diagonal), dict.fromkeys(self.rows, ONE), ONE
+        columns = zip(*self.rows.values(), strict=True) if self.rows else [()] * d
+        self.largest_variance = max(inner(column, column) // (ONE * self.n) for column in columns)
+        self.below, self.widest = dict.fromkeys(self.rows, ONE), ONE
 
     def counting(self, inside, free, places):
         """Return the rows that can contribute in a node, with at least N of what is beyond the budgets of each."""
@@ -1448,9 +1450,9 @@ def proved(file, data, say=lambda words: None):
     used = [j for vector in records["vector"] for j in vector.features]
     need(len(used) == len(set(used)), "two vectors use the same feature")
     need(value <= bound, "the bound is below what the vectors are worth")
-    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least * len(sizes)
+    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least + Fraction(file.n, 2**1074)
     proved = decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
-    need(value >= claimed - abs(claimed) / 10**9 - room, f"the vector attains no more than {proved[0]}")
+    need(value >= claimed - abs(claimed) / 10**9 - room * len(sizes), f"the vector attains no more than {proved[0]}")
     return proved
 
 

@@ -6,11 +6,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.types import Data
 
-__all__ = ["MOST_COPIED", "changes", "fingerprint", "frozen"]
+__all__ = ["MOST_COPIED", "changes", "fingerprint", "frozen", "read_only"]
 
 # Bytes of X up to which it is copied. Beyond, a copy would be a large part of the memory that a user has planned for.
 MOST_COPIED = 256 * 2**20
@@ -37,8 +36,6 @@ def frozen(X: Data) -> Data:
         return _held(X, X.nbytes <= MOST_COPIED)
     if isinstance(X, ImplicitColumns):
         return ImplicitColumns(frozen(X.sparse), _held(X.mean, True), _held(X.scale, True))
-    if isinstance(X, DeviceColumns):
-        return X.copied() if X.nbytes <= MOST_COPIED else X
     if not X.has_canonical_format:
         # SciPy sorts indices and adds up duplicates in place when it needs to, which a frozen matrix does not allow.
         X = X.copy()
@@ -66,8 +63,6 @@ def fingerprint(X: Data) -> bytes:
         return _sums(X)
     if isinstance(X, ImplicitColumns):
         return fingerprint(X.sparse) + _sums(X.mean) + _sums(X.scale)
-    if isinstance(X, DeviceColumns):
-        return X.checksum()
     return b"".join(_sums(one) for one in (X.data, X.indices, X.indptr))
 
 
@@ -75,11 +70,16 @@ def _held(array: npt.NDArray[Any], copied: bool) -> npt.NDArray[Any]:
     if _is_immutable(array):
         return array
     if not copied:
-        view = array.view()
-        view.flags.writeable = False
-        return view
+        return read_only(array)
     order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
     return np.frombuffer(array.tobytes(order), dtype=array.dtype).reshape(array.shape, order=order)
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view of an array that its owner alone can change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _is_immutable(array: npt.NDArray[Any]) -> bool:
