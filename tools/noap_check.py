@@ -97,6 +97,14 @@ def integers(doubles):
     return [over * (most // under) for over, under in ratios], most.bit_length() - 1
 
 
+def chord(r, cost, low, high):
+    """Return alpha and b with (s - r)^2 - cost <= alpha s^2 - b for s between low, at least r, and high."""
+    if not high:
+        return ONE, cost
+    slope = max(ONE - (2 * r << BITS) // (high + low), 0)
+    return slope, cost + ((2 * r * low * high // (high + low) - r * r) >> BITS)
+
+
 def largest_sum(numbers, count):
     """Return the sum of the `count` largest numbers."""
     return sum(sorted(numbers, reverse=True)[:count])
@@ -666,6 +674,10 @@ class Majorant:
     stretched. For a unit vector y with y0 = u'y >= 0 let z be the unit vector along y with y0 / sqrt(1 + kappa) in the
     place of y0. Then |c_j'z| >= sqrt(1 + kappa) (|a_j'y| - r_j)_+ with the new c_j: always for those stretched, and for
     the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
+
+    Where contributions add up, M contains the costs of free features: a contribution f of at most m has f - pi_j <=
+    (1 - pi_j / m) f. An included feature contributes more than pi_j, and where |g_j| < 15/16 r_j it has the column
+    sqrt(alpha) a_j of its chord, and b in the place of pi_j.
     """
 
     def __init__(self, problem, number):
@@ -675,6 +687,13 @@ class Majorant:
         self.problem, self.gain, self.error = problem, fixed(gain), 4
         self.factor = self.priced = ONE + self.gain
         self.column = lru_cache(None)(self.column)
+        self.contains = any(problem.costs) and problem.definite and not problem.constrained
+        self.shares = [ONE] * problem.d
+        if self.contains:
+            self.priced, self.error = 0, 16 + 16 * up(problem.largest)
+            worth = [max(most, 0) for most in problem.most]
+            pairs = zip(worth, problem.pi, strict=True)
+            self.shares = [min(root(up(x << BITS, x + cost)) + 1, ONE) if cost else ONE for x, cost in pairs]
         self.loss = up(max(self.sigma, default=0) * TOLERANCE)
         # The gain is proved for a fixed u, not for each v.
         need(self.gain == 0 or not problem.constrained, "a majorant has a gain, and the claim directions or a metric")
@@ -702,9 +721,30 @@ class Majorant:
         """Return whether a column of such a length must be stretched even where |g_j| is at least the budget."""
         return self.gain * (length - r + 2) > (r - 2) << BITS
 
-    def column(self, j):
+    def turned(self, j):
+        """Return alpha and b of an included feature that takes its chord, None of any other."""
+        problem = self.problem
+        if not self.features or not self.contains or j in problem.include:
+            return None
+        along, r = self.along(j), problem.r[j]
+        if isqrt((along * along << BITS) // self.square) << 4 >= 15 * r:
+            return None
+        low = r + root(problem.pi[j])
+        return chord(r, problem.pi[j], low, max(root(problem.diagonal[j] + 2) + 1, low))
+
+    def paid(self, inside):
+        """Return what included features count in the threshold."""
+        chords = map(self.turned, inside)
+        return sum(one[1] if one else self.problem.pi[j] for j, one in zip(inside, chords, strict=True))
+
+    def column(self, j, included=False):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
         problem, along = self.problem, self.along(j)
+        one = self.turned(j) if included else None
+        if one:
+            g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)
+            f = up((root(one[0]) + 1) * self.stretch)
+            return f, f * g >> BITS, f * g >> BITS, self.factor * (f * g >> BITS) >> BITS
         r = min(problem.r[j], 4 * root(problem.largest))  # with directions a budget may be longer than the column
         g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)  # to an ulp
         aim = sum(x * v[j] for x, v in zip(self.multipliers, self.normals, strict=True)) >> BITS
@@ -722,6 +762,8 @@ class Majorant:
             f = ONE - min(part, ONE)
         if not strong or self.grows(length, r):
             f, h = up(f * self.stretch), h * self.stretch >> BITS
+        if not included:
+            f, h = up(f * self.shares[j]), h * self.shares[j] >> BITS
         return f, f * g >> BITS, h, self.factor * h >> BITS
 
     def block(self, node):
@@ -729,10 +771,14 @@ class Majorant:
         order = node.inside + node.free
         rows = [self.problem.entries(i, order[: a + 1]) for a, i in enumerate(order)]
         if self.features:
-            columns = [self.column(j) for j in order]
+            columns = [self.column(j, a < len(node.inside)) for a, j in enumerate(order)]
             for a, (f, fg, _, long) in enumerate(columns):
                 pairs = zip(rows[a], columns[: a + 1], strict=True)
                 rows[a] = [x * (f * e >> BITS) - fg * eg + long * h >> BITS for x, (e, eg, h, _) in pairs]
+        elif self.contains:
+            c = [ONE] * len(node.inside) + [self.shares[j] for j in node.free]
+            for a, row in enumerate(rows):
+                rows[a] = [x * (c[a] * e >> BITS) >> BITS for x, e in zip(row, c, strict=False)]
         return self.problem.less_penalty(rows, self.sigma, order)
 
 
@@ -743,6 +789,10 @@ class Chords:
     """
 
     factor, priced = ONE, 0  # M contains the costs
+
+    def paid(self, inside):
+        """Return what included features count in the threshold."""
+        return 0
 
     def __init__(self, problem, number):
         need(problem.graph, "chords outside a small claim")
@@ -930,8 +980,12 @@ class SampleMajorant:
 
     priced, loss = ONE, 0  # costs count once
 
+    def paid(self, inside):
+        """Return what included features count in the threshold."""
+        return sum(self.problem.pi[j] for j in inside)
+
     def __init__(self, problem, number):
-        get = problem.get
+        self.problem, get = problem, problem.get
         self.gain, self.spread = fixed(get["majorant_gain"][number]), fixed(get["attack_spread"][number])
         self.factor, self.places = ONE + self.gain, get["attack_places"][number]
         self.inside, free = get["attack_columns"][2 * number : 2 * number + 2]
@@ -1017,7 +1071,7 @@ def eliminate(node, number):
     problem, order, chords = node.problem, node.inside + node.free, node.problem.get["majorant_chord"]
     kind = Chords if chords and chords[number] else Majorant
     majorant = problem.once(SampleMajorant if problem.on_samples else kind, number)
-    level, first = node.target + (node.paid if majorant.priced else 0), len(node.inside)
+    level, first = node.target + majorant.paid(node.inside), len(node.inside)
     need(level > 0 or problem.directions, "T and the costs of I are not positive")
     t = (majorant.factor * level >> BITS) - majorant.loss
     lower = [[-x for x in row] for row in majorant.block(node)]
@@ -1189,8 +1243,7 @@ class Demands:
                 r, cost = problem.r[j], problem.pi[j]
                 m = r + root(one + cost)
                 length = max(root(problem.diagonal[j] + 2) + 1, m)
-                slope = max(ONE - (2 * r << BITS) // (length + m), 0)
-                back = cost + ((2 * r * m * length // (length + m) - r * r) >> BITS)
+                slope, back = chord(r, cost, m, length)
                 short = two + back - up(slope * length * length, ONE * ONE)
                 self.of[j] = m, isqrt(length * length - m * m) + 1, slope, back, short, r, cost, length
 
@@ -1235,8 +1288,9 @@ class Part(ColumnProblem):
     def __init__(self, problem, members):
         vars(self).update(vars(problem))
         self.whole, self.members, self.d = problem, members, len(members)
-        self.diagonal, self.pi, self.r, self.most = (
-            [given[j] for j in members] for given in (problem.diagonal, problem.pi, problem.r, problem.most)
+        self.diagonal, self.pi, self.costs, self.r, self.most = (
+            [given[j] for j in members]
+            for given in (problem.diagonal, problem.pi, problem.costs, problem.r, problem.most)
         )
         self.top = max(self.r)
         self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d

@@ -38,7 +38,7 @@ class Fringe:
         self.majorant, self.settings, self.T, self.k = majorant, settings, T, max(k, 1)
         data, every = majorant.data, np.arange(majorant.data.d)
         self.M = majorant.block(every)
-        self.own = self.M.diagonal() - data.costs * majorant.priced
+        self.own = self.M.diagonal() - majorant.costs * majorant.priced
         self.t = (1.0 + majorant.gain) * T - majorant.loss
         self.pool: BoolArray = np.zeros(data.d, dtype=np.bool_)
         self.pool[data.include] = True
@@ -86,16 +86,17 @@ class Fringe:
         """Return the same, and the features of the fringe that fail, worst first."""
         none: IntArray = np.empty(0, np.intp)
         M, P, O = self.M, F[self.pool[F]], F[~self.pool[F]]  # noqa: E741
-        t = self.t + (1.0 + self.majorant.gain) * float(self.majorant.data.costs[I].sum())
+        t = self.t + (1.0 + self.majorant.gain) * float(self.majorant.paid[I].sum())
         F, b = np.concatenate([P, O]), len(P)
         W: FloatArray = np.zeros((0, len(F)))
         if len(I):
             from scipy.linalg.lapack import dtrtrs
 
-            L = cholesky(t * np.eye(len(I)) - M[np.ix_(I, I)])
+            own_rows = self.majorant.block(np.concatenate([I, F]), included=len(I), rows=len(I))
+            L = cholesky(t * np.eye(len(I)) - own_rows[:, : len(I)])
             if L is None:
                 return False, math.inf, -1, none
-            W = dtrtrs(L, M[np.ix_(I, F)], lower=1)[0]
+            W = dtrtrs(L, own_rows[:, len(I) :], lower=1)[0]
         own = t - self.own[F] - np.einsum("ij,ij->j", W, W)
         if not len(F) or p == 0:
             return True, 0.0, -1, none

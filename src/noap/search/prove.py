@@ -211,6 +211,9 @@ class Search:
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
         if subtree is not None:
             self._open_holes(relaxation, subtree)
+        if self.data.costs.any() and self._closed_cheaply(settings.cheap_nodes_with_costs, 0) is not None:
+            self._open.clear()
+            return True
         depth_first = self.settings.depth_first or (self.data.r_max == 0 and not self.data.costs.any())
         if depth_first and not self._depth_first(relaxation, I, F, p):
             return False
