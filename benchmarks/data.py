@@ -111,7 +111,7 @@ def moments(setting: Setting) -> Iterator[tuple[str, np.ndarray]]:
                 X = arrays["X"].astype(float)
             X -= X.mean(axis=0)
             yield f"{name} cov", X
-            yield f"{name} corr", noap.standardise(X[:, X.std(axis=0) > 0])
+            yield f"{name} corr", noap.standardize(X[:, X.std(axis=0) > 0])
 
 
 def of_covariance(name: str, M: np.ndarray, k: int, noise: float = 0.0, **more: object) -> Instance:

@@ -1,9 +1,7 @@
-"""Proofs of sample-wise problems, built by hand: attacks, lines about samples, and what vectors are worth."""
+"""Proofs of sample- and entry-wise problems, by hand: attacks, lines about samples, and what vectors are worth."""
 
-import importlib.util
 from fractions import Fraction
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 
@@ -15,23 +13,30 @@ from noap.kernel.samples import response
 from noap.kernel.tree import Checked, check_leaf
 from noap.kernel.witness import BOX, IN_WEIGHTED_NORM, Dominance, Level, Line, SampleAttack, SampleEnvelope
 
-_PATH = Path(__file__).parents[1] / "tools" / "noap_check.py"
-_SPEC = importlib.util.spec_from_file_location("noap_check", _PATH)
-assert _SPEC is not None
-assert _SPEC.loader is not None
-noap_check = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(noap_check)
 
-
-def drawn(seed, n=14, d=5, k=3, each=False, costs=False, **kwargs):
-    """A random problem with some structure; budgets of its own for each sample, 0 and infinity among them."""
+def drawn(seed, n=14, d=5, k=3, each=False, costs=False, entries=False, **kwargs):
+    """A random problem with some structure; budgets of its own for each sample or entry, 0 and infinity among them."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d)) + 2.0 * np.outer(rng.standard_normal(n), rng.random(d) < 0.6)
     rho = float(rng.uniform(0.1, 1.5))
     if each:
         rho = rng.choice([0.0, 0.3, 1.0, 2.0, np.inf], n, p=[0.2, 0.3, 0.3, 0.15, 0.05])
     costs = rng.uniform(0, 0.3, d) if costs else None
+    if entries:
+        delta = rng.choice([0.0, 0.1, 0.4, 0.8, np.inf], (n, d), p=[0.2, 0.3, 0.3, 0.19, 0.01])
+        return noap.Problem(X, k, noap.EntryWise(delta if each else 0.6 * rho), costs=costs, **kwargs)
     return noap.Problem(X, k, noap.SampleWise(rho), costs=costs, **kwargs)
+
+
+def of_entries(problem):
+    """Whether the adversary moves entries."""
+    return isinstance(problem.adversary, noap.EntryWise)
+
+
+def budgets(problem):
+    """The budgets of all entries; of a sample, in every column."""
+    rho = np.asarray(problem.adversary.rho)
+    return np.broadcast_to(rho if rho.ndim == 0 or of_entries(problem) else rho[:, None], problem.X.shape)
 
 
 def worth(problem, v):
@@ -40,11 +45,12 @@ def worth(problem, v):
     w = [Fraction(x) for x in v.tolist()]
     length = sum(x * x for x in w)
     root = Fraction(np.sqrt(float(length))) * (1 + Fraction(1, 10**15)) or 1
-    rho = np.broadcast_to(problem.adversary.rho, (len(X),)).tolist()
     total = Fraction(0)
-    for row, r in zip(X, rho, strict=True):
-        if r != np.inf:
-            total += max(abs(sum(a * b for a, b in zip(row, w, strict=True))) / root - Fraction(r), 0) ** 2
+    for row, taken in zip(X, budgets(problem).tolist(), strict=True):
+        used = [(r, abs(x)) for r, x in zip(taken, w, strict=True) if x != 0]
+        if all(r != np.inf for r, _ in used):
+            r = sum(Fraction(r) * x for r, x in used) / root if of_entries(problem) else Fraction(taken[0])
+            total += max(abs(sum(a * b for a, b in zip(row, w, strict=True))) / root - r, 0) ** 2
     costs = Fraction(0)
     if problem.costs is not None:
         chosen = set(np.flatnonzero(v)) | set(problem.include.tolist())
@@ -57,19 +63,23 @@ def ascended(problem, support, rng, starts=12):
     X, S = np.asarray(problem.X), list(support)
     exponent = np.frexp(np.abs(X).max())[1]
     X = np.ldexp(X, -exponent)
-    rho = np.ldexp(np.broadcast_to(problem.adversary.rho, (len(X),)), -exponent)
+    rho, entries = np.minimum(np.ldexp(budgets(problem)[:, S], -exponent), 1e9), of_entries(problem)
     best, found = -np.inf, np.zeros(X.shape[1])
     for start in [*np.eye(len(S)), *rng.standard_normal((starts, len(S)))]:
         v = start / np.linalg.norm(start)
         for _ in range(200):
             s = X[:, S] @ v
-            w = X[:, S].T @ (np.sign(s) * np.maximum(np.abs(s) - rho, 0.0))
+            u = np.sign(s) * np.maximum(np.abs(s) - (rho @ np.abs(v) if entries else rho[:, 0]), 0.0)
+            w = X[:, S].T @ u
+            if entries:
+                w = np.sign(w) * np.maximum(np.abs(w) - rho.T @ np.abs(u), 0.0)
             if not w.any():
                 break
             v, before = w / np.linalg.norm(w), v
             if np.abs(v - before).max() < 1e-14:
                 break
-        value = float((np.maximum(np.abs(X[:, S] @ v) - rho, 0.0) ** 2).sum())
+        taken = rho @ np.abs(v) if entries else rho[:, 0]
+        value = float((np.maximum(np.abs(X[:, S] @ v) - taken, 0.0) ** 2).sum())
         if value > best:
             best, found = value, np.zeros(X.shape[1])
             found[S] = v
@@ -168,7 +178,6 @@ __all__ = [
     "least",
     "line",
     "moving",
-    "noap_check",
     "responding",
     "worth",
 ]

@@ -24,6 +24,8 @@ MAKERS = {
     "SampleWise of each": lambda n, d: noap.SampleWise(np.resize(EACH, n)),
     "SpectralNorm": lambda n, d: noap.SpectralNorm(0.7),
     "EntryWise": lambda n, d: noap.EntryWise(0.2),
+    "EntryWise of features": lambda n, d: noap.EntryWise(0.5 * np.resize(EACH, d)),
+    "EntryWise of entries": lambda n, d: noap.EntryWise(0.5 * np.resize([*EACH, 0.2], (n, d))),
 }
 everyone = pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS.keys())
 ATTACKERS = [noap.FeatureWise, noap.SampleWise, noap.SpectralNorm, noap.EntryWise]
@@ -194,7 +196,7 @@ def test_f2_half_step_in_v_is_exact(make, seed, k):
     rng, adversary = np.random.default_rng(seed), make(6, 5)
     X, u = rng.standard_normal((6, 5)), rng.standard_normal(6)
     u /= np.linalg.norm(u)
-    v = choose(adversary, adversary.levelled(u[None]) @ X, k).dense(5)[0]
+    v = choose(adversary, adversary.lessened(u[None] @ X, u[None]), k).dense(5)[0]
 
     def form(w):
         return u @ X @ w - adversary.support_function(u, w)
@@ -210,8 +212,8 @@ def test_f2_both_half_steps_never_go_down(make, seed):
     X, v = 2 * rng.standard_normal((6, 5)), sparse_unit(rng, 5, 2)
     before = adversary.distance((X @ v)[None], v[None])[0]
     for _ in range(5):
-        u = adversary.levelled(adversary.respond_to((X @ v)[None], v[None]))
-        moved = choose(adversary, u @ X, 2).dense(5)[0]
+        u = adversary.respond_to((X @ v)[None], v[None])
+        moved = choose(adversary, adversary.lessened(u @ X, u), 2).dense(5)[0]
         if before == 0.0 or not moved.any():
             assert before <= 1e-12
             break

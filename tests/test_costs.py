@@ -92,7 +92,7 @@ def test_a_negative_value_has_no_gap():
 def test_costs_are_paid_where_samples_move():
     """By the estimator and in the report; a program takes none."""
     X, costs = data(2), np.full(7, 0.02)
-    problem = noap.Problem(noap.standardise(X), 2, noap.SampleWise(0.1), costs=costs)
+    problem = noap.Problem(noap.standardize(X), 2, noap.SampleWise(0.1), costs=costs)
     model = noap.RobustSparsePCA(k=2, adversary="sample", noise=0.1, costs=costs, scale=True).fit(X)
     assert model.objective_[0] == pytest.approx(noap.solve(problem).value, rel=1e-9)
     made = build_report(X, 2, adversary="sample", noise=0.1, costs=costs, points=3, n_components=1, progress=False)

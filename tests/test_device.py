@@ -52,7 +52,7 @@ def put(request):
 def host():
     """A problem of a host array, solved."""
     X = modules(60, 2100)
-    problem = noap.Problem(noap.standardise(X), k=K, adversary=noap.FeatureWise(NOISE * 60**0.5))
+    problem = noap.Problem(noap.standardize(X), k=K, adversary=noap.FeatureWise(NOISE * 60**0.5))
     return X, problem, noap.solve(problem)
 
 
@@ -63,7 +63,7 @@ def test_the_numbers_are_those_of_the_host(put):
         for scale in (True, False):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", noap.errors.NoapWarning)
-                Z, T = noap.standardise(X, center, scale), noap.standardise(put(X), center, scale)
+                Z, T = noap.standardize(X, center, scale), noap.standardize(put(X), center, scale)
             assert isinstance(T, DeviceColumns)
             assert T.dtype == np.float32
             assert np.array_equal(T.toarray(), Z)
@@ -78,14 +78,14 @@ def test_the_numbers_are_those_of_the_host(put):
 
 def test_half_precision_is_taken_as_it_is():
     X = modules(37, 300).astype(np.float16)
-    T = noap.standardise(DeviceColumns(X))
+    T = noap.standardize(DeviceColumns(X))
     assert T.dtype == np.float64
-    assert np.array_equal(T.toarray(), noap.standardise(X.astype(np.float64)))
+    assert np.array_equal(T.toarray(), noap.standardize(X.astype(np.float64)))
 
 
 def test_the_same_optimum_and_one_certificate_for_both(put, host):
     X, problem, result = host
-    own = noap.Problem(noap.standardise(put(X)), k=K, adversary=problem.adversary)
+    own = noap.Problem(noap.standardize(put(X)), k=K, adversary=problem.adversary)
     assert fingerprint(own) == fingerprint(problem)
     assert np.allclose(own.column_norms, problem.column_norms, rtol=1e-14)
     found = noap.solve(own)
@@ -95,7 +95,7 @@ def test_the_same_optimum_and_one_certificate_for_both(put, host):
     assert noap.solve(own, "ascent").value == pytest.approx(result.value, rel=1e-9)
     assert noap.verify(problem, found.certificate).ok
     assert noap.verify(own, result.certificate).ok
-    other = noap.Problem(noap.standardise(put(X + np.float32(0.5))), k=K, adversary=problem.adversary)
+    other = noap.Problem(noap.standardize(put(X + np.float32(0.5))), k=K, adversary=problem.adversary)
     assert not noap.verify(other, result.certificate).ok
 
 
@@ -105,7 +105,7 @@ def test_budgets_and_costs_of_single_features(put, host):
     budgets = rng.uniform(0.1, 0.5, 2100) * 60**0.5
     budgets[rng.random(2100) < 0.1] = np.inf
     terms = {"k": K, "adversary": noap.FeatureWise(budgets), "costs": rng.uniform(0.0, 0.2, 2100)}
-    there, here = noap.Problem(noap.standardise(put(X)), **terms), noap.Problem(problem.X, **terms)
+    there, here = noap.Problem(noap.standardize(put(X)), **terms), noap.Problem(problem.X, **terms)
     result = noap.solve(there)
     assert result.gap <= 1e-4
     assert result.value == pytest.approx(noap.solve(here).value, rel=1e-4)
@@ -115,7 +115,7 @@ def test_budgets_and_costs_of_single_features(put, host):
 
 def test_a_false_certificate_is_refused_on_a_device(put, host):
     X, problem, result = host
-    own = noap.Problem(noap.standardise(put(X)), k=K, adversary=problem.adversary)
+    own = noap.Problem(noap.standardize(put(X)), k=K, adversary=problem.adversary)
     proof = result.certificate.proof
     lower = replace(result.certificate, proof=replace(proof, bounds=proof.bounds * 0.97))
     assert noap.verify(own, result.certificate).ok
@@ -128,10 +128,10 @@ def test_a_false_certificate_is_refused_on_a_device(put, host):
 
 def test_small_and_other_problems_work_too(put):
     X = modules(30, 100)
-    problem = noap.Problem(noap.standardise(X), k=3, adversary=noap.SampleWise(0.2))
-    own = noap.Problem(noap.standardise(put(X)), k=3, adversary=noap.SampleWise(0.2))
+    problem = noap.Problem(noap.standardize(X), k=3, adversary=noap.SampleWise(0.2))
+    own = noap.Problem(noap.standardize(put(X)), k=3, adversary=noap.SampleWise(0.2))
     assert noap.solve(own, "ascent").value == pytest.approx(noap.solve(problem, "ascent").value, rel=1e-9)
-    moved = noap.Problem(noap.standardise(put(X)), k=3, adversary=noap.FeatureWise(0.2))
+    moved = noap.Problem(noap.standardize(put(X)), k=3, adversary=noap.FeatureWise(0.2))
     assert moved.with_adversary(noap.SampleWise(0.2)).value(np.eye(100)[0]) == problem.value(np.eye(100)[0])
     plain = moved.with_adversary(noap.NoAdversary())
     assert noap.solve(plain).value == pytest.approx(noap.solve(problem.with_adversary(noap.NoAdversary())).value)
@@ -170,8 +170,8 @@ def test_the_largest_entries_are_the_largest(put, rows, length):
 
 def test_a_step_of_ascent_is_that_of_the_host(put):
     X = modules(50, 2000)
-    Z = noap.standardise(X).astype(np.float64)
-    device = noap.standardise(put(X))
+    Z = noap.standardize(X).astype(np.float64)
+    device = noap.standardize(put(X))
     if not isinstance(device, DeviceColumns):
         device = DeviceColumns(device)
     columns = ScaledColumns(device, np.linalg.norm(Z, axis=0))
@@ -192,7 +192,7 @@ def test_a_step_of_ascent_is_that_of_the_host(put):
 
 
 def test_the_nearest_columns_are_found(put):
-    Z = noap.standardise(modules(50, 700))
+    Z = noap.standardize(modules(50, 700))
     given = put(np.ascontiguousarray(Z))
     columns = given if isinstance(given, DeviceColumns) else DeviceColumns(given)
     order = np.random.default_rng(0).permutation(700)
@@ -240,7 +240,15 @@ def torch():
 
 def test_the_estimator_takes_a_device(torch):
     X = modules(60, 2100).astype(np.float64)
-    given = {"k": K, "noise": NOISE, "scale": True, "n_components": 2, "deflation": "disjoint", "joint": False}
+    given = {
+        "k": K,
+        "noise": NOISE,
+        "scale": True,
+        "n_components": 2,
+        "deflation": "disjoint",
+        "joint": False,
+        "keep_data": True,
+    }
     here, there = (noap.RobustSparsePCA(**given, device=device).fit(X) for device in (None, "cpu"))
     assert np.allclose(here.components_, there.components_, atol=1e-9)
     assert np.allclose(here.explained_variance_ratio_, there.explained_variance_ratio_)

@@ -188,7 +188,7 @@ def test_what_is_wrong_with_noises_and_costs_is_one_sentence(wine, noise):
 
 
 def test_tables_and_pictures_of_results_know_costs(wine):
-    problem = noap.Problem(noap.standardise(wine), k=3, adversary=FeatureWise(2.0), costs=np.full(13, 0.1))
+    problem = noap.Problem(noap.standardize(wine), k=3, adversary=FeatureWise(2.0), costs=np.full(13, 0.1))
     result = noap.solve(problem, "ascent")
     shown = result._repr_html_()
     assert f"{result.robust_variance:.6g}" in shown
@@ -200,7 +200,7 @@ def test_tables_and_pictures_of_results_know_costs(wine):
 
 @pytest.mark.filterwarnings("ignore::noap.errors.ScaleWarning")
 def test_costs_that_nothing_is_worth_leave_nothing(wine):
-    with pytest.warns(NoapWarning, match=r"No feature is worth its cost for component 0.*lower costs"):
+    with pytest.warns(NoapWarning, match=r"No feature is worth its cost for component 1.*lower costs"):
         model = RobustSparsePCA(2, 3, costs=np.full(13, 50.0), scale=True).fit(wine)
     assert not model.components_.any()
     assert model.objective_.tolist() == model.robust_variance_.tolist() == model.bound_.tolist() == [0.0, 0.0]
@@ -245,7 +245,7 @@ def test_shares_of_the_factor_that_leaves_nothing_are_tried_by_default(wine, noi
 
 
 def test_resamples_keep_budgets_and_costs(wine, noise):
-    Z = noap.standardise(wine)
+    Z = noap.standardize(wine)
     rho = np.sqrt(len(wine)) * np.array(list(noise.values()))
     costs = np.zeros(13)
     costs[4] = 10.0  # the exact feature, at a price that nothing is worth

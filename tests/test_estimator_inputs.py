@@ -53,7 +53,7 @@ def test_none_takes_every_component_that_is_left_any_variance(wine):
     model = fitted(wine, n_components=None, noise=0.55)
     assert 1 < model.n_components_ < 13
     assert (model.robust_variance_ > 0).all()
-    with pytest.warns(NoapWarning, match=f"cancels every direction for component {model.n_components_} "):
+    with pytest.warns(NoapWarning, match=f"cancels every direction for component {model.n_components_ + 1} "):
         more = fitted(wine, n_components=model.n_components_ + 1, noise=0.55)
     assert more.robust_variance_[-1] == 0
     # Without noise and with all features they are the principal components, no more than the samples allow.

@@ -22,8 +22,8 @@ NOISE = np.sqrt((CELLS.data[:, 10:20] ** 2).mean(axis=0)) / CELLS.data[:, :10].s
 @pytest.fixture(scope="module")
 def both():
     """The robust components of 1 to 10 features, the plain ones, and what the errors leave of these."""
-    Z = noap.standardise(CELLS.data[:, :10])
-    problem = noap.Problem(Z, 10, noap.FeatureWise.with_noise(NOISE, len(Z)), feature_names=NAMES)
+    Z = noap.standardize(CELLS.data[:, :10])
+    problem = noap.Problem(Z, 10, noise=NOISE, feature_names=NAMES)
     robust, plain = noap.k_path(problem), noap.k_path(problem.with_adversary(noap.NoAdversary()))
     return robust, plain, np.array([problem.value(v) for v in plain.vectors])
 

@@ -91,7 +91,7 @@ def test_columns_can_be_replaced():
 @pytest.mark.parametrize("scale", [False, True])
 def test_the_estimator_takes_many_sparse_features(deflation, scale, monkeypatch):
     X = counts(6, (40, 15), 0.5)
-    settings = {"n_components": 3, "k": 3, "noise": 0.1, "scale": scale, "deflation": deflation}
+    settings = {"n_components": 3, "k": 3, "noise": 0.1, "scale": scale, "deflation": deflation, "keep_data": True}
     dense = noap.RobustSparsePCA(**settings).fit(X)
     monkeypatch.setattr(robust_sparse_pca, "MANY_FEATURES", 10)
     sparse = noap.RobustSparsePCA(**settings).fit(csr_array(X))

@@ -117,7 +117,7 @@ def test_numpy_integers_are_integers():
     assert noap.Problem(X, k=np.int64(2), adversary=ADVERSARY).k == 2
 
 
-@pytest.mark.parametrize("adversary", [None, "feature", noap.FeatureWise])
+@pytest.mark.parametrize("adversary", [2.0, "feature", noap.FeatureWise])
 def test_bad_adversary_is_named(adversary):
     with pytest.raises(InvalidProblem, match="adversary must be"):
         noap.Problem(X, k=1, adversary=adversary)

@@ -23,7 +23,7 @@ MASKED = np.ma.masked_greater(np.where(np.arange(48).reshape(12, 4) == 5, 1e6, X
     [
         lambda: noap.Problem(MASKED, 2, noap.NoAdversary()),
         lambda: noap.Problem(list(MASKED), 2, noap.NoAdversary()),
-        lambda: noap.standardise(MASKED),
+        lambda: noap.standardize(MASKED),
         lambda: noap.RobustSparsePCA().fit(MASKED),
         lambda: noap.RobustSparsePCA(missing="impute").fit(MASKED),
         lambda: noap.RobustSparsePCA(method="ascent", k=2).fit(X).transform(MASKED),

@@ -43,7 +43,7 @@ def test_raw_wine_is_picked_by_units_and_one_warning_names_the_extremes():
 @pytest.mark.parametrize(("factor", "warns"), [(9.0, False), (11.0, True)])
 @pytest.mark.parametrize("way", ["fit", "sparse", "stream", "covariance"])
 def test_a_factor_of_ten_is_where_it_begins(factor, warns, way):
-    X = noap.standardise(spread(1, 1, 1, 1)) * np.array([1.0, factor, 2.0, 3.0])
+    X = noap.standardize(spread(1, 1, 1, 1)) * np.array([1.0, factor, 2.0, 3.0])
     model = RobustSparsePCA(k=2, method="ascent")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -23,7 +23,7 @@ NOISE = 0.3
 
 
 def problem_of(Z, k=3):
-    return library.Problem(Z, k=k, adversary=library.FeatureWise.with_noise(NOISE, len(X)))
+    return library.Problem(Z, k=k, noise=NOISE)
 
 
 def bits(Z):
@@ -59,7 +59,7 @@ def test_a_proof_of_the_command_line_is_about_the_data_of_python_and_back(form, 
     file = write(form, tmp_path)
     done = noap("solve", file, "-k", 3, "--noise", NOISE, "--certificate", tmp_path / "there.noap", "--json")
     assert done.returncode == 0, done.stderr
-    problem = problem_of(library.standardise(read(form, file)))
+    problem = problem_of(library.standardize(read(form, file)))
     certificate = library.Certificate.load(tmp_path / "there.noap")
     library.verify(problem, certificate).require()
     library.solve(problem).certificate.save(tmp_path / "back.noap")
@@ -76,30 +76,30 @@ def test_a_proof_of_the_command_line_is_about_the_data_of_python_and_back(form, 
 @pytest.mark.filterwarnings("ignore::noap.errors.UncentredWarning")
 def test_the_bits_do_not_depend_on_how_the_numbers_are_held(center, scale, dtype):
     A = X.astype(dtype)
-    Z = library.standardise(A, center=center, scale=scale)
+    Z = library.standardize(A, center=center, scale=scale)
     assert Z.dtype == dtype
     strided = np.repeat(A, 2, axis=1)[:, ::2]
     frame = pd.DataFrame(A, columns=NAMES, index=[f"row {i}" for i in range(len(A))])
     held = [np.asfortranarray(A), strided, csr_array(A), frame, pl.DataFrame(A, schema=NAMES), A.tolist()]
     for other in held[: -1 if dtype is np.float32 else None]:
-        assert bits(library.standardise(other, center=center, scale=scale)) == bits(Z)
+        assert bits(library.standardize(other, center=center, scale=scale)) == bits(Z)
 
 
 def test_frames_stay_what_they_are():
     frame = pd.DataFrame(X, columns=NAMES, index=[f"row {i}" for i in range(len(X))])
-    Z = library.standardise(frame)
+    Z = library.standardize(frame)
     assert isinstance(Z, pd.DataFrame)
     assert (Z.columns == frame.columns).all()
     assert (Z.index == frame.index).all()
-    assert library.standardise(pl.DataFrame(X, schema=NAMES)).columns == NAMES
+    assert library.standardize(pl.DataFrame(X, schema=NAMES)).columns == NAMES
     assert problem_of(Z).feature_names == tuple(NAMES)
-    assert not isinstance(library.standardise(csr_array(X), center=False), np.ndarray)
+    assert not isinstance(library.standardize(csr_array(X), center=False), np.ndarray)
 
 
 @pytest.mark.parametrize("rows", [2, 3, 5, 16, 17, 97])
 def test_means_and_deviations_are_right_to_rounding(rows):
     A = X[:rows] + 1e6
-    Z = library.standardise(A)
+    Z = library.standardize(A)
     for j in range(A.shape[1]):
         exact = [Fraction(entry) for entry in A[:, j].tolist()]
         mean = sum(exact) / rows
@@ -112,20 +112,20 @@ def test_many_rows_are_added_in_blocks():
     """More rows than a block has, fewer in the last, and columns beyond the width of a block."""
     for n, d in ((40, 2000), (20011, 2)):
         A = RNG.standard_normal((n, d))
-        Z = library.standardise(A)
+        Z = library.standardize(A)
         assert np.abs(Z.mean(axis=0)).max() < 1e-14
         assert np.abs(Z.std(axis=0) - 1).max() < 1e-14
         sparse = np.where(A > 0.5, A, 0.0)
-        scaled = library.standardise(csr_array(sparse), center=False)
-        assert np.array_equal(scaled.toarray(), library.standardise(sparse, center=False))
+        scaled = library.standardize(csr_array(sparse), center=False)
+        assert np.array_equal(scaled.toarray(), library.standardize(sparse, center=False))
 
 
 def test_a_formula_of_ones_own_is_told_the_name():
     by_hand = (X - X.mean(axis=0)) / X.std(axis=0)
-    certificate = library.solve(problem_of(library.standardise(X))).certificate
+    certificate = library.solve(problem_of(library.standardize(X))).certificate
     report = library.verify(problem_of(np.nextafter(by_hand, np.inf)), certificate)
     assert not report.ok
-    assert "noap.standardise" in report.message
+    assert "noap.standardize" in report.message
 
 
 def test_a_rejection_knows_nothing_of_value_and_data(tmp_path):
@@ -157,7 +157,7 @@ def test_an_acceptance_names_features_and_noise(tmp_path):
 
 
 def test_a_rejection_for_another_problem_is_a_sentence():
-    problem = problem_of(library.standardise(X))
+    problem = problem_of(library.standardize(X))
     certificate = library.solve(problem).certificate
     said = {
         "k = 3, and this problem has k = 2": problem.with_sparsity(2),

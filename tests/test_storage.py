@@ -126,7 +126,7 @@ def test_standardising_is_what_it_was():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_the_estimator_takes_a_file(deflation, dtype, tmp_path, monkeypatch):
     X = module_data(40, 60, 5, 4).astype(dtype)
-    settings = {"n_components": 3, "k": 3, "noise": 0.1, "deflation": deflation, "scale": True}
+    settings = {"n_components": 3, "k": 3, "noise": 0.1, "deflation": deflation, "scale": True, "keep_data": True}
     usual = noap.RobustSparsePCA(**settings).fit(X)
     monkeypatch.setattr(frozen, "MOST_COPIED", 100)
     model = noap.RobustSparsePCA(**settings).fit(mapped(X, tmp_path / "X.npy"))
@@ -153,7 +153,7 @@ def test_columns_of_a_file_lie_together(tmp_path, monkeypatch):
 
 def test_a_problem_in_a_file_travels_to_other_processes(tmp_path, monkeypatch):
     monkeypatch.setattr(frozen, "MOST_COPIED", 100)
-    X = noap.standardise(mapped(module_data(30, 25, 5, 6), tmp_path / "X.npy"))
+    X = noap.standardize(mapped(module_data(30, 25, 5, 6), tmp_path / "X.npy"))
     problem = noap.Problem(X, k=2, adversary=noap.FeatureWise(0.5))
     columns = problem.by_columns
     assert problem.with_sparsity(3).by_columns is columns
@@ -203,7 +203,7 @@ def test_the_command_line_leaves_a_large_file_where_it_is(tmp_path, monkeypatch)
 def test_the_command_line_does_not_fill_many_sparse_features(tmp_path, monkeypatch):
     X = module_data(30, 2100, 6, 8) * (np.random.default_rng(0).random((30, 2100)) < 0.3)
     save_npz(tmp_path / "X.npz", csr_array(X))
-    for filled in ("centre_and_scale", "standardise"):
+    for filled in ("centre_and_scale", "standardize"):
         monkeypatch.setattr(f"noap.data.files.table.{filled}", lambda *given, **how: pytest.fail("it was filled"))
     _, document = solved(tmp_path / "X.npz", tmp_path)
     model = noap.RobustSparsePCA(k=3, scale=True).fit(csr_array(X))
@@ -228,7 +228,7 @@ resource.setrlimit(resource.RLIMIT_DATA, (used + room, used + room))
 X = np.load(sys.argv[1], mmap_mode="r")
 if sys.argv[3] == "copied":
     X = np.array(X)
-Z = noap.standardise(X)
+Z = noap.standardize(X)
 problem = noap.Problem(Z, k=3, adversary=noap.FeatureWise(0.3 * len(Z) ** 0.5))
 result = noap.solve(problem)
 report = noap.verify(problem, result.certificate)

@@ -176,7 +176,7 @@ def test_an_identifier_is_noticed_in_frames(frame):
     rng = np.random.default_rng(0)
     data = {"a": rng.standard_normal(12), "who": np.arange(842000, 842012), "b": rng.standard_normal(12)}
     for use in (
-        noap.standardise,
+        noap.standardize,
         lambda X: noap.RobustSparsePCA(k=1, method="ascent", scale=True).fit(X),
         lambda X: noap.report.build_report(X, k=1, n_components=1, points=3),
     ):
@@ -188,9 +188,9 @@ def test_an_identifier_is_noticed_in_frames(frame):
         noap.Problem(frame(data), k=1, adversary=noap.NoAdversary())
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        noap.standardise(frame(data).to_numpy())  # no names, no identifier
+        noap.standardize(frame(data).to_numpy())  # no names, no identifier
         kept = {name: column for name, column in data.items() if name != "who"}
-        noap.standardise(frame(kept))
+        noap.standardize(frame(kept))
 
 
 def test_columns_are_chosen_by_name(tmp_path):

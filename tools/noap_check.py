@@ -1,26 +1,29 @@
 """Check a noap certificate: one file, Python's standard library, written from docs/certificate-format.md alone.
 
-    python noap_check.py CERTIFICATE DATA [--header | --no-header] [--explain]
+    python noap_check.py CERTIFICATE DATA [--explain]
 
-DATA, a .csv or .npy file, holds the samples or the covariance that the certificate speaks of. The answer is ACCEPT with
-what is proved, exit code 0; REJECT, 1; or that an input cannot be read, 2. --explain prints the proof in words.
+DATA, a .npy file or a .csv one (with a line of names or without), holds the samples or the covariance that the
+certificate speaks of. The answer is ACCEPT with what is proved, exit code 0; REJECT, 1; or that an input cannot be
+read, 2. --explain prints the proof in words.
 
 What is claimed. A *choice* is a set S of at most k features (all demanded, no forbidden ones) and a unit vector v that
-is zero outside S. It is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 - sum_{j in S} pi_j, where A = X'X/n. The claim:
-the best choice is worth at least `value` and at most `bound`. A certificate may have *directions*: rows V, and choices
-are then those with |V v| <= 10^-8. For these v'Gv <= v'(G - V'diag(sigma)V) v + 10^-16 max sigma, if all sigma >= 0.
-With a *metric* B a choice is worth (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 / v'Bv.
-Against attacks on samples (without directions) a choice is worth sum_i (|x_i'v| - rho_i)_+^2 / n - sum_{j in S} pi_j.
+is zero outside S. Its value is (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 - sum_{j in S} pi_j, where A = X'X/n. The claim:
+the best choice has a value of at least `value` and at most `bound`. A certificate may have *directions*, rows V: then
+choices have |V v| <= 10^-8, so that v'Gv <= v'(G - V'diag(sigma)V) v + 10^-16 max sigma for all sigma >= 0. It may have
+a *metric* B: then the value is (sqrt(v'Av) - sum_j r_j |v_j|)_+^2 / v'Bv. Without one, B = I below. Against attacks on
+samples the value is sum_i (|x_i'v| - rho_i)_+^2 / n - sum_{j in S} pi_j.
 
 How numbers are held. An integer a stands for a / 2^128 (its last place is an *ulp*). Three ideas make rounding safe:
 
 1. Budgets r, costs pi and thresholds T are rounded down once, and are exact from then on. That is another problem,
-   whose choices are worth no less, with a bound to prove that is no larger.
+   whose choices have no smaller value, with a bound to prove that is no larger.
 2. Multipliers of a proof may be any numbers. They are rounded once, in any direction, and are exact from then on.
 3. A symmetric matrix whose n x n entries are wrong by at most e each is wrong by at most n e in the order of
    semidefinite matrices (its eigenvalues are at most its largest row sum). So A is rounded to an ulp, n ulps are added
    to its diagonal, no value falls, and it is exact from then on. Of a matrix computed from it, wrong by e, n e is taken
    off the diagonal, and what is shown of the rest holds.
+
+Symmetric matrices are lists of the rows of their lower triangle.
 """
 
 import argparse
@@ -36,35 +39,33 @@ from copy import copy
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from itertools import accumulate, chain, combinations, pairwise
+from itertools import accumulate, chain, combinations, pairwise, product
 from math import frexp, inf, isfinite, isqrt
-from operator import add, mul
+from operator import mul
 from pathlib import Path
 from statistics import fmean, pstdev
+from types import SimpleNamespace
 
 BITS = 128
 ONE = 1 << BITS
-RULES = {
-    "FEATURE": "with or without feature {}:",
-    "SIGN": "by the sign of v_{}:",
-    "LENGTHS": "closed: the lengths of its columns add up to too little",
-    "DOMINANCE": "closed by a majorant and diagonal dominance, record {}",
-    "MATRIX": "closed by a majorant and a matrix, record {}",
-    "ENVELOPE": "closed: the variance lies below lines, record {}",
-    "LISTED": "closed: all are part of support {} of the list",
-    "BEYOND": "all contain support {} of the list; below, T is what these are worth at most, if that is more:",
-}
-FEATURE, SIGN, LENGTHS, DOMINANCE, MATRIX, ENVELOPE, LISTED, BEYOND = range(8)
-THRESHOLD, BOX, FREE = range(3)
 TOLERANCE = (ONE + (ONE >> 40)) // 10**16  # of |V v|^2; entries of V are rounded, which makes it longer by an ulp each
+THRESHOLD, BOX, FREE, CORE = range(4)
+# Of each rule: the kind of its records, and what it says.
+RULES = {
+    "FEATURE": ("", "with or without feature {}:"),
+    "SIGN": ("", "by the sign of v_{}:"),
+    "LENGTHS": ("", "closed: the lengths of its columns add up to too little"),
+    "DOMINANCE": ("dominance", "closed by a majorant and diagonal dominance, record {}"),
+    "MATRIX": ("matrix", "closed by a majorant and a matrix, record {}"),
+    "ENVELOPE": ("envelope", "closed: the variance lies below lines, record {}"),
+    "LISTED": ("list", "closed: all are part of support {} of the list"),
+    "BEYOND": ("list", "all contain support {} of the list; below, T is at least what these are worth at most:"),
+}
+LEAVES = range(2, 6)
 
 
 class Reject(Exception):
     """The certificate does not prove its claim, or this checker does not understand it."""
-
-
-class Unreadable(Exception):
-    """An input cannot be read."""
 
 
 def need(condition, reason):
@@ -76,8 +77,8 @@ def need(condition, reason):
 def fixed(x, exponent=0):
     """Return floor(x 2^(128 - exponent)) of a double or a rational number x."""
     over, under = x.as_integer_ratio()
-    shift = BITS - exponent
-    return (over << max(shift, 0)) // (under << max(-shift, 0))
+    places = BITS - exponent
+    return (over << max(places, 0)) // (under << max(-places, 0))
 
 
 def up(a, b=ONE):
@@ -90,6 +91,21 @@ def root(a):
     return isqrt(max(a, 0) << BITS)
 
 
+def inner(x, y):
+    """Return the inner product of two vectors."""
+    return sum(map(mul, x, y))
+
+
+def largest(numbers, inside, free, most):
+    """Return the largest sum of the numbers of all of I and at most so many of F."""
+    return sum(numbers[j] for j in inside) + sum(sorted((max(numbers[j], 0) for j in free), reverse=True)[:most])
+
+
+def ascending(numbers):
+    """Return whether each number is larger than the one before."""
+    return all(a < b for a, b in pairwise(numbers))
+
+
 def integers(doubles):
     """Return integers m and s with x = m / 2^s for all doubles x of a list."""
     ratios = [x.as_integer_ratio() for x in doubles]
@@ -97,38 +113,24 @@ def integers(doubles):
     return [over * (most // under) for over, under in ratios], most.bit_length() - 1
 
 
-def chord(r, cost, low, high):
-    """Return alpha and b with (s - r)^2 - cost <= alpha s^2 - b for s between low, at least r, and high."""
-    if not high:
-        return ONE, cost
-    slope = max(ONE - (2 * r << BITS) // (high + low), 0)
-    return slope, cost + ((2 * r * low * high // (high + low) - r * r) >> BITS)
-
-
-def largest_sum(numbers, count):
-    """Return the sum of the `count` largest numbers."""
-    return sum(sorted(numbers, reverse=True)[:count])
-
-
 def complement(lower, first, error):
     """Return the Schur complement of the first rows of a symmetric matrix M, rounded down; M is definite on these.
 
-    Matrices are lists of the rows of their lower triangle; each entry of M is at most `error` ulps from the truth. In
-    integers each step of a Cholesky factorisation is a division with remainder: 2^128 M_ij = sum_{k <= j} L_ik L_jk +
-    E_ij, with 0 <= E_ij < L_jj for j < i and 0 <= E_ii <= 2 L_ii. So 2^128 M = L L' + E exactly, and no eigenvalue of E
-    is below -(n - 1) max_j L_jj, where L_jj^2 <= 2^128 M_jj. That much, and n `error`, is taken off the diagonal of M
-    before the start. What remains of the other rows is a lower bound of the Schur complement, since this grows with M.
+    Each entry of M is at most `error` ulps from the truth. In integers each step of a Cholesky factorisation is a
+    division with remainder: 2^128 M_ij = sum_{k <= j} L_ik L_jk + E_ij, with 0 <= E_ij < L_jj for j < i and
+    0 <= E_ii <= 2 L_ii. So 2^128 M = L L' + E exactly, and no eigenvalue of E is below -(n - 1) max_j L_jj, where
+    L_jj^2 <= 2^128 M_jj. That much, and n `error`, is taken off the diagonal of M before the start. What remains of the
+    other rows is a lower bound of the Schur complement, since this grows with M.
     """
     n, factor, pivots, result = len(lower), [], [], []
-    top = max((row[-1] for row in lower[:first]), default=0)
-    slack = n * error + up(n * (root(top) + 1)) + 1
+    slack = n * error + up(n * (root(max((row[-1] for row in lower[:first]), default=0)) + 1)) + 1
     for a, row in enumerate(lower):
         new = []
         for entry, other, pivot in zip(row, factor, pivots, strict=False):  # there are pivots of the first rows only
             new.append(((entry << BITS) - sum(map(mul, new, other))) // pivot)
         factor.append(new)
         if a < first:
-            square = ((row[a] - slack) << BITS) - sum(map(mul, new, new))
+            square = ((row[a] - slack) << BITS) - inner(new, new)
             need(square > 0, "a matrix is not positive semidefinite, or not by enough")
             pivots.append(isqrt(square))
         else:
@@ -138,94 +140,49 @@ def complement(lower, first, error):
     return result
 
 
-# The file. Of each array: its type; as long as which other one (* : several lists, whose lengths that one has; - : any;
-# other words: see Certificate); and what its numbers are: within bounds, features or samples (ascending), members
-# (features in any order), or records of another array.
+# The file holds records of several kinds. Of each kind the table has the arrays: NAME:TYPE, where each record has a
+# number, or NAME:TYPE[LENGTH], where it has a list, LENGTH a formula in its own numbers and those of the file (`given`:
+# the length of the array). Then bounds, if not any finite number, or of what it is the index: features and samples
+# (ascending in a list), members (not so), records. A dot stands for the kind; what follows = is our own name.
 
-LAYOUT = """
-u4 -                  feature           include exclude
-u4 *vectors           feature           support
-f8 support            any               weights
-f8 budgets            budget            rho
-f8 d_or_none          amount            costs
-f8 directions         any               directions
-f8 metrics            any               metric
-f8 leasts             positive          metric_least
-f8 means              any               mean
-f8 mean               divisor           scale
-u4 -                  any               list_size
-f8 list_size          positive          list_value
-f8 list_size          any               list_beyond
-u4 *list_size         feature           list_features
-f8 *list_size         any               list_weights
-u4 -                  any               level_size majorant_size scaling_size line_size
-f8 level_size         any               level_bound level_target
-u4 level_size         any               level_features level_nodes
-u4 *level_features    feature           features
-u4 -                  level_size        conflict_level
-u4 conflict_level     any               conflict_order conflict_claims
-u4 *conflict_order    member            order
-u4 -                  positive          claim_size
-u1 claim_size         norm              claim_rooted
-u4 claim_size         any               claim_kept claim_nodes
-u4 *claim_size        member            claim_features
-u1 *nodes             rule              rule
-u4 *nodes             any               item
-f8 majorant_size      amount            majorant_gain
-f8 chords             chord             majorant_chord
-f8 *many_majorants    amount            majorant_deflation
-f8 *many_normals      any               majorant_multipliers
-u4 *majorant_size     feature           majorant_features
-f8 *majorant_size     any               majorant_weights
-u4 -                  majorant_size     dominance_majorant matrix_majorant
-u4 attacks            any               attack_included attack_free attack_places attack_rows
-f8 attacks            share             attack_spread
-u4 *attack_parts      feature           attack_columns
-u4 *attack_rows       sample            attack_samples
-f4 *attack_entries    any               attack_moves
-u4 dominance_majorant scaling_or_none   dominance_scaling
-f8 dominance_majorant amount            dominance_threshold
-u4 *scaling_size      feature           scaling_features
-f4 *scaling_size      positive          scaling_values
-u4 matrix_majorant    line_size         matrix_line
-u4 -                  positive          envelope_size
-u4 *envelope_size     line_size         envelope_lines
-u4 *envelope_scaled   scaling_or_none   envelope_scalings
-f8 line_size          any               line_c line_plain line_weighted
-f8 *many_lines        amount            line_deflation
-u1 line_size          norm              line_counts
-u1 line_size          form              line_form
-u4 *line_size         feature_or_sample line_features
-f4 *line_size         amount            line_loads line_lifts
-i2 *steps             step              line_steps
-f4 *free              any               line_free
-i1 *signs             sign              line_signs
-f4 *dues              amount            line_dues
-f4 *pulls             any               line_pulls
-u4 -                  positive          slots claim_levels
-u4 slots              any               slot_size
-f8 *claims            amount            claim_costs
-u4 -                  owned             owner
-u4 *leaves            claim_levels      owner_claims
-u4 -                  line_size         fan_line
-u4 fan_line           any               fan_rank
-f8 *fans              any               fan_factors
+TABLE = """
+problem    include:u4[given]feature exclude:u4[given]feature rho:f8[given]0..inf costs:f8[d*(given>0)]0.. mean:f8[means]
+problem    scale:f8[means]5e-324..inf directions:f8[many*d] metric:f8[given] metric_least:f8[1<d*d==metrics]5e-324..
+slot       slots=k:u4;1.. .size:u4
+vector     support=features:u4[vectors[number]]feature weights:f8[vectors[number]]
+list       .size:u4 .value:f8;5e-324.. .beyond:f8 .features:u4[size]feature .weights:f8[size]
+level      .size:u4 .bound=exact:f8 .target:f8 .features=width:u4 .nodes:u4
+level      features:u4[width]feature rule:u1[nodes]0..7 item:u4[nodes]
+conflict   .level:u4;level .order=length:u4 .claims:u4 order:u4[length]member
+claim      .size=width:u4;1.. .rooted:u1;0..1 .kept:u4 .nodes:u4 .features=members:u4[width]member
+claim      rule:u1[nodes]0..7 item:u4[nodes]
+majorant   .size:u4 .gain:f8;0.. .chord:f8[given>0]..0 .deflation:f8[many]0.. .multipliers:f8[many+(metrics>0)]
+majorant   .features:u4[size]feature .weights:f8[size]
+attack     .included:u4 .free:u4 .places:u4 .rows:u4 .spread:f8;0..1 .columns:u4[included+free]member
+attack     .samples:u4[rows]sample .moves:f4[rows*(included+free)]
+scaling    .size:u4 .features:u4[size]feature .values:f4[size]5e-324..
+dominance  .majorant:u4;majorant .scaling:u4;scaling_or_none .threshold:f8;0..
+line       .size:u4 .c:f8 .plain:f8 .weighted:f8 .counts:u1;0..1 .form:u1;0..7 .deflation:f8[many]0..
+line       .features:u4[size]feature_or_sample .loads:f4[size]0.. .lifts:f4[size]0..
+line       .core:u1[size*(form%4==3)]0..1 .steps:i2[pairs(size*(form%4==1)+sum(core))]-32767..
+line       .free:f4[pairs(size*(form%4==2))] .signs:i1[size*(form%4==2)]-1..1
+line       .dues:f4[size*(form>3)]0.. .pulls:f4[size*size*(form>3)]
+matrix     .majorant:u4;majorant .line:u4;line
+envelope   .size:u4;1.. .lines:u4[size]line .scalings:u4[size*attacked]scaling_or_none
+price      claim_levels=length:u4;1.. claim_costs=costs:f8[d]0..
+owner      owner=feature:u4;feature_or_leaf owner_claims=claims:u4[slots*(feature==d)]price
+fan        .line:u4;line .rank:u4 .factors:f8[rank*records["line"][line].size]
 """
-ARRAYS = {name: row.split()[:3] for row in LAYOUT.split("\n") for name in row.split()[3:]}
 TYPES = {"u1": "B", "u4": "I", "i1": "b", "i2": "h", "f4": "f", "f8": "d"}
-BIG, SMALL = sys.float_info.max, 5e-324
-BOUNDS = {"any": (-BIG, BIG), "amount": (0, BIG), "positive": (SMALL, BIG), "budget": (0, inf), "divisor": (SMALL, inf)}
-BOUNDS |= {
-    "chord": (-BIG, 0),
-    "share": (0, 1),
-    "sign": (-1, 1),
-    "norm": (0, 1),
-    "form": (0, 6),
-    "rule": (0, 7),
-    "step": (-32767, 32767),
-}
-RECORDS = {DOMINANCE: "dominance_majorant", MATRIX: "matrix_majorant", ENVELOPE: "envelope_size"}
-RECORDS |= {LISTED: "list_size", BEYOND: "list_size"}
+# Of each array: kind, name, what we call it, type, length and numbers.
+ROWS = [
+    (row.split()[0], *re.fullmatch(r"(\.?\w+)(?:=(\w+))?:(\w\w)(?:;|\[(.*)\])?(.*)", one).groups())
+    for row in TABLE.strip().split("\n")
+    for one in row.split()[1:]
+]
+ROWS = [(kind, name.replace(".", kind + "_"), own or name.strip("."), *rest) for kind, name, own, *rest in ROWS]
+ARRAYS = {name: code for _, name, _, code, *_ in ROWS}
+BIG = sys.float_info.max
 COLUMNS = ("name", "dtype", "count", "bytes")
 WORDS = {"kind": "single list joint", "adversary": "none feature-wise sample-wise", "source": "samples covariance"}
 NUMBERS = {"value": (-BIG, BIG), "bound": (-BIG, BIG), "shift": (0, BIG), "exponent": (-600, 600)}
@@ -234,8 +191,7 @@ NUMBERS |= {"k": (1, 2**32 - 1), "n_features": (1, 2**32 - 1), "n_samples": (1, 
 
 def only(pairs, keys):
     """Return a JSON object that has these keys, each once."""
-    fits = type(pairs) is tuple and sorted(key for key, _ in pairs) == sorted(keys)
-    need(fits, "a JSON object has other keys than version 5")
+    need(type(pairs) is tuple and sorted(key for key, _ in pairs) == sorted(keys), "a JSON object has other keys")
     return dict(pairs)
 
 
@@ -264,11 +220,11 @@ def read_header(raw):
 
 def read_arrays(raw, start, records):
     """Return the arrays of a file by name; empty ones are not in the file. No more is allocated than is allowed."""
-    arrays, total = {name: array(TYPES[ARRAYS[name][0]]) for name in ARRAYS}, 0
+    arrays, total = {name: array(TYPES[code]) for name, code in ARRAYS.items()}, 0
     for pairs in records:
-        name, kind, count, packed = map(only(pairs, COLUMNS).get, COLUMNS)
+        name, code, count, packed = map(only(pairs, COLUMNS).get, COLUMNS)
         need(type(name) is str and name in ARRAYS, f"this checker does not know the array {name!r}")
-        need(kind == ARRAYS[name][0] and not arrays[name], f"{name} occurs twice or is not of type {ARRAYS[name][0]}")
+        need(code == ARRAYS[name] and not arrays[name], f"{name} occurs twice or is not of type {ARRAYS[name]}")
         need(type(count) is type(packed) is int and 0 < count < 2**31 and packed > 0, f"{name} has no length")
         size = count * arrays[name].itemsize
         total += size
@@ -288,134 +244,104 @@ def read_arrays(raw, start, records):
 
 
 class Certificate:
-    """The content of a file: every array has its length, every number its range, every list of features its order.
-
-    `get` has the arrays by name; of one that holds several lists it has the list of them.
-    """
+    """What a file says: of the problem; and its records, whose numbers are within bounds and whose lists ascend."""
 
     def __init__(self, raw):
         self.header, start = read_header(raw)
-        self.get = get = read_arrays(raw, start, self.header["arrays"])
-        self.n, self.d, self.k, adversary = (self.header[x] for x in ("n_samples", "n_features", "k", "adversary"))
-        self.is_list, self.of_samples = self.header["kind"] == "list", self.header["source"] == "samples"
-        n, d, on_samples = self.n, self.d, adversary == "sample-wise"
-        self.attacked = on_samples and any(get["rho"])  # without budgets such an adversary does nothing
+        self.arrays = arrays = read_arrays(raw, start, self.header["arrays"])
+        names = ("n_samples", "n_features", "k", "kind", "adversary", "source")
+        n, d, self.k, self.kind, self.adversary, self.source = map(self.header.get, names)
+        self.n, self.d, self.of_samples, on_samples = n, d, self.source == "samples", self.adversary == "sample-wise"
+        self.attacked = on_samples and any(arrays["rho"])  # without budgets such an adversary does nothing
+        # Numbers that the table speaks of. There are as many records of a kind as its first array has numbers.
+        self.many, self.means = up(len(arrays["directions"]), d), d * self.of_samples * (len(arrays["mean"]) > 0)
+        self.metrics, self.slots = len(arrays["metric"]), len(arrays["slots"])
+        self.vectors, count = list(arrays["slot_size"]) or [len(arrays["support"])], {}
+        for kind, name, *_ in ROWS:
+            count.setdefault(kind, len(arrays[name]))
+        count |= {"problem": 1, "vector": len(self.vectors), "attack": count["majorant"] * self.attacked}
+        self.ranges = {kind: (0, number - 1) for kind, number in count.items()}
+        self.ranges |= {"feature": (0, d - 1), "member": (0, d - 1), "sample": (0, n - 1), "feature_or_leaf": (0, d)}
+        self.ranges["scaling_or_none"] = 0, count["scaling"]
+        self.ranges["feature_or_sample"] = self.ranges["sample" if self.attacked else "feature"]
+        self.records = {}
+        for kind, number in count.items():
+            self.records[kind] = self.read(kind, number)
+        for name, rest in arrays.items():
+            need(not rest, f"{name} is too long or too short")
+        vars(self).update(vars(self.records["problem"][0]))
+        width = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[self.adversary]
+        need(len(self.rho) in width, "rho is too long or too short")
+        self.check_kinds(on_samples)
+        rho = [*self.rho] if self.attacked or not on_samples else []
+        self.rho = rho * (width[-1] if len(rho) == 1 else 1) or [0.0] * d
+        self.include, self.exclude, self.unit = [*self.include], {*self.exclude}, Fraction(4) ** self.header["exponent"]
+        self.costs = [*map(Fraction, self.costs)] or [Fraction(0)] * d
+        self.arrange()
+
+    def read(self, kind, number):
+        """Return the records of a kind; their numbers are taken off the arrays."""
+        found = [SimpleNamespace(number=i) for i in range(number)]
+        for _, name, field, _, length, numbers in (row for row in ROWS if row[0] == kind):
+            values, (low, _, high) = self.arrays[name], numbers.partition("..")
+            least, most = self.ranges.get(numbers) or (float(low or -BIG), float(high or BIG))
+            known = vars(self) | {"given": len(values), "pairs": lambda m: m * (m - 1) // 2}
+            lengths = (eval(length, {}, known | vars(record)) if length else 1 for record in found)
+            places = list(accumulate(lengths, initial=0))
+            need(places[-1] <= len(values), f"{name} is too long or too short")
+            used, self.arrays[name] = values[: places[-1]], values[places[-1] :]
+            need(all(least <= x <= most for x in used), f"{name} has a number out of range")
+            for record, (i, j) in zip(found, pairwise(places), strict=True):
+                fits = numbers not in ("feature", "sample", "feature_or_sample") or ascending(used[i:j])
+                need(fits, f"{name} is not ascending")
+                setattr(record, field, used[i:j] if length else used[i])
+        return found
+
+    def check_kinds(self, on_samples):
+        """Reject what belongs to no claim, and combinations that no rule is about."""
+        get, single, directions = self.records, self.kind == "single", "where v is orthogonal to directions"
         need(self.of_samples or not on_samples, "attacks on samples need them")
-        no_directions = "no rule is about attacks on samples where v is orthogonal to directions"
-        need(not (on_samples and get["directions"]), no_directions)
-        need(self.is_list or not get["list_size"], "it lists supports, and claims nothing of them")
-        self.is_joint, owners = self.header["kind"] == "joint", get["owner"]
-        several = ("slots", "claim_levels", "owner", "fan_line")
-        need(self.is_joint or not any(map(get.get, several)), "it has several slots, and claims nothing of them")
-        lines = list(zip(get["line_size"], get["line_form"], strict=False))
-        parts = list(zip(get["attack_included"], get["attack_free"], strict=False))
-        with_metric, is_matrix = len(get["metric"]) > 0, d > 1 and len(get["metric"]) == d * d
-        fits = not (get["directions"] or get["costs"] or self.is_list or on_samples)
-        need(fits or not with_metric, "no rule is about a metric with costs, directions, samples or a list")
-        many, moved = up(len(get["directions"]), d), zip(get["attack_rows"], parts, strict=False)
-        fans = zip(get["fan_line"], get["fan_rank"], strict=False)
-        lengths = get | {
-            "vectors": get["slot_size"] if self.is_joint else [len(get["support"])],
-            "claims": [d] * len(get["claim_levels"]),
-            "leaves": [len(get["slots"])] * owners.count(d),
-            "fans": [rank * get["line_size"][i] if i < len(lines) else 0 for i, rank in fans],
-            "nodes": get["level_nodes"] + get["claim_nodes"],
-            "steps": [b * (b - 1) // 2 * (form & 3 == BOX) for b, form in lines],
-            "free": [b * (b - 1) // 2 * (form & 3 == FREE) for b, form in lines],
-            "signs": [b * (form & 3 == FREE) for b, form in lines],
-            "dues": [b * (form > 3) for b, form in lines],
-            "pulls": [b * b * (form > 3) for b, form in lines],
-            "many_lines": [many] * len(lines),
-            "many_majorants": [many] * len(get["majorant_size"]),
-            "many_normals": [many + with_metric] * len(get["majorant_size"]),
-            "attack_parts": [b for part in parts for b in part],
-            "attack_entries": [rows * sum(part) for rows, part in moved],
-            "envelope_scaled": get["envelope_size"] if self.attacked else [],
-        }
-        counts = {name: (len(values),) for name, values in get.items()}
-        counts |= {"d_or_none": (0, d), "means": (0, d * self.of_samples), "directions": (many * d,)}
-        counts |= {"metrics": (0, d, d * d), "leasts": (int(is_matrix),)}
-        counts["budgets"] = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[adversary]
-        counts["chords"] = (0, len(get["majorant_size"]))
-        counts["attacks"] = (len(get["majorant_size"]) * self.attacked,)
-        bounds = {name: (0, len(values) - 1) for name, values in get.items()} | BOUNDS
-        bounds |= {
-            "owned": (0, d),
-            "feature": (0, d - 1),
-            "member": (0, d - 1),
-            "sample": (0, n - 1),
-            "scaling_or_none": (0, len(get["scaling_size"])),
-        }
-        bounds["feature_or_sample"] = bounds["sample" if self.attacked else "feature"]
-        for name, (_, length, numbers) in ARRAYS.items():
-            values, (least, most), places = get[name], bounds[numbers], [0, len(get[name])]
-            if length[0] == "*":
-                places = list(accumulate(lengths[length[1:]], initial=0))
-                counts[length] = (places[-1],)
-            need(length == "-" or len(values) in counts[length], f"{name} is too long or too short")
-            need(all(least <= x <= most for x in values), f"{name} has a number out of range")
-            lists = [values[i:j] for i, j in pairwise(places)]
-            if numbers in ("feature", "sample", "feature_or_sample"):
-                need(all(a < b for one in lists for a, b in pairwise(one)), f"{name} is not ascending")
-            get[name] = lists if length[0] == "*" else values
-        need(3 not in get["line_form"] and all(map(all, get["list_weights"])), "a form of 3, or a weight of 0")
-        need(not any(map(mul, get["majorant_size"], get["attack_rows"])), "a response has moves")
-        chords = zip(get["majorant_chord"], get["majorant_size"], get["majorant_gain"], strict=False)
-        need(not any(x and (size or gain or on_samples) for x, size, gain in chords), "chords have a vector or a gain")
-        self.include, self.exclude = list(get["include"]), set(get["exclude"])
-        need(not self.exclude.intersection(self.include), "a feature is demanded and forbidden")
+        need(not (on_samples and self.directions), f"no rule is about attacks on samples {directions}")
+        need(single or not (self.include or self.directions), "kinds list and joint take no demands and no directions")
+        fits = single and not (self.directions or self.costs or on_samples)
+        need(fits or not self.metric, "no rule is about a metric with costs, directions, samples, a list or slots")
+        need(self.metrics in (0, self.d, self.d**2), "metric is too long or too short")
+        need(self.kind == "list" or not get["list"], "it lists supports, and claims nothing of them")
+        several = get["slot"] or get["price"] or get["owner"] or get["fan"]
+        need(self.kind == "joint" or not several, "it has several slots, and claims nothing of them")
+        need(self.kind != "list" or not self.attacked, "no rule is about a list against attacks on samples")
+        need(all(all(one.weights) for one in get["list"]), "a weight of the list is 0")
+        need(all(line.form != 3 for line in get["line"]), "a line has a form of 3")
+        for one in get["majorant"]:
+            need(not any(one.chord) or not (one.size or one.gain or on_samples), "chords with a vector or a gain")
+        for one, attack in zip(get["majorant"], get["attack"], strict=False):
+            need(not (one.size and attack.rows), "a response has moves")
+            halves = attack.columns[: attack.included], attack.columns[attack.included :]
+            need(all(map(ascending, halves)), "attack_columns is not ascending")
+        need(not set(self.exclude) & set(self.include), "a feature is demanded and forbidden")
         need(len(self.include) <= self.k, "more than k features are demanded")
-        rho, many = list(get["rho"]) if self.attacked or not on_samples else [], n if self.attacked else d
-        self.rho = rho * (many if len(rho) == 1 else 1) or [0.0] * many
-        self.costs = [*map(Fraction, get["costs"])] or [Fraction(0)] * d
-        self.unit = Fraction(4) ** self.header["exponent"]
-        by_conflicts = list(get["conflict_level"])
-        need(all(a < b for a, b in pairwise(by_conflicts)), "conflict_level is not ascending")
-        need(sum(get["conflict_claims"]) == len(get["claim_size"]), "conflict_claims are too many or too few")
-        self.levels = [Level(self, number) for number in range(len(get["level_size"]))]
-        counts = [0, *accumulate(get["claim_levels"])]
-        need(not self.is_joint or counts[-1] == len(self.levels), "levels belong to no claim, or are missing")
-        self.claims = [self.levels[i:j] for i, j in pairwise(counts)]
-        firsts = accumulate(get["conflict_claims"], initial=0)
-        for at, (number, (first, last)) in enumerate(zip(by_conflicts, pairwise(firsts), strict=True)):
-            level = self.levels[number]
-            need(not level.features and not level.nodes, "a level by conflicts has features or nodes of its own")
-            level.order, level.claims = get["order"][at], [Claim(self, level, i) for i in range(first, last)]
 
-
-class Level:
-    """No choice of at most `size` features is worth more than `bound`.
-
-    By conflicts: features that fit together all lie in one of its claims; it has an order in which these take them out.
-    """
-
-    order, claims, is_claim = (), None, False
-
-    def __init__(self, certificate, number):
-        get = certificate.get
-        self.size, self.features, self.exact = (get[x][number] for x in ("level_size", "features", "level_bound"))
-        self.bound, self.target = fixed(self.exact), fixed(get["level_target"][number])
-        need(get["level_target"][number] <= self.exact, f"the target of level {number} is above its bound")
-        self.nodes = list(zip(get["rule"][number], get["item"][number], strict=True))
-        self.is_list, self.inside = certificate.is_list and number == len(get["level_size"]) - 1, certificate.include
-
-
-class Claim:
-    """No choice of a level, with features among its members that all fit together, is worth more than the bound.
-
-    In its tree features are numbered by their places. A rooted claim is about the choices with the first one.
-    """
-
-    is_list, is_claim = False, True
-
-    def __init__(self, certificate, level, number):
-        get = certificate.get
-        self.size, self.bound, self.target = level.size, level.bound, level.target
-        self.rooted, self.kept = get["claim_rooted"][number], get["claim_kept"][number]
-        self.members, at = get["claim_features"][number], len(get["level_size"]) + number
-        self.nodes = list(zip(get["rule"][at], get["item"][at], strict=True))
-        need(self.kept <= len(self.members), "a claim keeps more features than it has")
-        self.features, self.inside = list(range(self.kept)), [0] if self.rooted and self.kept else []
+    def arrange(self):
+        """Give small claims to their levels, and levels to their prices; of a claim features are numbered by places."""
+        get, claims, levels = self.records, iter(self.records["claim"]), iter(self.records["level"])
+        for level in get["level"]:
+            need(level.target <= level.exact, f"the target of level {level.number} is above its bound")
+            level.bound, level.target, level.claims = fixed(level.exact), fixed(level.target), None
+            level.is_list = self.kind == "list" and level is get["level"][-1]
+        need(ascending(one.level for one in get["conflict"]), "conflict_level is not ascending")
+        need(sum(one.claims for one in get["conflict"]) == len(get["claim"]), "conflict_claims are too many or too few")
+        for conflict in get["conflict"]:
+            level = get["level"][conflict.level]
+            need(not level.features and not level.rule, "a level by conflicts has features or nodes of its own")
+            level.order, level.claims = conflict.order, [next(claims) for _ in range(conflict.claims)]
+            for claim in level.claims:
+                need(claim.kept <= claim.width, "a claim keeps more features than it has")
+                claim.features, claim.size, claim.is_list = range(claim.kept), level.size, False
+                claim.bound, claim.target = level.bound, level.target
+        fits = self.kind != "joint" or sum(price.length for price in get["price"]) == len(get["level"])
+        need(fits, "levels belong to no claim, or are missing")
+        for price in get["price"]:
+            price.levels = [next(levels) for _ in range(price.length)]
 
 
 # The data
@@ -429,204 +355,193 @@ def read_npy(raw):
     codes = TYPES | {"u2": "H", "i4": "i", "i8": "q", "u8": "Q"}
     values, (n, d) = array(codes[about["descr"].lstrip("<|")]), about["shape"]
     values.frombytes(raw[start : start + n * d * values.itemsize])
-    if len(values) != n * d or d < 1:
-        raise ValueError("it is cut off")
     values = array("d", values)
     return array("d", (x for i in range(n) for x in values[i::n])) if about["fortran_order"] else values, n, d
 
 
-def read_csv(text, expected, header):
-    """Return the numbers of a .csv file row by row, and its shape; a first line of names is passed over."""
-    rows = [line.split(",") for line in text.splitlines() if line.strip()]
-    if header is None:
-        header = len(rows) == expected + 1 or not re.fullmatch(r"[-+.,\s\deE]*", ",".join(rows[0] if rows else ""))
-    rows = [array("d", map(float, row)) for row in rows[header:]]
-    if len({*map(len, rows)}) > 1:
-        raise ValueError("its lines have different numbers of fields")
-    return array("d", chain.from_iterable(rows)), len(rows), len(rows[0]) if rows else 0
-
-
-def read_data(path, certificate, header):
+def read_data(path, file):
     """Return the doubles of the file of data, row by row; it has the shape that the certificate says."""
-    raw, d, source = Path(path).read_bytes(), certificate.d, certificate.header["source"]
-    n = certificate.n if certificate.of_samples else d
+    raw, n = Path(path).read_bytes(), file.n if file.of_samples else file.d
     try:
-        values, *shape = read_npy(raw) if raw[:6] == b"\x93NUMPY" else read_csv(raw.decode("utf-8-sig"), n, header)
-    except (ValueError, TypeError, KeyError, IndexError, SyntaxError, MemoryError, RecursionError) as error:
-        raise Unreadable(f"{path} is no table of numbers, little-endian .npy or .csv: {error}") from None
-    if not all(map(isfinite, values)):
-        raise Unreadable("the data have numbers that are not finite")
-    need(shape == [n, d], f"it speaks of {source} of {n} x {d}, the data are {shape[0]} x {shape[1]}")
+        if raw[:6] == b"\x93NUMPY":
+            values, *shape = read_npy(raw)
+        else:
+            rows = [line.split(",") for line in raw.decode("utf-8-sig").splitlines() if line.strip()]
+            rows = [array("d", map(float, row)) for row in rows[len(rows) == n + 1 :]]  # one too many: it has names
+            values, shape = array("d", chain.from_iterable(rows)), [len(rows), max(map(len, rows), default=0)]
+    except Exception as error:  # whatever a file that is no table leads to
+        raise OSError(f"{path} is no table of numbers, little-endian .npy or .csv: {error}") from None
+    if not all(map(isfinite, values)) or len(values) != shape[0] * shape[1]:
+        raise OSError("the data have numbers that are not finite, or are cut off")
+    need(shape == [n, file.d], f"it speaks of {n} x {file.d} {file.source}, the data are {shape[0]} x {shape[1]}")
     return values
 
 
-def prepared(values, certificate):
+def prepared(values, file):
     """Return what the claim is about, (x - mean) / scale in IEEE doubles and -0.0 as 0.0; its fingerprint must fit."""
-    header, d, mean, scale = certificate.header, certificate.d, certificate.get["mean"], certificate.get["scale"]
+    d, mean, scale = file.d, file.mean, file.scale
     if mean:
         values = ((x - mean[i % d]) / scale[i % d] for i, x in enumerate(values))
     values, block = array("d", [x + 0.0 for x in values]), max(1, 2**17 // d)
     need(all(map(isfinite, values)), "a prepared sample is not finite")
-    whole = hashlib.sha256(b"\1" + header["source"].encode() + struct.pack("<3Q", certificate.n, d, block))
+    whole = hashlib.sha256(b"\1" + file.source.encode() + struct.pack("<3Q", file.n, d, block))
     for start in range(0, len(values), block * d):
         whole.update(hashlib.sha256(b"\0" + values[start : start + block * d].tobytes()).digest())
-    need(whole.hexdigest() == header["fingerprint"], "the data are not those that it speaks of")
+    need(whole.hexdigest() == file.header["fingerprint"], "the data are not those that it speaks of")
     return values
 
 
-def about_preparation(values, certificate):
+def about_preparation(values, file):
     """Say, to rounding, whether mean and scale are those of the data. This is no part of the claim."""
-    mean, scale, centred, scaled = certificate.get["mean"], certificate.get["scale"], True, True
-    for j, (m, s) in enumerate(zip(mean, scale, strict=True)):
-        column = values[j :: certificate.d]
-        middle, spread, near = fmean(column), pstdev(column), 1e-12 * max(map(abs, column))
-        centred = centred and abs(m - middle) <= near
-        scaled = scaled and (abs(s - spread) <= 1e-10 * spread or (spread <= near and s == inf))
-    by = "one" if all(x == 1 for x in scale) else "standard deviations" if scaled else "OTHER NUMBERS than those"
-    less = "means" if centred else "OTHER NUMBERS than means"
-    return f"the data less their {less}, divided by {by}" if mean else "the data are taken as they are"
+    if not file.mean:
+        return "the data are taken as they are"
+    columns = [values[j :: file.d] for j in range(file.d)]
+    off = max(abs(m - fmean(x)) / (max(map(abs, x)) or 1) for m, x in zip(file.mean, columns, strict=True))
+    by = max(abs(pstdev(x) / s - (s < inf)) for s, x in zip(file.scale, columns, strict=True))
+    less, over = "means" if off < 1e-12 else "OTHER NUMBERS", "standard deviations" if by < 1e-10 else "OTHER NUMBERS"
+    return f"the data less their {less}, divided by {'one' if {*file.scale} == {1} else over}"
+
+
+# The problem, in units of 4^exponent. Matrices are functions of two features; a triangle has their entries.
+
+
+def triangle(order, entry):
+    """Return the lower triangle of a symmetric matrix on some features."""
+    return [[entry(i, j) for j in order[: a + 1]] for a, i in enumerate(order)]
 
 
 def too_short(square, rho, cost):
     """Return, for rational numbers, whether sqrt(square) <= rho + sqrt(cost)."""
-    if rho == inf:
-        return True
-    beyond = square - Fraction(rho) ** 2 - cost
-    return beyond <= 0 or beyond * beyond <= 4 * Fraction(rho) ** 2 * cost
+    beyond = -1 if rho == inf else square - rho * rho - cost
+    return beyond <= 0 or beyond * beyond <= 4 * rho * rho * cost
+
+
+def changed(thing, **changes):
+    """Return a copy of a problem or a node with changes."""
+    other = copy(thing)
+    vars(other).update(changes)
+    return other
 
 
 class Problem:
-    """What the problems of all adversaries have in common; majorants and lines are made once for several leaves."""
+    """What the problems of all adversaries have in common."""
 
-    def __init__(self, certificate):
-        vars(self).update(vars(certificate))  # what the file says
-        get, d = self.get, self.d
-        self.allowed = [j for j in range(d) if j not in self.exclude]
+    def __init__(self, file, say):
+        vars(self).update(vars(file))  # what the file says
+        self.say, self.demands, self.known, d = say, None, range(self.d), self.d
+        self.shift, self.exponent = self.header["shift"], self.header["exponent"]
+        need(self.shift == 0 or not self.of_samples, "the shift of samples is not 0")
         self.pi = [fixed(cost / self.unit) for cost in self.costs]
-        need(self.header["shift"] == 0 or not self.of_samples, "the shift of samples is not 0")
-        self.directions = [[*map(fixed, get["directions"][i : i + d])] for i in range(0, len(get["directions"]), d)]
-        self.metric, self.powers, self.least = None, [0] * d, 1
-        if get["metric"]:
-            self.take_metric(get["metric"], get["metric_least"])
-        self.constrained = bool(self.directions or get["metric_least"])
-        self.once, self.graph = lru_cache(200)(lambda make, number: make(self, number)), None
+        self.allowed = [j for j in range(d) if j not in self.exclude]
+        self.V = [[*map(fixed, self.directions[i : i + d])] for i in range(0, len(self.directions), d)]
+        self.constrained = bool(self.directions or self.metric_least)
 
-    def take_metric(self, B, least):
-        """Take the metric in units 2^e_j of the features, in which its diagonal lies from 1/2 to 2.
+    def B(self, i, j):  # noqa: N802
+        """Return an entry of the metric; here it is I."""
+        return ONE * (i == j)
 
-        `below` is diag(b) with v'Bv >= sum b_j v_j^2: B itself, or `least`. Entries are rounded down, by an ulp.
-        """
-        d, full = self.d, bool(least)
-        own = B[:: d + 1] if full else B
-        need(all(x > 0 for x in own), "the diagonal of the metric is not positive")
-        need(not full or all(B[i * d : i * d + d] == B[i : d * d : d] for i in range(d)), "the metric is not symmetric")
-        e = self.powers = [-(frexp(x)[1] // 2) for x in own]
-        given = [B[i * d : i * d + d] if full else [B[i] * (i == j) for j in range(d)] for i in range(d)]
-        self.metric = [
-            [Fraction(x) * Fraction(2) ** (a + b) for x, b in zip(row, e, strict=True)]
-            for row, a in zip(given, e, strict=True)
-        ]
-        self.form = [[*map(fixed, row)] for row in self.metric]
-        self.below = [fixed(least[0]) if full else self.form[j][j] for j in range(d)]
-        self.least, self.widest = Fraction(min(self.below), ONE), max(abs(x) for row in self.form for x in row) + 1
-        need(self.least > 0, "the least eigenvalue of the metric is too small")
-        if full:
-            lower = [[x - self.below[i] * (i == j) for j, x in enumerate(self.form[i][: i + 1])] for i in range(d)]
-            complement(lower, d, 2)
-
-    def priced(self, k, costs):
-        """Return the same problem for at most k features with other costs, rational numbers in the data's units."""
-        other = copy(self)
-        other.k, other.costs, other.pi = k, costs, [fixed(cost / self.unit) for cost in costs]
-        other.most = other.contributions()
-        other.once = lru_cache(200)(lambda make, number: make(other, number))
-        return other
-
-    def less_penalty(self, rows, sigma, order):
-        """Return the rows of a lower triangle less those of V'diag(sigma)V, to an ulp."""
-        parts = [(s, v) for s, v in zip(sigma, self.directions, strict=True) if s]
-        for a, i in enumerate(order if parts else ()):
-            less = (sum(s * v[i] * v[j] for s, v in parts) >> 2 * BITS for j in order[: a + 1])
-            rows[a] = [x - y for x, y in zip(rows[a], less, strict=True)]
-        return rows
+    def penalised(self, M, sigma):
+        """Return M - V'diag(sigma)V, to an ulp, and 10^-16 max sigma."""
+        parts = [(s, v) for s, v in zip(sigma, self.V, strict=True) if s]
+        loss = up(max(sigma, default=0) * TOLERANCE)
+        return (lambda i, j: M(i, j) - (sum(s * v[i] * v[j] for s, v in parts) >> 2 * BITS)) if parts else M, loss
 
 
-class ColumnProblem(Problem):
-    """The matrix A, budgets r, and what follows from them, in units of 4^exponent; without attacks r = 0.
+class Features(Problem):
+    """The matrix A, budgets r, and what follows from them; without attacks r = 0.
 
-    A feature contributes at most (|a_j| - r_j)_+^2 - pi_j, which `most` has, rounded up, but above 0 only if it really
-    is. After that a budget beyond |a_j| = sqrt(A_jj) is lowered to that: either leaves the feature no contribution.
-    A column of infinite budget is taken as zeros, unless the feature is demanded, or there are directions or a metric:
-    no vector that uses it has a value.
+    A feature contributes at most (|a_j| - r_j)_+^2 / b_j - pi_j, which `most` has, rounded up, but above 0 only if it
+    really is. After that a budget beyond |a_j| = sqrt(A_jj) is lowered to that: either leaves the feature no
+    contribution. With directions or a matrix for a metric only infinite ones are. A column of infinite budget is taken
+    as zeros, unless the feature is demanded, or there are directions or a metric: no vector that uses it has a value.
     """
 
     on_samples = False
 
-    def __init__(self, values, certificate):
-        super().__init__(certificate)
-        d, n, unit, rho = self.d, self.n, self.unit, self.rho
-        self.rho = rho = [
-            x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(rho, self.powers, strict=True)
-        ]
-        unconstrained = not (self.directions or self.metric)
-        useless = [j for j, x in enumerate(rho) if x == inf and j not in self.include and unconstrained]
-        values = list(values) if useless else values
-        for j in useless:
+    def __init__(self, values, file, say):
+        super().__init__(file, say)
+        d, samples, values = self.d, self.of_samples, list(values)
+        useless = {j for j, x in enumerate(self.rho) if x == inf and not (self.directions or self.metric)}
+        for j in useless.difference(self.include):
             values[j::d] = [0.0] * len(values[j::d])
-            if not self.of_samples:
+            if not samples:
                 values[j * d : j * d + d] = [0.0] * d
-        self.values = values
-        self.columns = [integers(values[j::d]) for j in range(d)] if self.of_samples else None
-        nothing, self.known, shift = self.nothing_left(), {}, self.header["shift"]
+        need(samples or all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "not symmetric")
+        # Of samples m_j has the column of feature j, of a covariance the row, as integers over 2^s_j.
+        self.m, self.s = zip(*(integers(values[j::d]) for j in range(d)), strict=True)
+        self.take_metric(self.metric, self.metric_least)
+        self.rho = [x if x == inf else Fraction(x) * Fraction(2) ** e for x, e in zip(self.rho, self.e, strict=True)]
+        self.A, squares, nothing = lru_cache(None)(self.A), [self.exact(j, j) for j in range(d)], self.nothing_left()
         if nothing:
-            self.values, self.columns, shift = [0.0] * d * d, None, 0
-        self.definite = shift is not None
+            self.m, self.shift, squares = [[0] * len(self.m[0])] * d, 0, [Fraction(0)] * d
+        self.definite, shift = self.shift is not None, Fraction(self.shift or 0)
+        need(self.definite or not any(self.rho), "budgets of a covariance need a shift")
         self.plain = self.definite and not self.include and not self.constrained  # then levels may build on others
-        squares = [self.exact(j, j) for j in range(d)]
-        self.largest_variance = fixed(max(squares) / unit)
-        if not self.of_samples:
-            need(all(values[i * d : i * d + i] == values[i : i * d : d] for i in range(d)), "it is not symmetric")
+        self.largest_variance = fixed(max(squares) / self.unit)
         # No entry is too small by more than an ulp, two on the diagonal.
-        self.raised = fixed(shift or 0) + d + 1
-        self.diagonal = [fixed(square / unit) + self.raised for square in squares]
+        self.raised = fixed(shift) + d + 1
+        self.diagonal = [fixed(square / self.unit) + self.raised for square in squares]
         self.largest = max(map(abs, self.diagonal))
-        if self.definite and not nothing and not self.of_samples:
-            complement([self.entries(i, range(i + 1)) for i in range(d)], d, 0)
-        need(self.definite or not any(rho), "budgets of a covariance need a shift")
-        self.budgets = [inf if x == inf else isqrt(fixed(Fraction(x) ** 2 / n / unit, -BITS)) for x in rho]
-        self.squares = [(n * (square + unit * Fraction(shift or 0)), x) for square, x in zip(squares, rho, strict=True)]
-        self.beyond = [max(root(a) + 1 - r, 0) for a, r in zip(self.diagonal, self.budgets, strict=True)]
-        self.most = self.contributions()
-        # With directions or a matrix for a metric a budget counts in full, unless it is infinite.
+        if self.definite and not nothing and not samples:
+            complement(triangle(range(d), self.A), d, 0)
+        self.squares = [self.n * (square + self.unit * shift) for square in squares]
+        self.budgets = [inf if x == inf else isqrt(fixed(x * x / self.n / self.unit, -BITS)) for x in self.rho]
         cut = [min(r, root(a)) for r, a in zip(self.budgets, self.diagonal, strict=True)]
         self.r = [c if r == inf or not self.constrained else r for r, c in zip(self.budgets, cut, strict=True)]
+        self.most = self.contributions()
+        self.weigh()
+
+    def weigh(self):
+        """Take the largest budget, and the others as shares of it; lines are about A, these weights and the metric."""
         self.top = max(self.r)
-        self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * d
+        self.w = [(r << BITS) // self.top if self.top else ONE for r in self.r]
+        self.near = self.A, self.w, self.B
+
+    def take_metric(self, B, least):
+        """Take the metric in units 2^e_j of the features, in which its diagonal lies from 1/2 to 2.
+
+        `below` has b with v'Bv >= sum b_j v_j^2: the diagonal, or `least`. Entries are rounded down, by an ulp.
+        """
+        d, full = self.d, len(least) > 0
+        given = {(j, j): x for j, x in enumerate(B or [1.0] * d)}
+        if full:
+            given = {(i, j): B[i * d + j] for i in range(d) for j in range(d)}
+        need(all(given[j, j] > 0 for j in range(d)), "the diagonal of the metric is not positive")
+        need(all(x == given[j, i] for (i, j), x in given.items()), "the metric is not symmetric")
+        e = self.e = [-(frexp(given[j, j])[1] // 2) for j in range(d)]
+        self.form = {(i, j): fixed(x, -e[i] - e[j]) for (i, j), x in given.items()}
+        self.widest = max(map(abs, self.form.values())) + 1
+        self.below = [fixed(least[0]) if full else self.B(j, j) for j in range(d)]
+        self.least = Fraction(min(self.below), ONE)
+        need(self.least > 0, "the least eigenvalue of the metric is too small")
+        if full:
+            complement(triangle(range(d), lambda i, j: self.B(i, j) - self.below[i] * (i == j)), d, 2)
+
+    def B(self, i, j):  # noqa: N802
+        """Return an entry of the metric."""
+        return self.form.get((i, j), 0)
+
+    def A(self, i, j):  # noqa: N802
+        """Return an entry of A."""
+        if i < j:
+            return self.A(j, i)
+        return self.diagonal[j] if i == j else fixed(self.exact(i, j), 2 * self.exponent)
 
     def contributions(self):
         """Return at least what each feature contributes, above 0 only if it really does."""
         found = []
-        for j, (square, rho) in enumerate(self.squares):
-            most = up(self.beyond[j] ** 2, self.below[j] if self.metric else ONE)
-            most = (0 if too_short(square, rho, 0) else most) - self.pi[j]
+        for j, (square, rho) in enumerate(zip(self.squares, self.rho, strict=True)):
+            length = max(root(self.diagonal[j]) + 1 - self.budgets[j], 0)
+            most = (0 if too_short(square, rho, 0) else up(length**2, self.below[j])) - self.pi[j]
             found.append(min(most, 0) if too_short(square, rho, self.n * self.costs[j]) else most)
         return found
 
     def exact(self, i, j):
-        """Return A_ij without the shift, exactly, in the units of the data and those of the metric."""
-        unit = Fraction(2) ** (self.powers[i] + self.powers[j])
-        if self.columns is None:
-            return Fraction(self.values[i * self.d + j]) * unit
-        (x, s), (y, t) = self.columns[i], self.columns[j]
-        return Fraction(sum(map(mul, x, y)), self.n << s + t) * unit
-
-    def entries(self, i, columns):
-        """Return some entries of row i of A."""
-        pairs = [(i, j) if i > j else (j, i) for j in columns]
-        for one in pairs:
-            if one not in self.known:
-                self.known[one] = fixed(self.exact(*one) / self.unit) if one[0] > one[1] else self.diagonal[i]
-        return [self.known[one] for one in pairs]
+        """Return A_ij without the shift, exactly, in the units of the data and of the metric."""
+        samples = self.of_samples
+        over, under = (inner(self.m[i], self.m[j]), self.n) if samples else (self.m[i][j], 1)
+        power = self.s[i] + self.s[j] * samples - self.e[i] - self.e[j]
+        return Fraction(over << max(-power, 0), under << max(power, 0))
 
     def nothing_left(self):
         """Decide exactly whether no choice is worth more than 0 less what demanded features cost: A is as good as 0.
@@ -640,118 +555,149 @@ class ColumnProblem(Problem):
         costs = {j: 0 if self.include else n * self.costs[j] for j in usable}
         if not all(too_short(n * self.exact(j, j), rho[j], costs[j]) for j in usable):
             return False
-        phi = {j: Fraction(rho[j]) + Fraction(isqrt(int(costs[j] * 4**1200)), 2**1200) for j in usable}
-        pairs = combinations(usable, 2) if self.columns is None and self.k > 1 else ()
+        phi = {j: rho[j] + Fraction(isqrt(int(costs[j] * 4**1200)), 2**1200) for j in usable}
+        pairs = () if self.of_samples or self.k == 1 else combinations(usable, 2)
         return all(n * abs(self.exact(i, j)) <= phi[i] * phi[j] for i, j in pairs)
 
     def lengths(self, node):
         """Return at least what the features of any choice contribute together."""
-        free = [max(self.most[j], 0) for j in node.free]
-        return sum(self.most[j] for j in node.inside) + largest_sum(free, node.most)
+        need(self.definite, "lengths need definiteness")
+        return largest(self.most, node.inside, node.free, node.most)
 
     def attained(self, features, w):
-        """Return at most (sqrt(w'Aw) - sum r |w|)_+^2 / w'w; entries of A may be an ulp too small, but for `raised`."""
-        square = sum(x * sum(map(mul, w, self.entries(j, features))) for j, x in zip(features, w, strict=True))
-        length, sizes = sum(map(mul, w, w)), [*map(abs, w)]
-        norm = root(square - length * self.raised - sum(sizes) ** 2)
-        taken = sum((self.budgets[j] + 1) * size for j, size in zip(features, sizes, strict=True) if size)
-        if self.metric:
-            own = [sum(map(mul, w, (self.metric[i][j] for j in features))) for i in features]
-            length = sum(map(mul, w, own))
-        return Fraction(norm - taken if norm > taken else 0) ** 2 / (ONE * ONE * length)
-
-    def near(self, features):
-        """Return what a line is near to, A on some features, and the weights in t."""
-        return [self.entries(j, features[: a + 1]) for a, j in enumerate(features)], [self.w[j] for j in features]
+        """Return at most (sqrt(v'Av) - sum r |v|)_+^2 / v'Bv for a vector; entries of A may be too small by an ulp."""
+        most = max(self.e[j] for j in features)
+        v = {j: x << most - self.e[j] for j, x in zip(features, w, strict=True) if x}
+        if any(self.budgets[j] == inf for j in v):
+            return Fraction(0)
+        square, length = (sum(x * M(i, j) * v[j] for i, x in v.items() for j in v) for M in (self.A, self.B))
+        size = sum(map(abs, v.values())) ** 2
+        norm = root(square - self.raised * sum(x * x for x in v.values()) - size)
+        left = max(norm - sum((self.budgets[j] + 1) * abs(x) for j, x in v.items()), 0)
+        return Fraction(left * left, ONE * (length + size))
 
 
+# Majorants: matrices M such that each choice S of a node that is worth more than T has lambda_max(M_SS) > t.
+
+
+def chord(problem, j, due=0):
+    """Return m, L, alpha and b with (s - r_j)^2 - pi_j <= alpha s^2 - b for s from m = r_j + sqrt(due + pi_j) to L."""
+    r, cost = problem.r[j], problem.pi[j]
+    m = r + root(due + cost)
+    length = max(root(problem.diagonal[j] + 2) + 1, m)
+    slope = max(ONE - (2 * r << BITS) // (length + m), 0)
+    return m, length, slope, cost + ((2 * r * m * length // (length + m) - r * r) >> BITS)
+
+
+@lru_cache(200)  # several leaves may use it
 class Majorant:
-    """M_ij = f_i f_j (A_ij - g_i g_j) + (1 + kappa) h_i h_j, the attack in response to x; plain: M = A.
+    """M_ij = f_i f_j (A_ij - g_i g_j) + (1 + kappa) h_i h_j, with f, g, h of one of three kinds; t = (1 + kappa) T.
 
-    Let u be the unit vector of sum x_j a_j and g_j = a_j'u. The attack takes a_j to c_j = h_j u + f_j (a_j - g_j u), at
-    most r_j away. So (|a_j'y| - r_j)_+ <= |c_j'y| for all y: the Gram matrix of the c_j is a majorant.
+    Plain: f = 1, g = h = 0. Chords, in a small claim: f_j = c_j, g = h = 0. There (|a_j'u| - r_j)^2 - pi_j <= c_j^2
+    (a_j'u)^2 + beta with beta < 0, and a choice has at least `size` features: t = T - size beta, and costs are in M.
+
+    The attack in response to x: let u be the unit vector of sum x_j a_j and g_j = a_j'u. The attack takes a_j to c_j =
+    h_j u + f_j (a_j - g_j u), at most r_j away. So (|a_j'y| - r_j)_+ <= |c_j'y| for all y: M is their Gram matrix.
     With kappa > 0 all components along u weigh sqrt(1 + kappa) more, and so do the c_j of the features that are
     stretched. For a unit vector y with y0 = u'y >= 0 let z be the unit vector along y with y0 / sqrt(1 + kappa) in the
     place of y0. Then |c_j'z| >= sqrt(1 + kappa) (|a_j'y| - r_j)_+ with the new c_j: always for those stretched, and for
     the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
 
-    Where contributions add up, M contains the costs of free features: a contribution f of at most m has f - pi_j <=
-    (1 - pi_j / m) f. An included feature contributes more than pi_j, and where |g_j| < 15/16 r_j it has the column
-    sqrt(alpha) a_j of its chord, and b in the place of pi_j.
+    Where contributions add up, M contains what free features cost: a contribution f of at most m has f - pi_j <= (1 -
+    pi_j / m) f. An included feature contributes more than pi_j, unless it is demanded, and where |g_j| < 15/16 r_j it
+    has the column sqrt(alpha) a_j of its chord, and pays b in the place of pi_j.
     """
 
     def __init__(self, problem, number):
-        names = ("gain", "features", "weights", "deflation", "multipliers")
-        gain, self.features, weights, *numbers = (problem.get[f"majorant_{name}"][number] for name in names)
-        self.sigma, self.multipliers = ([*map(fixed, some)] for some in numbers)
-        self.problem, self.gain, self.error = problem, fixed(gain), 4
-        self.factor = self.priced = ONE + self.gain
-        self.column = lru_cache(None)(self.column)
-        self.contains = any(problem.costs) and problem.definite and not problem.constrained
-        self.shares = [ONE] * problem.d
-        if self.contains:
-            self.priced, self.error = 0, 16 + 16 * up(problem.largest)
-            worth = [max(most, 0) for most in problem.most]
-            pairs = zip(worth, problem.pi, strict=True)
-            self.shares = [min(root(up(x << BITS, x + cost)) + 1, ONE) if cost else ONE for x, cost in pairs]
-        self.loss = up(max(self.sigma, default=0) * TOLERANCE)
+        record = problem.records["majorant"][number]
+        self.problem, self.features, self.gain = problem, record.features, fixed(record.gain)
+        self.multipliers, self.factor = [*map(fixed, record.multipliers)], ONE + self.gain
+        self.costs, self.stretch, reach = self.factor, root(self.factor) + 1, 5 * root(problem.largest) + 5
+        need(all(j in problem.known for j in self.features), "a feature that the claim does not have")
         # The gain is proved for a fixed u, not for each v.
-        need(self.gain == 0 or not problem.constrained, "a majorant has a gain, and the claim directions or a metric")
-        if not self.features:
-            need(gain == 0 and not any(self.multipliers), "a plain majorant has no gain and no multipliers")
-            return
-        need(problem.definite, "an attack in response to x needs definiteness")
-        scale = frexp(max(map(abs, weights)))[1]
-        self.x, self.normals = [fixed(w, scale) for w in weights], problem.directions
-        if problem.metric:  # B x; any numbers would do
-            bent = (sum(map(mul, self.x, (row[j] for j in self.features))) for row in problem.form)
-            self.normals = [[x << scale >> BITS if scale > 0 else x >> BITS - scale for x in bent]]
-        self.square = sum(map(mul, self.x, map(self.along, self.features)))
-        need(self.square > 0, "x'Ax of a majorant is not positive")
+        need(not record.gain or not problem.constrained, "a majorant has a gain, and the claim directions or a metric")
+        M, beta = problem.A, fixed(sum(record.chord))
+        costly = any(problem.costs[j] for j in problem.known)
+        self.contains = costly and problem.definite and not problem.constrained and not beta
+        self.error = 4 + up(problem.largest)
+        if beta:
+            need(problem.demands, "chords outside a small claim")
+            chords = [(problem.demands.chord(j, -beta), 0, 0, 0) for j in problem.members]
+            M, self.column, self.costs, self.stretch = self.attacked, chords.__getitem__, 0, max(chords)[0]
+        elif self.features:
+            need(problem.definite, "an attack in response to x needs definiteness")
+            scale, self.normals = frexp(max(map(abs, record.weights)))[1], problem.V
+            self.x = {j: fixed(w, scale) for j, w in zip(self.features, record.weights, strict=True)}
+            if problem.metric:  # B x; any numbers would do
+                bent = (sum(x * problem.B(i, j) for j, x in self.x.items()) for i in range(problem.d))
+                self.normals = [[fixed(Fraction(x, ONE * ONE), -scale) for x in bent]]
+            self.square = sum(x * self.along(j) for j, x in self.x.items())
+            need(self.square > 0, "x'Ax of a majorant is not positive")
+            self.turned = lru_cache(None)(self.turned)
+            M, self.column = self.attacked, lru_cache(None)(self.response)
+        else:
+            need(not record.gain and not any(self.multipliers), "a plain majorant has no gain and no multipliers")
+        M, self.loss = problem.penalised(M, [*map(fixed, record.deflation)])
+        self.costs = 0 if self.contains else self.costs
+        self.on = lambda node: self.containing(M, {*node.inside}) if self.contains else M  # else on all nodes the same
+        self.loss += problem.demands.size * beta if beta else 0
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 ulps.
-        self.stretch, reach = root(self.factor) + 1, 5 * root(problem.largest) + 5
         weight = up(up(self.stretch * self.stretch) * self.factor)
-        self.error += 16 * up(up(weight * (reach + 2 * ONE))) + up(problem.largest)
+        self.error += (1 + self.contains) * (up(problem.largest) + 16 * up(up(weight * (reach + 2 * ONE))))
 
     def along(self, j):
         """Return (A x)_j times 2^256."""
-        return sum(map(mul, self.x, self.problem.entries(j, self.features)))
-
-    def grows(self, length, r):
-        """Return whether a column of such a length must be stretched even where |g_j| is at least the budget."""
-        return self.gain * (length - r + 2) > (r - 2) << BITS
+        return sum(x * self.problem.A(i, j) for i, x in self.x.items())
 
     def turned(self, j):
-        """Return alpha and b of an included feature that takes its chord, None of any other."""
+        """Return alpha and b of an included feature that takes its chord, nothing of any other."""
+        problem, along = self.problem, self.along(j)
+        near = isqrt((along * along << BITS) // self.square) << 4 >= 15 * problem.r[j]
+        return () if near or j in problem.include else chord(problem, j)[2:]
+
+    def paid(self, node):
+        """Return what the included features count in the threshold."""
+        if not (self.contains and self.features):
+            return node.paid if self.costs or self.contains else 0
+        return sum((self.turned(j) or (0, self.problem.pi[j]))[1] for j in node.inside)
+
+    def containing(self, M, inside):
+        """Return the entries of M on a node with these features included."""
         problem = self.problem
-        if not self.features or not self.contains or j in problem.include:
-            return None
-        along, r = self.along(j), problem.r[j]
-        if isqrt((along * along << BITS) // self.square) << 4 >= 15 * r:
-            return None
-        low = r + root(problem.pi[j])
-        return chord(r, problem.pi[j], low, max(root(problem.diagonal[j] + 2) + 1, low))
 
-    def paid(self, inside):
-        """Return what included features count in the threshold."""
-        chords = map(self.turned, inside)
-        return sum(one[1] if one else self.problem.pi[j] for j, one in zip(inside, chords, strict=True))
+        @lru_cache(None)
+        def column(j):
+            f, fg, h, long = self.column(j) if self.features else (ONE, 0, 0, 0)
+            if j in inside and self.features and self.turned(j):
+                along, f = self.along(j), up((root(self.turned(j)[0]) + 1) * self.stretch)
+                h = fg = f * isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1) >> BITS
+                return f, fg, h, self.factor * h >> BITS
+            worth = max(problem.most[j], 0)
+            if j in inside or not problem.pi[j]:
+                return f, fg, h, long
+            share = min(root(up(worth << BITS, worth + problem.pi[j])) + 1, ONE)
+            return up(f * share), fg * share >> BITS, h * share >> BITS, long * share >> BITS
 
-    def column(self, j, included=False):
+        def entry(i, j):
+            (f, fg, h, _), (e, eg, _, long) = column(i), column(j)
+            return problem.A(i, j) * (f * e >> BITS) - fg * eg + long * h >> BITS
+
+        return entry
+
+    def response(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
         problem, along = self.problem, self.along(j)
-        one = self.turned(j) if included else None
-        if one:
-            g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)
-            f = up((root(one[0]) + 1) * self.stretch)
-            return f, f * g >> BITS, f * g >> BITS, self.factor * (f * g >> BITS) >> BITS
         r = min(problem.r[j], 4 * root(problem.largest))  # with directions a budget may be longer than the column
         g = isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1)  # to an ulp
         aim = sum(x * v[j] for x, v in zip(self.multipliers, self.normals, strict=True)) >> BITS
         size, f, h = abs(g - aim), ONE, aim
         length = root(problem.diagonal[j]) + 1
+
+        def grows(r):  # whether the column must be stretched even where |g_j| is at least the budget
+            return self.gain * (length - r + 2) > (r - 2) << BITS
+
         # Any smaller budget may be taken: |g| where it is all but r, or a tie decides whether the column grows.
-        if self.gain > ONE >> 18 and size > r - (r >> 40) and not self.grows(length, size):
+        if self.gain > ONE >> 18 and size > r - (r >> 40) and not grows(size):
             r = min(r, size)
         strong = size + 1 > r
         if strong:  # a budget of min(r, |g - aim|), so that h is at most an ulp away from its true value
@@ -760,55 +706,14 @@ class Majorant:
             outside = (problem.diagonal[j] << BITS) - g * g
             part = isqrt((r * r - (size + 1) ** 2 << 2 * BITS) // outside) if outside > 0 else ONE
             f = ONE - min(part, ONE)
-        if not strong or self.grows(length, r):
+        if not strong or grows(r):
             f, h = up(f * self.stretch), h * self.stretch >> BITS
-        if not included:
-            f, h = up(f * self.shares[j]), h * self.shares[j] >> BITS
         return f, f * g >> BITS, h, self.factor * h >> BITS
 
-    def block(self, node):
-        """Return the lower triangle of M on the features of a node."""
-        order = node.inside + node.free
-        rows = [self.problem.entries(i, order[: a + 1]) for a, i in enumerate(order)]
-        if self.features:
-            columns = [self.column(j, a < len(node.inside)) for a, j in enumerate(order)]
-            for a, (f, fg, _, long) in enumerate(columns):
-                pairs = zip(rows[a], columns[: a + 1], strict=True)
-                rows[a] = [x * (f * e >> BITS) - fg * eg + long * h >> BITS for x, (e, eg, h, _) in pairs]
-        elif self.contains:
-            c = [ONE] * len(node.inside) + [self.shares[j] for j in node.free]
-            for a, row in enumerate(rows):
-                rows[a] = [x * (c[a] * e >> BITS) >> BITS for x, e in zip(row, c, strict=False)]
-        return self.problem.less_penalty(rows, self.sigma, order)
-
-
-class Chords:
-    """M_ij = c_i c_j A_ij, in a small claim: there (|a_j'u| - r_j)^2 - pi_j <= c_j^2 (a_j'u)^2 + beta, beta < 0.
-
-    A choice has at least `size` features, so lambda_max(M_SS) > T - size beta if it is worth more than T.
-    """
-
-    factor, priced = ONE, 0  # M contains the costs
-
-    def paid(self, inside):
-        """Return what included features count in the threshold."""
-        return 0
-
-    def __init__(self, problem, number):
-        need(problem.graph, "chords outside a small claim")
-        beta = fixed(problem.get["majorant_chord"][number])
-        self.problem, self.scales = problem, problem.graph.chords(-beta)
-        self.loss = problem.graph.size * beta
-        self.error = 4 * up(up(max(self.scales) ** 2)) + up(problem.largest) + 8
-
-    def block(self, node):
-        """Return the lower triangle of M on the features of a node."""
-        order, c = node.inside + node.free, self.scales
-        pairs = [(i, order[: a + 1]) for a, i in enumerate(order)]
-        return [
-            [x * (c[i] * c[j] >> BITS) >> BITS for j, x in zip(js, self.problem.entries(i, js), strict=True)]
-            for i, js in pairs
-        ]
+    def attacked(self, i, j):
+        """Return an entry of M but for the penalty."""
+        (f, fg, h, _), (e, eg, _, long) = self.column(i), self.column(j)
+        return self.problem.A(i, j) * (f * e >> BITS) - fg * eg + long * h >> BITS
 
 
 class Line:
@@ -817,79 +722,66 @@ class Line:
     Here s = (sum |v_i|)^2 and t = (sum w_i |v_i|)^2. Three steps, with N = sum n_i |v_i|, so that N^2 is s or t:
     - dues: 2 v_i sum_j y_ij v_j + v_i^2 (1 - |y_i|^2) <= 1 for unit v with y_ii = 0, since the sum is at most
       |y_i| sqrt(1 - v_i^2); so v'Gv <= v'G'v + sum_S alpha_i;
-    - v'G'v <= v'Bv + sum_ij box_ij |v_i| |v_j| - sum_i q_i v_i^2, box_ii the same formula: B is that close to G'; and
-      v'Bv <= c, which is proved here;
+    - v'G'v <= v'Rv + sum_ij box_ij |v_i| |v_j| - sum_i q_i v_i^2, box_ii the same formula: R is that close to G'; and
+      v'Rv <= c, which is proved here (with a metric, v'Rv <= c v'Bv);
     - the sum over box is plain s + weighted t + N sum_i lambda_i |v_i|, and lambda_i |v_i| N - q_i v_i^2 <= tau_i N^2
       with tau_i = lambda_i^2 / (4 q_i).
     """
 
-    def __init__(self, problem, number, near=None, factor=()):
-        """Prove line `number` about a matrix, given as the one of the problem is (see `near`).
+    def __init__(self, problem, line, G, w, B, L=None):
+        """Prove a line about G; with rows of a factor L only v'Rv <= c v'Bv + |L'v|^2 is proved."""
+        features, self.in_t, form, signs = line.features, line.counts, line.form & 3, line.signs or [0] * line.size
+        need(all(j in problem.known for j in features), "a line speaks of what the claim has not, or does not count")
+        need(not line.dues or not problem.metric, "a line has dues in a metric")
+        c, plain, weighted = self.c, self.plain, self.weighted = [fixed(x) for x in (line.c, line.plain, line.weighted)]
+        load, lift, alpha = (
+            dict(zip(features, map(fixed, some or [0] * line.size), strict=True))
+            for some in (line.loads, line.lifts, line.dues)
+        )
+        for j, x in zip(features, line.lifts, strict=True):
+            lift[j] += x > 0  # none that is there becomes 0
+            need(lift[j] or not load[j], "a line has a load without a lift")
+        self.tau = {j: up(load[j] ** 2, 4 * q) if load[j] else 0 for j, q in lift.items()}
+        self.alpha, signs, excess = alpha, dict(zip(features, signs, strict=True)), [0]
+        self.signs = {j: sign for j, sign in signs.items() if sign}
+        G, loss = problem.penalised(G, [*map(fixed, line.deflation)])
+        y = dict(zip(product(features, features), map(fixed, line.pulls), strict=False))
+        need(not any(y.get((j, j)) for j in features), "a line has a pull of a feature on itself")
+        core = [j for j, inside in zip(features, line.core, strict=True) if inside] if form == CORE else features
+        steps = dict(zip(combinations(core, 2), line.free or line.steps, strict=False))
+        n = {j: w[j] if self.in_t else ONE for j in features}
 
-        With rows of a factor L only v'Bv <= c + |L'v|^2 is proved.
-        """
-        line = {name: values[number] for name, values in problem.get.items() if name.startswith("line_")}
-        gram, weights = near or problem.near(line["line_features"])
-        features, self.form, self.in_t = line["line_features"], line["line_form"] & 3, line["line_counts"]
-        self.c, self.plain, self.weighted = (fixed(line[f"line_{name}"]) for name in ("c", "plain", "weighted"))
-        loads, lifts, alpha, sigma = ([*map(fixed, line[f"line_{x}"])] for x in ("loads", "lifts", "dues", "deflation"))
-        lifts = [q + (x > 0) for q, x in zip(lifts, line["line_lifts"], strict=True)]  # none that is there becomes 0
-        need(all(q or not load for load, q in zip(loads, lifts, strict=True)), "a line has a load without a lift")
-        tau = (up(load * load, 4 * q) if load else 0 for load, q in zip(loads, lifts, strict=True))
-        signs, self.tau = line["line_signs"] or [0] * len(features), dict(zip(features, tau, strict=True))
-        self.alpha = dict(zip(features, alpha or [0] * len(features), strict=True))
-        self.signs = [(j, sign) for j, sign in zip(features, signs, strict=True) if sign]
-        gram = problem.less_penalty(gram, sigma, features)
-        if alpha:
-            gram = self.less_dues(gram, alpha, line["line_pulls"])
-        steps = iter(line["line_free"] or line["line_steps"])
-        self.lower = self.difference(gram, loads, lifts, weights, signs, steps)
-        for i, x in enumerate(factor):
-            self.lower[i] = [a + (sum(map(mul, x, y)) >> BITS) for a, y in zip(self.lower[i], factor, strict=False)]
-        error = 4  # of the penalty, of dues, of LL', and of N if it is one of MATRIX
-        if problem.metric and not near:  # c B in the place of c I
-            need(not alpha, "a line has dues in a metric")
-            for a, i in enumerate(features):
-                own = [self.c * problem.form[i][j] >> BITS for j in features[: a + 1]]
-                self.lower[a] = [*map(add, self.lower[a], own)]
-                self.lower[a][a] -= self.c
-            error += up(abs(self.c)) + 1
-        complement(self.lower, len(self.lower), error)
-        self.c += up(max(sigma, default=0) * TOLERANCE)
+        def box(i, j):
+            return plain + (weighted * w[i] * w[j] >> 2 * BITS) + (load[i] * n[j] + load[j] * n[i] >> BITS + 1)
 
-    @staticmethod
-    def less_dues(gram, alpha, pulls):
-        """Return G' of G."""
-        b, less = len(alpha), []
-        y = [[fixed(x) for x in pulls[i * b : (i + 1) * b]] for i in range(b)]
-        need(not any(y[i][i] for i in range(b)), "a line has a pull of a feature on itself")
-        for i, row in enumerate(gram):
-            less.append([g - (alpha[i] * y[i][j] + alpha[j] * y[j][i] >> BITS) for j, g in enumerate(row)])
-            less[i][i] -= alpha[i] * (ONE * ONE - sum(map(mul, y[i], y[i]))) >> 2 * BITS
-        return less
+        def entry(i, j):
+            """Return an entry of R; note by how much it is out of its box."""
+            if i == j:
+                own = ONE * ONE - sum(y.get((i, other), 0) ** 2 for other in features) if alpha[i] else 0
+                return G(i, i) - (alpha[i] * own >> 2 * BITS) + lift[i] - box(i, i)
+            g, limit, sign = G(i, j), box(i, j), signs[i] * signs[j]
+            if y:
+                g -= alpha[i] * y[i, j] + alpha[j] * y[j, i] >> BITS
+            if (j, i) not in steps:
+                step = -min(max(g, -limit), limit)
+            else:
+                step = fixed(steps[j, i]) if form == FREE else limit * steps[j, i] // 32767
+            excess[0] = max(excess[0], (-sign * step if sign else abs(step)) - limit, -limit)
+            return g + step
 
-    def difference(self, gram, loads, lifts, weights, signs, steps):
-        """Return c I - B, with boxes rounded down; `plain` becomes what it must be for B to be within its box."""
-        counts = weights if self.in_t else [ONE] * len(weights)
-        result, excess = [[] for _ in gram], 0
-        for j, (load, count, weight) in enumerate(zip(loads, counts, weights, strict=True)):
-            weighted = self.weighted * weight >> BITS
-            taken = self.plain + (weighted * weight >> BITS) + (load * count >> BITS)
-            result[j].append(self.c - gram[j][j] - lifts[j] + taken)
-            for i in range(j + 1, len(gram)):
-                g, sign = gram[i][j], signs[i] * signs[j]
-                box = self.plain + (weighted * weights[i] >> BITS) + (load * counts[i] + loads[i] * count >> BITS + 1)
-                if self.form == THRESHOLD:
-                    step = -min(max(g, -box), box) if box > 0 else 0
-                elif self.form == BOX:
-                    step = max(box, 0) * next(steps)
-                    step = step // 32767 if step >= 0 else -(-step // 32767)
-                else:
-                    step = fixed(next(steps))
-                excess = max(excess, (-sign * step if sign else abs(step)) - box, -box)
-                result[i].append(-g - step)
-        self.plain += excess
-        return result
+        def rest(i, j):
+            return (c * B(i, j) >> BITS) - entry(i, j) + (inner(L[i], L[j]) >> BITS if L else 0)
+
+        self.lower = triangle(features, rest)
+        self.error = 6 + up(abs(c))  # an ulp each: the penalty, dues, LL', G of MATRIX; and the metric
+        complement(self.lower, line.size, self.error)
+        self.plain, self.c = plain + excess[0], c + loss
+
+
+@lru_cache(200)
+def line_about_data(problem, number):
+    """Return a line about A or, against attacks on samples, about 0."""
+    return Line(problem, problem.records["line"][number], *problem.near)
 
 
 # Attacks on samples. A row x of X is in units of 2^exponent, in fixed point: cut off below 2^-128, so off by an ulp at
@@ -897,47 +789,43 @@ class Line:
 # vectors v of the node. A row with N(x) <= rho contributes nothing; for the rows of the root this is decided exactly.
 
 
-def norm_square(squares, inside, places):
-    """Return N^2 of the squares of a vector, where the first so many features are those of I."""
-    return sum(squares[:inside]) + largest_sum(squares[inside:], places)
-
-
-class SampleProblem(Problem):
+class Samples(Problem):
     """Rows of X that can contribute, their budgets, and what follows from them."""
 
     on_samples, definite, plain = True, True, False  # contributions of features do not add up
 
-    def __init__(self, values, certificate):
-        super().__init__(certificate)
-        d, order = self.d, self.include + [j for j in self.allowed if j not in set(self.include)]
-        inside, live = len(self.include), []
-        for i, rho in enumerate(certificate.rho):
-            x, s = integers([values[i * d + j] for j in order])
-            square = norm_square([a * a for a in x], inside, self.k - inside)
+    def __init__(self, values, file, say):
+        super().__init__(file, say)
+        d, e, live = self.d, self.exponent, []
+        free = [j for j in self.allowed if j not in set(self.include)]
+        for i, rho in enumerate(self.rho):
+            x, s = integers(values[i * d : i * d + d])
+            square = largest([a * a for a in x], self.include, free, self.k - len(self.include))
             if isfinite(rho) and Fraction(square, 4**s) > Fraction(rho) ** 2:
                 live.append(i)
-        e = self.header["exponent"]
-        self.rows = {i: [fixed(a, e) for a in values[i * d : i * d + d]] for i in live}
-        self.rho = {i: fixed(certificate.rho[i], e) for i in live}
+        self.known = self.rows = {i: [fixed(a, e) for a in values[i * d : i * d + d]] for i in live}
+        self.rho = {i: fixed(self.rho[i], e) for i in live}
         self.reach = max((abs(a) for row in self.rows.values() for a in row), default=0) + 1
         columns = (integers([values[i * d + j] for i in live]) for j in range(d))
-        self.squares = [Fraction(sum(map(mul, x, x)), self.n * 4**s) for x, s in columns]
+        self.squares = [Fraction(inner(x, x), self.n * 4**s) for x, s in columns]
         self.diagonal = [fixed(square / self.unit) + 1 for square in self.squares]
-        self.largest_variance = max(self.diagonal)
-        self.most = self.contributions()
-        self.top = max(self.rho.values(), default=0)
+        self.largest_variance, self.most, self.least = max(self.diagonal), self.contributions(), 1
+        self.top, self.below, self.widest = max(self.rho.values(), default=0), dict.fromkeys(live, ONE), ONE
         self.w = {i: (rho << BITS) // self.top if self.top else ONE for i, rho in self.rho.items()}
+        self.near = lambda i, j: 0, self.w, self.B
 
     def contributions(self):
         """Return at least what leaving each feature out takes off a value, above 0 only if it really does."""
         return [-fixed((cost - square) / self.unit) for square, cost in zip(self.squares, self.costs, strict=True)]
 
-    def counting(self, order, inside, places):
-        """Return the rows that can contribute in a node, with at least N of each; the features of I come first."""
+    def counting(self, inside, free, places):
+        """Return the rows that can contribute in a node, with at least N of each."""
         found = {}
         for i, row in self.rows.items():
-            found[i] = isqrt(norm_square([(abs(row[j]) + 1) ** 2 for j in order], inside, places)) + 1
-        return {i: norm for i, norm in found.items() if norm > self.rho[i]}
+            norm = isqrt(largest([(abs(x) + 1) ** 2 for x in row], inside, free, places)) + 1
+            if norm > self.rho[i]:
+                found[i] = norm
+        return found
 
     def lengths(self, node):
         """Return at least the value of any choice, by samples or by features.
@@ -945,31 +833,24 @@ class SampleProblem(Problem):
         It is at most sum (N(x_i) - rho_i)_+^2 / n less the costs of I. With a_j = |x_j|^2 / n, a their sum over the
         choice and A the largest such sum, it is also at most (sqrt(a) - r)_+^2 <= (1 - r / sqrt(A))_+^2 a less costs.
         """
-        norms = self.counting(node.inside + node.free, len(node.inside), node.most)
+        norms = self.counting(node.inside, node.free, node.most)
         total = sum((norm - self.rho[i]) ** 2 for i, norm in norms.items())
-        a = self.diagonal
-        reach = sum(a[j] for j in node.inside) + largest_sum([a[j] for j in node.free], node.most)
-        whole = root(reach * self.n) + 1
+        whole = root(self.n * largest(self.diagonal, node.inside, node.free, node.most)) + 1
         left = max(ONE - (min(self.rho.values(), default=whole) << BITS) // whole, 0)
-        each = {j: up(left * left * a[j], ONE * ONE) - self.pi[j] for j in [*node.inside, *node.free]}
-        most = sum(each[j] for j in node.inside)
-        most += largest_sum([max(each[j], 0) for j in node.free], node.most)
+        each = [up(left * left * a, ONE * ONE) - pi for a, pi in zip(self.diagonal, self.pi, strict=True)]
+        most = largest(each, node.inside, node.free, node.most)
         return min(up(total, ONE * self.n) - node.paid, most)
 
     def attained(self, features, w):
         """Return at most sum (|x_i'w| - rho_i)_+^2 / n for a vector w divided by its length."""
-        length, total = isqrt(sum(map(mul, w, w)) << 2 * BITS) + 1, 0
+        length, total = isqrt(inner(w, w) << 2 * BITS) + 1, 0
         for i, row in self.rows.items():
-            score = abs(sum(row[j] * x for j, x in zip(features, w, strict=True))) - sum(map(abs, w))
+            score = abs(inner(w, [row[j] for j in features])) - sum(map(abs, w))
             total += max((score << BITS) // length - self.rho[i] - 2, 0) ** 2
         return Fraction(total) / (ONE * ONE * self.n)
 
-    def near(self, samples):
-        """Return what a line is near to, zero, and the weights in t."""
-        need(all(i in self.rows for i in samples), "a line speaks of a sample that contributes nothing")
-        return [[0] * (a + 1) for a in range(len(samples))], [self.w[i] for i in samples]
 
-
+@lru_cache(200)
 class SampleMajorant:
     """M = sum_i om_i y_i y_i' / n + kappa (T + pi_I) v0 v0' for rows y_i = x_i + e_i, N(e_i) <= rho_i, and t as ever.
 
@@ -978,52 +859,48 @@ class SampleMajorant:
     on R and 1 + kappa elsewhere, sum om_i (y_i'v)^2 + kappa c^2 n L >= (1 + kappa) n L where sum f_i >= n L.
     """
 
-    priced, loss = ONE, 0  # costs count once
+    costs, loss = ONE, 0  # costs count once
 
-    def paid(self, inside):
-        """Return what included features count in the threshold."""
-        return sum(self.problem.pi[j] for j in inside)
+    def paid(self, node):
+        """Return what the included features count in the threshold."""
+        return node.paid
 
     def __init__(self, problem, number):
-        self.problem, get = problem, problem.get
-        self.gain, self.spread = fixed(get["majorant_gain"][number]), fixed(get["attack_spread"][number])
-        self.factor, self.places = ONE + self.gain, get["attack_places"][number]
-        self.inside, free = get["attack_columns"][2 * number : 2 * number + 2]
-        columns, first = self.inside + free, len(self.inside)
-        self.at = {j: a for a, j in enumerate(columns)}
-        need(len(self.at) == len(columns) > 0 and self.places <= problem.k, "its node has a feature twice, or none")
-        features, weights = get["majorant_features"][number], get["majorant_weights"][number]
+        record, attack = problem.records["majorant"][number], problem.records["attack"][number]
+        columns, features, first, c = attack.columns, record.features, attack.included, len(attack.columns)
+        self.gain, self.spread, self.columns = fixed(record.gain), fixed(attack.spread), set(columns)
+        self.places = attack.places
+        self.factor, self.inside, self.n = ONE + self.gain, columns[:first], problem.n
+        need(len(self.columns) == c > 0 and self.places <= problem.k, "its node has a feature twice, or none")
         need(features or not self.gain, "a gain without a vector")
-        entries, c = [*map(fixed, get["attack_moves"][number])], len(columns)
-        moves = {i: entries[a * c : a * c + c] for a, i in enumerate(get["attack_samples"][number])}
-        known = all(j in self.at for j in features) and (any(weights) or not features)
-        need(known, "its vector is 0, or not one of its node")
-        scale, self.v = frexp(max(map(abs, weights), default=1.0))[1], [0] * c
-        x = [fixed(w, scale) for w in weights]
-        length = isqrt(sum(map(mul, x, x))) + c + 2  # entries of v are at most an ulp too large: |v| <= 1
-        for j, weight in zip(features, x, strict=True):
-            self.v[self.at[j]] = (weight << BITS) // length
-        need(sum(a != 0 for a in self.v[first:]) <= self.places, "its vector is not one of its node")
+        need(self.columns.issuperset(features), "its vector is not one of its node")
+        need(any(record.weights) or not features, "its vector is 0")
+        scale = frexp(max(map(abs, record.weights), default=1.0))[1]
+        x = [fixed(w, scale) for w in record.weights]
+        length = isqrt(inner(x, x)) + c + 2  # entries of v are at most an ulp too large: |v| <= 1
+        self.v = dict.fromkeys(columns, 0) | {j: (a << BITS) // length for j, a in zip(features, x, strict=True)}
+        need(sum(self.v[j] != 0 for j in columns[first:]) <= self.places, "its vector is not one of its node")
+        moves = {i: [*map(fixed, attack.moves[a * c : a * c + c])] for a, i in enumerate(attack.samples)}
         left, right = [], []
-        for i, norm in problem.counting(columns, first, self.places).items():
+        for i, norm in problem.counting(self.inside, columns[first:], self.places).items():
             rho, x = problem.rho[i], [problem.rows[i][j] for j in columns]
             need(features or i in moves, f"sample {i} has no move")
             move, strong = self.response(x, rho) if features else (moves[i], False)
-            fits = strong or norm_square([e * e for e in move], first, self.places) <= rho * rho
-            need(fits, f"sample {i} is moved by more than its budget")
+            used = largest([e * e for e in move], range(first), range(first, c), self.places)
+            need(strong or used <= rho * rho, f"sample {i} is moved by more than its budget")
             weight = ONE + max(self.gain - (rho << BITS) // (norm - rho), 0) if strong else self.factor
             right.append([a + e for a, e in zip(x, move, strict=True)])
             left.append([weight * a >> BITS for a in right[-1]])
-        left, right = ([*zip(*rows, strict=True)] or [()] * c for rows in (left, right))
-        self.gram = [[(sum(map(mul, x, y)) >> BITS) // problem.n for y in right[: a + 1]] for a, x in enumerate(left)]
+        self.left, self.right = (dict(zip(columns, zip(*rows, strict=True), strict=False)) for rows in (left, right))
         # y is off by an ulp, its product with the weight by another and the weight, the sum of n of them by both.
         self.error = 8 + 8 * up(up((2 * problem.reach + problem.top + ONE) * (self.factor + ONE)))
+        self.gram = lru_cache(None)(self.gram)
 
     def response(self, x, rho):
         """Return a move within the budget, as docs/certificate-format.md has it, and whether it is one of R."""
-        v, first, p = self.v, len(self.inside), self.places
+        v, first, p = [*self.v.values()], len(self.inside), self.places
         low = max(rho - 64 * (len(x) + 4), 0)
-        score = sum(map(mul, x, v)) >> BITS
+        score = inner(x, v) >> BITS
         along = max(min(score, low), -low)
         move = [-along * a >> BITS for a in v]
         if self.gain and abs(score) >= rho:
@@ -1045,177 +922,233 @@ class SampleMajorant:
                 move[a] = -max(min(x[a], t), -t)
         return move, False
 
-    def block(self, node):
-        """Return the lower triangle of M on the features of a node, which must be part of the attack's own."""
-        order = node.inside + node.free
-        need(all(j in self.at for j in order), "a feature that its attack does not know")
+    def gram(self, i, j):
+        """Return an entry of the first sum."""
+        return (inner(self.left.get(i, ()), self.right.get(j, ())) >> BITS) // self.n
+
+    def on(self, node):
+        """Return M on a node, whose features and places must be among the attack's own."""
+        need(self.columns.issuperset(node.inside + node.free), "a feature that its attack does not know")
         need(set(self.inside) <= set(node.inside), "its attack is about another node")
         need(len(node.inside) - len(self.inside) + node.most <= self.places, "its attack has fewer places")
-        level, rows = self.gain * (node.target + node.paid) >> BITS, []
-        for a, i in enumerate(self.at[j] for j in order):
-            along, places = level * self.v[i] >> BITS, [self.at[j] for j in order[: a + 1]]
-            rows.append([self.gram[max(i, b)][min(i, b)] + (along * self.v[b] >> BITS) for b in places])
-        return rows
+        level = self.gain * (node.target + node.paid) >> BITS
+        return lambda i, j: self.gram(i, j) + (level * self.v[i] * self.v[j] >> 2 * BITS)
 
 
-# The rules of leaves. Each takes the node and the number of its record.
+# The tree
 
 
-def eliminate(node, number):
-    """Return C, the Schur complement of P = tI - M + diag_F(pi) on F, with a majorant M of this number.
+class Node:
+    """The choices with I in S, S in I and F, at most p features of F, and signs of v; an empty one has none.
 
-    A choice S of the node worth more than T has lambda_max((M - diag_F(pi))_SS) > t = (1 + kappa) (T + pi_I). There is
-    none if P_SS is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all
-    Q = S without I. (Against attacks on features, costs count 1 + kappa times.)
+    In a small claim all features of a choice fit together (`near`), and there are at least so many of them (`least`).
     """
-    problem, order, chords = node.problem, node.inside + node.free, node.problem.get["majorant_chord"]
-    kind = Chords if chords and chords[number] else Majorant
-    majorant = problem.once(SampleMajorant if problem.on_samples else kind, number)
-    level, first = node.target + majorant.paid(node.inside), len(node.inside)
-    need(level > 0 or problem.directions, "T and the costs of I are not positive")
-    t = (majorant.factor * level >> BITS) - majorant.loss
-    lower = [[-x for x in row] for row in majorant.block(node)]
-    for a, j in enumerate(order):
-        lower[a][a] += (majorant.priced * problem.pi[j] >> BITS) * (a >= first) + (0 if problem.metric else t)
-        if problem.metric:
-            lower[a] = [*map(add, lower[a], (t * problem.form[j][i] >> BITS for i in order[: a + 1]))]
-    return complement(lower, first, majorant.error + 5 + (up(abs(t)) if problem.metric else 0))
 
+    def __init__(self, problem, tree, inside, near=None, least=0):
+        self.problem, self.tree, self.inside, self.near, self.least = problem, tree, list(inside), near, least
+        self.outside, self.signs, self.depth, self.how, self.empty = [], {}, 0, "", False
+        self.bound, self.target = tree.bound, tree.target
 
-def check_lengths(node, _):
-    """LENGTHS. A feature contributes at most most_j; those of F that contribute less than nothing can be left out."""
-    need(node.problem.definite, "lengths need definiteness")
-    need(node.problem.lengths(node) <= node.bound, "its lengths add up to more than T")
+    def child(self, how, **changes):
+        """Return a child, which is this node but for the changes."""
+        return changed(self, how=how, depth=self.depth + 1, **changes)
 
+    def opened(self):
+        """Find F, p and what I costs, and return this node."""
+        p, decided = self.tree.size - len(self.inside), {*self.inside, *self.outside}
+        self.free = [j for j in self.tree.features if j not in decided] if p > 0 else []
+        if self.near:
+            self.free = [j for j in self.free if self.near[j].issuperset(self.inside)]
+        self.most = min(p, len(self.free))
+        self.empty = self.empty or len(self.inside) + self.most < self.least
+        self.paid = sum(self.problem.pi[j] for j in self.inside)
+        return self
 
-def check_dominance(node, record):
-    """DOMINANCE. C_QQ is positive semidefinite for Q of p features, shown by a scaling."""
-    get = node.problem.get
-    if get["dominance_threshold"][record] > 0:
-        node.target = fixed(get["dominance_threshold"][record])
-        need(node.target <= node.bound, "its threshold is above T")
-    lower = eliminate(node, get["dominance_majorant"][record])
-    dominant(node, lower, get["dominance_scaling"][record])
+    def close(self):
+        """Prove that the tree, whose root this is, shows what it says of all choices of this node."""
+        todo = [self] if self.tree.rule else []
+        for number, (rule, item) in enumerate(zip(self.tree.rule, self.tree.item, strict=True)):
+            name = list(RULES)[rule]
+            kind, words = RULES[name]
+            need(todo, f"the tree is closed before node {number}")
+            node = todo.pop().opened()
+            self.problem.say(f"{'  ' * min(node.depth + 2, 40)}{number}: {node.how}{words.format(item)}")
+            records = self.problem.records[kind] if kind else range(1 if name == "LENGTHS" else self.problem.d)
+            need(item < len(records), "there is no such record, or feature")
+            if rule in LEAVES:
+                node.decide()
+                if node.empty or not node.inside + node.free:
+                    continue
+            todo += getattr(node, name.lower())(records[item]) or []
+        need(not todo, "its tree has open nodes")
 
+    def decide(self):
+        """Against attacks on samples, include all of F where there is room for it, and it costs nothing."""
+        if self.problem.on_samples and self.most == len(self.free) and not any(self.problem.pi[j] for j in self.free):
+            self.inside, self.free, self.most = self.inside + self.free, [], 0
 
-def dominant(node, lower, scaling):
-    """Show, with d_j > 0, that C_ii d_i >= sum_{j in Q, j != i} |C_ij| d_j for i in Q, by a scaling or by ones.
+    # One method for each rule. It returns the children, the last one first; of a leaf there are none.
 
-    For Q of p features or fewer it is enough to compare with the p - 1 largest terms of each row (Gershgorin).
-    """
-    need(all(row[-1] >= (node.most > 1) for row in lower), "C has a diagonal that is not positive")
-    if node.most < 2:
-        return
-    get, z = node.problem.get, {}
-    if scaling:
-        z = dict(zip(get["scaling_features"][scaling - 1], get["scaling_values"][scaling - 1], strict=True))
-    d = [fixed(z.get(j, 1.0), -BITS) // root(row[-1]) + 1 for j, row in zip(node.free, lower, strict=True)]
-    for i, row in enumerate(lower):
-        whole = [abs(c) for c in row[:-1]] + [0] + [abs(other[i]) for other in lower[i + 1 :]]
-        others = largest_sum(map(mul, whole, d), node.most - 1)
-        need(others <= row[-1] * d[i], f"the row of feature {node.free[i]} is not dominant")
+    def feature(self, j):
+        """Branch on a feature. In a small claim one that does not fit to those included is in no choice."""
+        need(j in self.free or (self.near and j not in self.inside), "its feature is not open")
+        without = self.child(f"without {j}, ", outside=[*self.outside, j])
+        return [without, self.child(f"with {j}, ", inside=[*self.inside, j], empty=self.empty or j not in self.free)]
 
+    def sign(self, j):
+        """Branch on the sign of v_j; v and -v have the same value, so the first sign is known."""
+        need(j in self.inside + self.free and j not in self.signs, "its feature is not open")
+        below = [self.child(f"v_{j} <= 0, ", signs=self.signs | {j: -1})] if self.signs else []
+        return [*below, self.child(f"v_{j} >= 0, ", signs=self.signs | {j: 1})]
 
-def check_matrix(node, record):
-    """MATRIX. N = D C D, D about C_ii^(-1/2), has v'Nv >= 0 for all v of m features: C_QQ is positive semidefinite.
+    def lengths(self, _):
+        """LENGTHS. A feature contributes at most most_j; those of F with less than nothing can be left out."""
+        need(self.problem.lengths(self) <= self.bound, "its lengths add up to more than T")
 
-    A line about G = -N says v'Gv <= c + sigma s, and 1 <= s <= m for unit v of m features; c + m max(sigma, 0) <= 0.
-    """
-    problem, get = node.problem, node.problem.get
-    lower, number = eliminate(node, get["matrix_majorant"][record]), get["matrix_line"][record]
-    if not node.free:
-        return
-    need(list(get["line_features"][number]) == node.free, "its line is not about the features of F")
-    in_t = get["line_counts"][number] or get["line_weighted"][number]
-    need(get["line_form"][number] in (THRESHOLD, BOX) and not in_t, "its line is FREE, or counts in t, or has dues")
-    need(not any(get["line_deflation"][number]), "its line has multipliers of directions")
-    need(all(row[-1] > 0 for row in lower), "C has a diagonal that is not positive")
-    scale = [isqrt((1 << 3 * BITS) // row[-1]) for row in lower]
-    for i, row in enumerate(lower):
-        lower[i] = [-(c * scale[i] * other >> 2 * BITS) for c, other in zip(row, scale[: i + 1], strict=True)]
-    line = Line(problem, number, (lower, [ONE] * len(lower)))
-    sigma = line.plain + largest_sum(line.tau.values(), node.most)
-    need(line.c + node.most * max(sigma, 0) <= 0, f"c + {node.most} sigma of its line is positive")
+    def dominance(self, record):
+        """DOMINANCE. C_QQ is positive semidefinite for Q of p features, shown by a scaling."""
+        if record.threshold > 0:
+            self.target = fixed(record.threshold)
+            need(self.target <= self.bound, "its threshold is above T")
+        self.dominant(self.eliminate(record.majorant), record.scaling)
 
+    def matrix(self, record):
+        """MATRIX. N = D C D, D about C_ii^(-1/2), has v'Nv >= 0 for all v of m features: C_QQ is semidefinite.
 
-def check_envelope(node, record):
-    """ENVELOPE. The variance lies below lines, and these below what a choice worth more than T must have.
+        A line about G = -N says v'Gv <= c + sigma s, and 1 <= s <= m for unit v of m features: need c + m sigma <= 0.
+        """
+        lower, line = self.eliminate(record.majorant), self.problem.records["line"][record.line]
+        if not self.free:
+            return
+        need(list(line.features) == self.free, "its line is not about the features of F")
+        need(line.form in (THRESHOLD, BOX) and not line.counts and not line.weighted, "its line is FREE, or about t")
+        need(not any(line.deflation), "its line has multipliers of directions")
+        need(all(row[-1] > 0 for row in lower), "C has a diagonal that is not positive")
+        N = {(i, j): lower[a][b] for (a, i), (b, j) in product(enumerate(self.free), repeat=2) if b <= a}
+        z = {j: isqrt((1 << 3 * BITS) // N[j, j]) for j in self.free}
+        ones, one = dict.fromkeys(self.free, ONE), lambda i, j: ONE * (i == j)
+        proved = Line(self.problem, line, lambda i, j: -(N[i, j] * z[i] * z[j] >> 2 * BITS), ones, one)
+        sigma = proved.plain + largest(proved.tau, (), self.free, self.most)
+        need(proved.c + self.most * max(sigma, 0) <= 0, f"c + {self.most} sigma of its line is positive")
 
-    Of samples: the root of n times the value is the largest |X_S'u| - sum rho_i |u_i| over unit u. A line about the
-    zero matrix has R in the place of B. Where [[cI - R, X_S], [X_S', I]] is positive semidefinite, u'X_S X_S'u + u'Ru
-    <= c, so |X_S'u|^2 is below the line, and the adversary takes rho sqrt(t).
-    """
-    problem, get, order = node.problem, node.problem.get, node.inside + node.free
-    numbers = get["envelope_lines"][record]
-    lines = [problem.once(Line, number) for number in numbers]
-    if not problem.on_samples:
-        need(node.bound + node.paid >= 0, "T and the costs of I are below 0")
+    def envelope(self, record):
+        """ENVELOPE. The variance lies below lines, and these below what a choice worth more than T must have.
+
+        Of samples: the root of n times the value is the largest |X_S'u| - sum rho_i |u_i| over unit u. A line about
+        zero has its R. Where [[cI - R, X_S], [X_S', I]] is positive semidefinite, u'X_S X_S'u + u'Ru <= c, so |X_S'u|^2
+        is below the line, and the adversary takes rho sqrt(t).
+        """
+        problem, level, signs, rows = self.problem, self.bound + self.paid, self.signs, self.inside + self.free
+        lines = [line_about_data(problem, number) for number in record.lines]
+        need(level >= 0, "T and the costs of I are below 0")
+        if problem.on_samples:
+            need(not any(problem.pi[j] for j in self.free), "features that cost something are undecided")
+            signs, rows = {}, [*problem.counting(self.inside, self.free, self.most)]
         for line in lines:
-            need(all(j in line.tau for j in order), "a line does not speak of all features of the node")
-            need(all(node.signs.get(j) == sign for j, sign in line.signs), "a line has signs that the node has not")
-        strung_together(problem, lines, node.bound, node.inside, node.free, node.most, problem.pi)
-        return
-    need(not any(problem.pi[j] for j in node.free), "features that cost something are undecided")
-    rows = problem.counting(order, len(node.inside), node.most)
-    need(node.bound + node.paid >= (len(rows) > 0), "T is too small")
-    for number, line, scaling in zip(numbers, lines, get["envelope_scalings"][record], strict=True):
-        samples = get["line_features"][number]
-        need(set(rows) <= set(samples), "a line does not speak of all samples")
-        need(not line.signs, "a line has signs of samples")
-        lower = line.lower + [[problem.rows[i][j] for i in samples] + [0] * a + [ONE] for a, j in enumerate(order)]
-        dominant(node, complement(lower, len(samples) + len(node.inside), 4), scaling)
-    if rows:
-        strung_together(problem, lines, (node.bound + node.paid) * problem.n, list(rows))
+            need(line.tau.keys() >= {*rows}, "a line does not speak of all features, or samples, of the node")
+            need(line.signs.items() <= signs.items(), "a line has signs that the node has not")
+        if not problem.on_samples:
+            covered(problem, lines, self.bound, self.inside, self.free, self.most, problem.pi)
+            return
+        for line, scaling in zip(lines, record.scalings, strict=True):
+            X = [[problem.rows[i][j] for i in line.tau] for j in self.inside + self.free]
+            lower = line.lower + [[*x, *[0] * a, ONE] for a, x in enumerate(X)]
+            self.dominant(complement(lower, len(line.tau) + len(self.inside), line.error), scaling)
+        if rows:
+            covered(problem, lines, level * problem.n, rows)
+
+    def listed(self, record):
+        """Check LISTED: all choices of the node are part of a support."""
+        need(self.tree.is_list, "only a list has such a rule")
+        support, reach = set(record.features), {*self.inside, *self.free}
+        need(support >= reach, "the node has features that the support has not")
+        decided = not reach or (not self.free and support == reach) or not any(self.problem.costs)
+        need(decided, "with costs a part may be worth more")
+
+    def beyond(self, record):
+        """BEYOND. All choices of the node contain a support; none is worth more than the record says."""
+        need(self.tree.is_list, "only a list has such a rule")
+        need(set(record.features).issubset(self.inside), "not all choices of the node contain the support")
+        bound = max(fixed(record.beyond), self.tree.bound)
+        return [self.child("", bound=bound, target=bound)]
+
+    def eliminate(self, number):
+        """Return C, the Schur complement of P = tB - M + diag_F(pi) on F, with a majorant M of this number.
+
+        A choice S of the node worth more than T has lambda_max((M - diag_F(pi))_SS) > t = (1 + kappa) (T + pi_I). There
+        is none if P_SS is positive semidefinite: if P_II is positive definite and C_QQ is positive semidefinite for all
+        Q = S without I. (Against attacks on features, costs count 1 + kappa times.)
+        """
+        problem, first = self.problem, len(self.inside)
+        majorant = (SampleMajorant if problem.on_samples else Majorant)(problem, number)
+        level = self.target + majorant.paid(self)
+        need(level > 0 or problem.directions, "T and the costs of I are not positive")
+        t = (majorant.factor * level >> BITS) - majorant.loss
+        M = majorant.on(self)
+        lower = triangle(self.inside + self.free, lambda i, j: (t * problem.B(i, j) >> BITS) - M(i, j))
+        for a, j in enumerate(self.free, first):
+            lower[a][a] += majorant.costs * problem.pi[j] >> BITS
+        return complement(lower, first, majorant.error + 5 + up(abs(t)))
+
+    def dominant(self, lower, scaling):
+        """Show, with d_j > 0, that C_ii d_i >= sum_{j in Q, j != i} |C_ij| d_j for i in Q, by a scaling or by ones.
+
+        For Q of p features or fewer it is enough to compare with the p - 1 largest terms of each row (Gershgorin).
+        """
+        need(all(row[-1] >= (self.most > 1) for row in lower), "C has a diagonal that is not positive")
+        if self.most < 2:
+            return
+        record = self.problem.records["scaling"][scaling - 1] if scaling else SimpleNamespace(features=(), values=())
+        z = dict(zip(record.features, record.values, strict=True))
+        d = [fixed(z.get(j, 1.0), -BITS) // root(row[-1]) + 1 for j, row in zip(self.free, lower, strict=True)]
+        for i, row in enumerate(lower):
+            whole = [abs(c) for c in row[:-1]] + [0] + [abs(other[i]) for other in lower[i + 1 :]]
+            others = largest([*map(mul, whole, d)], (), range(len(d)), self.most - 1)
+            need(others <= row[-1] * d[i], f"the row of feature {self.free[i]} is not dominant")
 
 
-def strung_together(problem, lines, bound, inside, free=(), most=0, costs=()):
-    """Show that at every t one of the lines closes a node.
+def covered(problem, lines, bound, inside, free=(), most=0, pi=()):
+    """Show that at every t one of the lines closes a node: it is below h(x) = (sqrt(T + x) + r sqrt(t))^2.
 
-    That is, below h(x) = (sqrt(T + x) + r sqrt(t))^2 with the costs x of the choice. Lines are linear in s and in t, h
-    is concave in t and in x: the ends of s, the ends of pieces of t and chords of h are enough. The set of t where a
-    line closes the node is an interval (convex - concave <= 0), so intervals are strung together.
+    Here x are the costs of the choice. Lines are linear in s and in t, h is concave in t and in x: so a line closes an
+    interval of t if it closes both ends, and the ends of s and chords of h are enough. (sum n |v|)^2 <= sum n^2 / b,
+    and v'Bv is at most its largest entry times s.
     """
-    squares = [[problem.w[j] ** 2 for j in features] for features in (inside, free)]
-    t = start = min(squares[0] + squares[1]) >> BITS
-    longest, least = len(inside) + most << BITS, ONE
-    if problem.metric:  # (sum n |v|)^2 <= sum n^2 / b, and v'Bv is at most its largest entry times s
-        spread = [[ONE * ONE // problem.below[j] + 1 for j in features] for features in (inside, free)]
-        longest, least = sum(spread[0]) + largest_sum(spread[1], most), ONE * ONE // problem.widest
-        t = start = start * least >> BITS
-        squares = [[up(x * y) for x, y in zip(*both, strict=True)] for both in zip(squares, spread, strict=True)]
-    end = up(sum(squares[0]) + largest_sum(squares[1], most))
-    paid, rest = sum(costs[j] for j in inside if costs), largest_sum([costs[j] for j in free], most)
+    spread = {j: ONE * ONE // problem.below[j] + 1 for j in chain(inside, free)}
+    costs, shares = {j: pi[j] if pi else 0 for j in spread}, {j: up(problem.w[j] ** 2 * x) for j, x in spread.items()}
+
+    least, longest = ONE * ONE // problem.widest, largest(spread, inside, free, most)
+    start = (min(problem.w[j] for j in spread) ** 2 >> BITS) * least >> BITS
+    end = up(largest(shares, inside, free, most))
+    paid, pieces = sum(costs[j] for j in inside), 16 if any(costs.values()) and problem.top else 1
+    rest = largest(costs, (), free, most)
+    cuts = [paid + rest * i // pieces for i in range(pieces + 1)]
 
     def closes(line, t):
         """Show for one t, both ends of s and every Q: Y + sum_Q g <= h(pi_I + sum_Q pi). All is times 2^256."""
-        pieces = 16 if rest and problem.top else 1
-        cuts = [paid + rest * i // pieces for i in range(pieces + 1)]
         square = problem.top**2 * t
         h = [(bound + x << BITS) + (square >> BITS) + 2 * isqrt(square * (bound + x)) for x in cuts]
         for s in (longest, least) if line.plain < 0 else (longest,):
-            count = t if line.in_t else s
-            g = {j: line.tau[j] * count + (line.alpha[j] << BITS) for j in chain(inside, free)}
-            y = (line.c << BITS) + line.plain * s + line.weighted * t + sum(g[j] for j in inside)
+            g = {j: line.tau[j] * (t if line.in_t else s) + (line.alpha[j] << BITS) for j in costs}
+            y = (line.c << BITS) + line.plain * s + line.weighted * t
             for (x, high), (after, higher) in pairwise(zip(cuts, h, strict=True)):
-                slope = (higher - high) // (after - x) if after > x else 0
-                gains = largest_sum([max(g[j] - slope * costs[j], 0) for j in free], most)
-                if y + gains > high - slope * (x - paid):
+                slope = (higher - high) // max(after - x, 1)
+                net = {j: g[j] - slope * costs[j] for j in costs}
+                if y + largest(net, inside, free, most) > high - slope * x:
                     return False
         return True
 
-    while True:
-        reaching = [line for line in lines if closes(line, t)]
-        need(reaching, f"no line closes it at t = {t / ONE:.9g}")
-        if any(closes(line, end) for line in reaching):
-            return
-        before = t
-        for line in reaching:
-            low, high = before, end
-            while high - low > (end - start >> 64) + 1:
-                middle = low + high >> 1
-                low, high = (middle, high) if closes(line, middle) else (low, middle)
-            t = max(t, low)
-        need(t > before, f"no line closes it beyond t = {t / ONE:.9g}")
+    @lru_cache(None)
+    def closing(t):
+        return {number for number, line in enumerate(lines) if closes(line, t)}
+
+    todo, finest = [(start, end)], end - start >> 64
+    while todo:
+        low, high = todo.pop()
+        need(closing(low), f"no line closes it at t = {low / ONE:.9g}")
+        if not closing(low) & closing(high):
+            need(high - low > finest, f"no line closes it beyond t = {low / ONE:.9g}")
+            todo += [(low + high >> 1, high), (low, low + high >> 1)]
 
 
 # Levels by conflicts: which features can lie in one choice above T at all, and small claims that cover their graph.
@@ -1231,215 +1164,118 @@ class Demands:
     """
 
     def __init__(self, problem, T, below, q):
-        plain = problem.plain and not problem.metric
-        need(plain, "conflicts need columns, no demanded feature, no directions and no metric")
+        need(problem.plain and not problem.metric, "conflicts need columns, and no demands, directions or metric")
         due = [T - below[q - e] for e in range(q + 1)]
-        self.size = q - max((e for e in range(1, q + 1) if due[e] < 0), default=0)
+        self.size, self.problem, self.of = q - max((e for e in range(1, q + 1) if due[e] < 0), default=0), problem, {}
         need(q > 1 and self.size > 1 and T > 0, "a single feature may be enough for a choice")
-        one, two, self.of = max(due[1], 0), due[2], {}
+        one, two = max(due[1], 0), due[2]
         best = max((problem.most[j] for j in problem.allowed), default=0)
         for j in problem.allowed:
             if problem.most[j] > one and problem.most[j] + best > two:
-                r, cost = problem.r[j], problem.pi[j]
-                m = r + root(one + cost)
-                length = max(root(problem.diagonal[j] + 2) + 1, m)
-                slope, back = chord(r, cost, m, length)
+                m, length, slope, back = chord(problem, j, one)
                 short = two + back - up(slope * length * length, ONE * ONE)
-                self.of[j] = m, isqrt(length * length - m * m) + 1, slope, back, short, r, cost, length
+                self.of[j] = m, isqrt(length * length - m * m) + 1, slope, back, short, length
 
-    def fit(self, i, j, product):
-        """Return whether i and j may lie in one choice; the product of their columns is known to an ulp."""
-        m, rest, slope, back, short, *_ = self.of[i]
-        n, other, steep, far, scant, *_ = self.of[j]
-        size, x, y = abs(product) + 1, short + far, scant + back
+    def fit(self, i, j):
+        """Return whether i and j may lie in one choice."""
+        if i not in self.of or j not in self.of:
+            return False
+        m, rest, slope, back, short, _ = self.of[i]
+        n, other, steep, far, scant, _ = self.of[j]
+        size, x, y = abs(self.problem.A(i, j)) + 1, short + far, scant + back
         if size << BITS < m * n - rest * other:
             return False
         return not (x > 0 and y > 0 and size * size * slope * steep < x * y << 2 * BITS)
 
+    def chord(self, j, beta):
+        """Return c_j with (s - r_j)^2 - pi_j <= c_j^2 s^2 - beta on [m_j, L_j]; it is enough at both ends."""
+        if j not in self.of:
+            return 0  # it is in no choice
+        (m, *_, length), r, cost = self.of[j], self.problem.r[j], self.problem.pi[j]
+        need(m > 0, "a chord needs a floor above 0")
+        slopes = [up((up((end - r) ** 2) - cost + beta) << 2 * BITS, end * end) for end in (m, length)]
+        return root(max(*slopes, 0)) + 1
 
-def check_cover(problem, level, demands):
+
+def check_cover(level, demands):
     """Prove that the first feature of each clique, in the level's order, has all others in its claim.
 
     A feature without a claim has too few later neighbours. No pair leads from a component to a later feature.
     """
-    place, claims, later = [j - problem.d for j in range(problem.d)], {}, [0] * problem.d
-    need(len(set(level.order)) == len(level.order), "a feature is twice in the order")
-    for number, j in enumerate(level.order):
-        place[j] = number
+    place, claims, later = {j: a for a, j in enumerate(level.order)}, {}, dict.fromkeys(demands.of, 0)
+    need(len(place) == len(level.order), "a feature is twice in the order")
     for claim in level.claims:
         claim.all = set(claim.members)
-        need(len(claim.all) == len(claim.members), "a claim has a feature twice")
+        need(len(claim.all) == claim.width, "a claim has a feature twice")
         for j in claim.members[:1] if claim.rooted else claim.members:
             need(j not in claims, "two claims take the same feature out")
             claims[j] = claim
     for pair in combinations(demands.of, 2):
-        first, last = sorted(pair, key=place.__getitem__)
+        first, last = sorted(pair, key=lambda j: place.get(j, -1))
         claim = claims.get(first)
-        if (claim and last in claim.all) or not demands.fit(*pair, problem.entries(*pair[:1], pair[1:])[0]):
+        if (claim and last in claim.all) or not demands.fit(*pair):
             continue
         need(not claim, f"features {first} and {last} may lie in one choice, and no claim covers them")
         later[first] += 1
         need(later[first] < demands.size - 1, f"feature {first} has enough neighbours, and no claim")
 
 
-class Part(ColumnProblem):
-    """The problem with the features of a claim alone, numbered by their places, and which of them fit together."""
-
-    def __init__(self, problem, members):
-        vars(self).update(vars(problem))
-        self.whole, self.members, self.d = problem, members, len(members)
-        self.diagonal, self.pi, self.costs, self.r, self.most = (
-            [given[j] for j in members]
-            for given in (problem.diagonal, problem.pi, problem.costs, problem.r, problem.most)
-        )
-        self.top = max(self.r)
-        self.w = [(r << BITS) // self.top for r in self.r] if self.top else [ONE] * self.d
-        self.once, self.graph = lru_cache(200)(lambda make, number: make(self, number)), None
-
-    def entries(self, i, columns):
-        """Return some entries of row i."""
-        need(max(i, *columns, 0) < self.d, "a feature that the claim does not have")
-        return self.whole.entries(self.members[i], [self.members[j] for j in columns])
-
-
-class Graph:
-    """The demands on the features of a claim, by their places, and which pairs fit; if rooted, to the root."""
-
-    def __init__(self, demands, part, rooted):
-        self.size = demands.size
-        self.of = {place: demands.of[j] for place, j in enumerate(part.members) if j in demands.of}
-        self.near = [set() for _ in part.members]
-        for i, j in combinations(self.of, 2):
-            if demands.fit(part.members[i], part.members[j], part.entries(i, [j])[0]):
-                self.near[i].add(j)
-                self.near[j].add(i)
-        if rooted:  # what does not fit to the root is in no choice
-            known = self.near[0] | {0}
-            self.near = [near & known if i in known else set() for i, near in enumerate(self.near)]
-
-    def chords(self, beta):
-        """Return c_j with (s - r_j)^2 - pi_j <= c_j^2 s^2 - beta on [m_j, L_j]; it is enough at both ends."""
-        scales = [0] * len(self.near)  # what does not fit is in no choice
-        for j, (m, *_, r, cost, length) in self.of.items():
-            need(m > 0, "a chord needs a floor above 0")
-            slopes = [up((up((end - r) ** 2) - cost + beta) << 2 * BITS, end * end) for end in (m, length)]
-            scales[j] = root(max(*slopes, 0)) + 1
-        return scales
-
-
 def check_claim(problem, claim, demands):
     """Prove a small claim: features that it drops have too few neighbours before them, and its tree is closed."""
-    part = Part(problem, claim.members)
-    graph = part.graph = Graph(demands, part, claim.rooted)
-    for i in range(claim.kept, len(claim.members)):
-        need(sum(j < i for j in graph.near[i]) < graph.size - 1, "a claim drops a feature with enough neighbours")
-    free = [j for j in claim.features if j not in claim.inside and graph.near[j].issuperset(claim.inside)]
-    few = len(claim.inside) + min(claim.size - len(claim.inside), len(free)) < graph.size
-    need(claim.nodes or few, "a claim has no nodes")
-    for _ in walk(part, claim, part):
-        pass
+    near = [set() for _ in claim.members]
+    for i, j in combinations(range(claim.width), 2):
+        if demands.fit(claim.members[i], claim.members[j]):
+            near[i].add(j)
+            near[j].add(i)
+    if claim.rooted:  # what does not fit to the root is in no choice
+        known = near[0] | {0}
+        near = [others & known if i in known else set() for i, others in enumerate(near)]
+    for i in range(claim.kept, claim.width):
+        need(sum(j < i for j in near[i]) < demands.size - 1, "a claim drops a feature with enough neighbours")
+    members, inside = claim.members, [0] if claim.rooted and claim.kept else []
+    given = {name: [getattr(problem, name)[j] for j in members] for name in ("diagonal", "pi", "r", "most")}
+    part = changed(problem, members=members, d=claim.width, known=range(claim.width), demands=demands, **given)
+    part.A = lambda i, j: problem.A(members[i], members[j])
+    part.weigh()
+    root = Node(part, claim, inside, near, demands.size).opened()
+    need(claim.rule or root.empty, "a claim has no nodes")
+    root.close()
 
 
-CHECKS = {LENGTHS: check_lengths, DOMINANCE: check_dominance, MATRIX: check_matrix, ENVELOPE: check_envelope}
-
-
-class Node:
-    """The choices with I in S, S in I and F, at most p features of F, and signs of v."""
-
-    def __init__(self, problem, level, inside, outside, signs, bound, target):
-        self.problem, self.inside, self.signs, self.bound, self.target = problem, list(inside), signs, bound, target
-        p, decided = level.size - len(inside), {*inside, *outside}
-        self.free = [j for j in level.features if j not in decided] if p > 0 else []
-        graph = problem and problem.graph
-        if graph:  # all features of a choice fit together, and there are at least so many of them
-            self.free = [j for j in self.free if graph.near[j].issuperset(inside)]
-        self.most = min(p, len(self.free))
-        self.empty = bool(graph) and len(inside) + self.most < graph.size
-        self.paid = sum(problem.pi[j] for j in inside) if problem else 0
-
-    def check(self, rule, item):
-        """Prove what a leaf says; a node without features has no unit vector."""
-        all_of_it = self.most == len(self.free) and not any(self.problem.pi[j] for j in self.free)
-        if all_of_it and self.problem.on_samples:
-            self.inside, self.free, self.most = self.inside + self.free, [], 0
-        if self.inside + self.free:
-            CHECKS[rule](self, item)
-
-
-def walk(certificate, level, problem=None):
-    """Yield the nodes of a level's tree in preorder: depth, how it was reached, rule and item; prove leaves."""
-    get, names = certificate.get, list(RULES)
-    todo = [(0, "", level.inside, (), {}, False, level.bound, level.target)] if level.nodes else []
-    for number, (rule, item) in enumerate(level.nodes):
-        try:
-            need(todo, "the tree is closed before it")
-            depth, how, inside, outside, signs, empty, *bounds = todo.pop()
-            node = Node(problem, level, inside, outside, signs, *bounds)
-            if rule == FEATURE:
-                # In a claim a feature that does not fit to those included is in no choice.
-                known = level.is_claim and item < len(level.members) and item not in inside
-                need(item in node.free or known, "its feature is not open")
-                none = empty or item not in node.free
-                todo.append((depth + 1, f"without {item}, ", inside, (*outside, item), signs, empty, *bounds))
-                todo.append((depth + 1, f"with {item}, ", (*inside, item), outside, signs, none, *bounds))
-            elif rule == SIGN:
-                need(item in node.inside + node.free and item not in signs, "its feature is not open")
-                if signs:  # else v and -v have the same value
-                    todo.append((depth + 1, f"v_{item} <= 0, ", inside, outside, signs | {item: -1}, empty, *bounds))
-                todo.append((depth + 1, f"v_{item} >= 0, ", inside, outside, signs | {item: 1}, empty, *bounds))
-            else:
-                need(item < (1 if rule == LENGTHS else len(get[RECORDS[rule]])), "there is no such record")
-                if rule in (LISTED, BEYOND):
-                    need(level.is_list, "only a list has such a rule")
-                    support, reach = set(get["list_features"][item]), {*inside, *node.free}
-                if rule == LISTED:  # all choices of the node are part of a support
-                    need(support >= reach, "the node has features that the support has not")
-                    decided = not reach or (not node.free and support == reach) or not any(certificate.costs)
-                    need(decided, "with costs a part may be worth more")
-                elif rule == BEYOND:
-                    need(support.issubset(inside), "not all choices of the node contain the support")
-                    beyond = max(fixed(get["list_beyond"][item]), level.bound)
-                    todo.append((depth + 1, "", inside, outside, signs, empty, beyond, beyond))
-                elif problem and not (empty or node.empty):
-                    node.check(rule, item)
-        except Reject as reason:
-            raise Reject(f"node {number}, {names[rule]} {item}: {reason}") from None
-        yield depth, how, rule, item
-    need(not todo, "its tree has open nodes")
+# Levels: no choice of at most `size` features is worth more than `bound`.
 
 
 def check_levels(problem, levels):
     """Prove levels of rising size, each from those before it."""
     sizes = [0, *(level.size for level in levels)]
-    need(levels and all(a < b for a, b in pairwise(sizes)), "level_size is empty or not ascending")
+    need(levels and ascending(sizes), "level_size is empty or not ascending")
     need(min(problem.k, len(problem.allowed)) <= sizes[-1] <= problem.k, "the last level is not of k features")
-    alone = "with demanded features or directions, or without definiteness: one level only"
-    need(len(levels) == 1 or problem.plain, alone)
+    need(len(levels) == 1 or problem.plain, "with demands or directions, or if it is not definite: one level only")
     most = sorted((max(problem.most[j], 0) for j in problem.allowed), reverse=True)
     sums = list(accumulate(most, initial=0))
     # below[q] bounds the choices of q features. Without its least feature one worth V is worth (q - 1) / q of V.
     below = [0]
-    for number, level in enumerate(levels):
+    for level in levels:
         for q in range(len(below), level.size + 1 if problem.plain else 0):
             below.append(min(sums[min(q, len(most))], up(q * below[-1], q - 1) if q > 1 else sums[-1]))
-        try:
-            check_level(problem, level, below)
-        except Reject as reason:
-            raise Reject(f"level {number}, of {level.size} features: {reason}") from None
+        check_level(problem, level, below)
         below[-1] = min(below[-1], max(level.bound, 0))
     need(problem.include or levels[-1].bound >= 0, "the last level's bound is below 0, the value of no features")
 
 
 def check_level(problem, level, below):
     """Prove a level: the features that it leaves out contribute too little, and its tree is closed; or its claims."""
-    if level.claims is not None:
+    claims, many = level.claims, len(level.features)
+    how = "the tree below" if level.rule else "what is known of fewer features"
+    how = f"{how}, for {many} of them; the others contribute too little" if claims is None else "small claims"
+    problem.say(f"Level {level.number}: {level.size} features are worth no more than T = {level.exact:.9g}, by {how}")
+    if claims is not None:
         demands = Demands(problem, level.target, below, level.size)
-        check_cover(problem, level, demands)
-        for number, claim in enumerate(level.claims):
-            try:
-                check_claim(problem, claim, demands)
-            except Reject as reason:
-                raise Reject(f"claim {number}: {reason}") from None
+        check_cover(level, demands)
+        for number, claim in enumerate(claims):
+            first = "with its first feature, " * claim.rooted
+            problem.say(f"  Claim {number}, {first}among {list(claim.members)}, by their places")
+            check_claim(problem, claim, demands)
         return
     features = set(level.features)
     need(features.issuperset(problem.include), "it leaves out a demanded feature")
@@ -1453,10 +1289,9 @@ def check_level(problem, level, below):
         due = max(0, level.bound - below[-2]) if problem.plain else 0
         worst = max(others, key=problem.most.__getitem__)
         need(problem.most[worst] <= due, f"feature {worst}, which it leaves out, may contribute more than is due")
-    known = problem.plain and below[-1] <= level.bound
-    need(level.nodes or known, "it has no nodes, and what is known before is not enough")
-    for _ in walk(problem, level, problem):
-        pass
+    known = level.rule or (problem.plain and below[-1] <= level.bound)
+    need(known, "it has no nodes, and what is known before is not enough")
+    Node(problem, level, problem.include).close()
 
 
 # Several choices. Let no feature be in two of them, let slot t have at most k_t, and let q_j >= pi_j be any charges.
@@ -1464,138 +1299,121 @@ def check_level(problem, level, below):
 # than z_t with costs of at most q: prices are paid once. A tree gives features to one slot after the other.
 
 
-def fan(problem, number, slots):
+def fan(problem, record, slots):
     """Return what a line says of all choices together, and of those that use a feature.
 
     Unit vectors that share no feature are orthogonal: sum v'Bv <= r c + |L|^2. A feature is in one of them, all have at
     most K: sum_t v'Av is at most that and (plain + weighted) K, and the K largest tau k + alpha - pi. Who uses j pays
     for it, and for one less of the others.
     """
-    get, places = problem.get, sum(slots)
+    places, line = sum(slots), problem.records["line"][record.line]
     need(not problem.on_samples and not problem.top, "no line is about all choices where there are budgets")
-    line_number, rank, flat = (get[x][number] for x in ("fan_line", "fan_rank", "fan_factors"))
-    features = get["line_features"][line_number]
-    others = {*problem.allowed} - {*features}
+    others = set(problem.allowed) - set(line.features)
     fits = not others or (problem.definite and all(problem.most[j] <= 0 for j in others))
-    need(features and fits, f"line {line_number} leaves out a feature that counts")
-    L = [[*map(fixed, flat[i : i + rank])] for i in range(0, len(flat), rank)] if rank else [[] for _ in features]
-    line = Line(problem, line_number, None, L)
-    need(line.c >= 0 and not line.signs, f"line {line_number} has signs, or a constant below 0")
-    adds = {j: line.tau[j] * max(slots) + line.alpha[j] - problem.pi[j] for j in features}
+    need(line.features and fits, f"line {line.number} leaves out a feature that counts")
+    parts = ([*map(fixed, record.factors[i * record.rank : (i + 1) * record.rank])] for i in range(line.size))
+    L = dict(zip(line.features, parts, strict=True))
+    proved = Line(problem, line, *problem.near, L)
+    need(proved.c >= 0 and not proved.signs, f"line {line.number} has signs, or a constant below 0")
+    adds = {j: proved.tau[j] * max(slots) + proved.alpha[j] - problem.pi[j] for j in line.features}
     falling = sorted((max(x, 0) for x in adds.values()), reverse=True)
-    most = len(slots) * line.c + up(sum(sum(map(mul, x, x)) for x in L)) + sum(falling[:places])
-    most += max(line.plain + line.weighted, 0) * places
+    most = len(slots) * proved.c + up(sum(inner(x, x) for x in L.values())) + sum(falling[:places])
+    most += max(proved.plain + proved.weighted, 0) * places
     last = falling[places - 1] if places <= len(falling) else 0
     return most, {j: most + min(x - last, 0) for j, x in adds.items()}
 
 
-def check_packing(problem, certificate, bound):
+def check_packing(problem, bound):
     """Prove that no choices for all slots, none of which share a feature, are worth more than the bound together."""
-    get, costs, unit = certificate.get, certificate.costs, problem.unit
-    slots, leaves, d = list(get["slots"]), iter(get["owner_claims"]), certificate.d
-    need(slots and max(slots) == certificate.k, "the largest slot has not k features")
-    fits = not (problem.include or problem.directions or problem.metric)
-    need(fits, "no theorem is about several choices of such a problem")
-    root = [None if j in problem.allowed else -1 for j in range(d)]
-    for number in range(len(get["fan_line"])):
-        most, using = fan(problem, number, slots)
+    records, d, unit, costs = problem.records, problem.d, problem.unit, problem.costs
+    slots = [slot.k for slot in records["slot"]]
+    need(slots and max(slots) == problem.k, "the largest slot has not k features")
+    owners = [None if j in problem.allowed else -1 for j in range(d)]  # -1: no choice that matters uses it
+    for record in records["fan"]:
+        most, using = fan(problem, record, slots)
         if Fraction(most, ONE) * unit <= bound:
             return
         for j, x in using.items():
-            root[j] = -1 if Fraction(x, ONE) * unit <= bound else root[j]  # who uses it does not exceed the bound
+            owners[j] = -1 if Fraction(x, ONE) * unit <= bound else owners[j]
 
     @lru_cache(None)
-    def worth(number):
-        levels, own = certificate.claims[number], [*map(Fraction, get["claim_costs"][number])]
-        need(levels[-1].size <= certificate.k, f"claim {number} is about too many features")
-        check_levels(problem.priced(levels[-1].size, own), levels)
-        return own, max(Fraction(levels[-1].exact), 0) * unit
+    def priced(number):
+        """Return the costs of a claim and what its choices are worth at most."""
+        price = records["price"][number]
+        own, last = [*map(Fraction, price.costs)], price.levels[-1]
+        need(last.size <= problem.k, f"claim {number} is about too many features")
+        other = changed(problem, k=last.size, costs=own, pi=[fixed(cost / unit) for cost in own])
+        other.most = other.contributions()
+        check_levels(other, price.levels)
+        return own, max(Fraction(last.exact), 0) * unit
 
-    todo = [root]
-    for number, branch in enumerate(get["owner"]):
-        need(todo, f"node {number} of the slots: the tree is closed before it")
-        owner = todo.pop()
+    todo = [owners]
+    for number, node in enumerate(records["owner"]):
+        branch = node.feature
+        what = f"who owns feature {branch}?" if branch < d else "closed by prices"
+        problem.say(f"Node {number} of the slots: {what}")
+        need(todo, "the tree is closed before it")
+        owners = todo.pop()
         if branch < d:
-            need(owner[branch] in (None, -1), f"node {number} of the slots: the feature has an owner")
-            children, seen = [], set()
-            for slot, k in enumerate(slots):  # of slots that are alike and own nothing the first stands for all
-                if slot in owner or k not in seen:
-                    children.append([*owner[:branch], slot, *owner[branch + 1 :]])
-                    seen |= set() if slot in owner else {k}
-            todo += children[::-1]
+            need(owners[branch] in (None, -1), "the feature has an owner")
+            # Of slots that are alike and own nothing the first stands for all.
+            empty = {k: slot for slot, k in reversed([*enumerate(slots)]) if slot not in owners}
+            takers = [slot for slot, k in enumerate(slots) if slot in owners or empty[k] == slot]
+            todo += [[*owners[:branch], slot, *owners[branch + 1 :]] for slot in takers[::-1]]
             continue
-        charges, total = list(costs), Fraction(0)
-        for slot, claim in enumerate(next(leaves)):
-            need(
-                slots[slot] <= certificate.claims[claim][-1].size,
-                f"claim {claim} is about fewer features than slot {slot}",
-            )
-            own, most = worth(claim)
-            total += most
-            for j in range(d):
-                if owner[j] is None or owner[j] == slot:
-                    charges[j] = max(charges[j], own[j])
-        total += sum(charges) - sum(costs)
-        need(
-            total <= bound, f"node {number} of the slots: its prices prove no more than {decimal(total, ROUND_CEILING)}"
-        )
+        sizes = [records["price"][claim].levels[-1].size for claim in node.claims]
+        need(all(k <= size for k, size in zip(slots, sizes, strict=True)), "a claim is about too few features")
+        own, most = zip(*map(priced, node.claims), strict=True)
+        charges = []
+        for j, cost in enumerate(costs):
+            charges.append(max([cost, *(q[j] for slot, q in enumerate(own) if owners[j] in (None, slot))]))
+        total = sum(most) + sum(charges) - sum(costs)
+        need(total <= bound, f"its prices prove no more than {decimal(total, ROUND_CEILING)}")
     need(not todo, "the tree of the slots has open nodes")
 
 
-def several(problem, certificate):
-    """Return at most what the vectors of a certificate about several choices are worth together, at least 0."""
-    get, total, at = certificate.get, Fraction(0), 0
-    used = [j for one in get["support"] for j in one]
-    need(len(used) == len(set(used)), "two vectors use the same feature")
-    for k, features in zip(get["slots"], get["support"], strict=True):
-        need(len(features) <= k, "a vector has more features than its slot")
-        if features:
-            total += attained(problem, features, get["weights"][at : at + len(features)])
-        at += len(features)
-    return max(total, Fraction(0))
+# The claim
 
 
-def attained(problem, features, weights):
-    """Return a lower bound for the value of a vector, in the units of the data."""
-    features, value = list(features), Fraction(0)
+def attained(problem, features, weights, k):
+    """Return a lower bound for the value of a vector of at most k features, in the units of the data."""
+    features, value, d, V = list(features), Fraction(0), problem.d, problem.directions
     chosen, (w, _) = {*features, *problem.include}, integers(weights)
-    need(len(chosen) <= problem.k, "the vector has more than k features, with the demanded ones")
+    need(len(chosen) <= k, "the vector has more than k features, with the demanded ones, or than its slot")
     need(not chosen & problem.exclude, "the vector has a forbidden feature")
     if any(w):
-        most = max(problem.powers[j] for j in features)
-        w = [x << most - problem.powers[j] for j, x in zip(features, w, strict=True)]
-        V, d = [*map(Fraction, problem.get["directions"])], problem.d
-        along = [sum(V[i + j] * x for j, x in zip(features, w, strict=True)) for i in range(0, len(V), d)]
-        fits = sum(x * x for x in along) * 10**16 <= sum(map(mul, w, w))
-        need(fits, "the vector is not orthogonal to the directions")
+        along = [inner(map(Fraction, (V[i + j] for j in features)), w) for i in range(0, len(V), d)]
+        need(inner(along, along) * 10**16 <= inner(w, w), "the vector is not orthogonal to the directions")
         value = problem.attained(features, w) * problem.unit
     return value - sum(problem.costs[j] for j in chosen)
 
 
-def proved(certificate, data):
-    """Return what the certificate proves of the data, in decimals."""
-    get, header, levels = certificate.get, certificate.header, certificate.levels
-    problem = (SampleProblem if certificate.attacked else ColumnProblem)(prepared(data, certificate), certificate)
-    if certificate.is_list:
-        need(not problem.include and not problem.directions, "a list takes no demanded features and no directions")
-        for i, claimed in enumerate(get["list_value"]):
-            least = attained(problem, get["list_features"][i], get["list_weights"][i])
-            need(least >= Fraction(claimed) * problem.unit, f"support {i} of the list is worth less than it says")
+def proved(file, data, say=lambda words: None):
+    """Return what the certificate proves of the data, in decimals, and say how."""
+    header, levels, records = file.header, file.records["level"], file.records
+    problem = (Samples if file.attacked else Features)(prepared(data, file), file, say)
+    if file.kind == "list":
+        for record in records["list"]:
+            fits = attained(problem, record.features, record.weights, file.k) >= Fraction(record.value) * problem.unit
+            need(fits, f"support {record.number} of the list is worth less than it says")
         check_levels(problem, levels[-1:])
         levels = levels[:-1]
-    bound, claimed = Fraction(header["bound"]), Fraction(header["value"])
-    if certificate.is_joint:
-        check_packing(problem, certificate, bound)
-        value = several(problem, certificate)
-        need(value <= bound, "the bound is below what the vectors are worth")
+    bound, claimed, value = Fraction(header["bound"]), Fraction(header["value"]), Fraction(0)
+    if file.kind == "joint":
+        check_packing(problem, bound)
     else:
         check_levels(problem, levels)
         need(Fraction(levels[-1].exact) * problem.unit <= bound, "the last level proves less than the bound")
-        value = max(attained(problem, get["support"][0], get["weights"]), attained(problem, [], []))
-    each = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least
-    room = abs(claimed) / 10**9 + each * max(len(get["slots"]), 1)
-    need(value >= claimed - room, f"the vector attains no more than {decimal(value, ROUND_FLOOR)}")
-    return decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
+    sizes, nothing = [slot.k for slot in records["slot"]] or [file.k], -sum(problem.costs[j] for j in file.include)
+    for vector, k in zip(records["vector"], sizes, strict=True):
+        value += max(attained(problem, vector.features, vector.weights, k), nothing)
+    used = [j for vector in records["vector"] for j in vector.features]
+    need(len(used) == len(set(used)), "two vectors use the same feature")
+    need(value <= bound, "the bound is below what the vectors are worth")
+    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least * len(sizes)
+    proved = decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
+    need(value >= claimed - abs(claimed) / 10**9 - room, f"the vector attains no more than {proved[0]}")
+    return proved
 
 
 def decimal(x, rounding):
@@ -1603,70 +1421,47 @@ def decimal(x, rounding):
     return str(Context(prec=15, rounding=rounding).divide(Decimal(x.numerator), Decimal(x.denominator)))
 
 
-def about_list(certificate):
-    """Say what a list claims beside the bound."""
-    get = certificate.get
-    beyond = decimal(Fraction(get["level_bound"][-1]) * certificate.unit, ROUND_CEILING)
-    slack = max([0.0, *(b / w - 1 for b, w in zip(get["list_beyond"], get["list_value"], strict=True))])
-    supports = len(get["list_size"])
-    return f"what a choice is worth beyond {beyond} it owes to one of {supports} supports, to {slack:.1e}"
-
-
-def explain(certificate):
-    """Yield the lines of the proof in words."""
-    header, says = certificate.header, list(RULES.values())
-    yield f"Claim: {header['value']} <= optimum <= {header['bound']}, at most {header['k']} of {certificate.d} features"
-    if certificate.get["metric"]:
-        yield "  over v'Bv, where B is the file's metric"
-    if certificate.get["directions"]:
-        many = len(certificate.get["directions"]) // certificate.d
-        yield f"  all vectors with |V v| <= 1e-8, where V are the file's {many} directions"
-    yield f"  adversary: {header['adversary']}; demanded: {certificate.include}; forbidden: {len(certificate.exclude)}"
-    if certificate.is_joint:
-        get, claims = certificate.get, len(certificate.claims)
-        yield f"  several choices at once that share no feature, of at most {list(get['slots'])} features, together;"
-        yield f"  by {len(get['fan_line'])} lines about all of them, and {len(get['owner'])} nodes that give features"
-        yield f"  to slots, whose leaves are closed by prices: {claims} claims, whose levels follow in their order."
-    for number, level in enumerate(certificate.levels):
-        yield f"Level {number}: at most {level.size} features are worth no more than T = {level.exact:.9g} units;"
-        if level.is_list:
-            yield "  what is worth more owes that to one of the supports of a list;"
-        if level.claims is not None:
-            yield f"  features that fit together all lie in one of {len(level.claims)} small claims."
-        for claim in level.claims or ():
-            yield f"  A claim {'with its first feature, ' * claim.rooted}among {claim.members}, by their places:"
-            for index, (depth, how, rule, item) in enumerate(walk(certificate, claim)):
-                yield f"{'  ' * min(depth + 2, 40)}{index}: {how}{says[rule].format(item)}"
-        how = "the tree below" if level.nodes else "what is known of fewer features"
-        yield f"  {how} proves it for {len(level.features)} features; each of the others contributes too little."
-        for index, (depth, how, rule, item) in enumerate(walk(certificate, level)):
-            yield f"{'  ' * min(depth + 2, 40)}{index}: {how}{says[rule].format(item)}"
+def about(file):
+    """Return what is claimed, in words."""
+    value, bound, records = file.header["value"], file.header["bound"], file.records
+    said = f"Claim: {value} <= optimum <= {bound}, at most {file.k} of {file.d} features; adversary {file.adversary}"
+    said += f"; demanded {file.include}" * bool(file.include) + f"; {len(file.exclude)} forbidden" * bool(file.exclude)
+    said += "; over v'Bv, B the file's metric" * bool(file.metric)
+    said += f"; |V v| <= 1e-8, V the file's {file.many} directions" * bool(file.directions)
+    if file.slots:
+        said += f"; several choices that share no feature, of {[slot.k for slot in records['slot']]} features"
+    if file.kind == "list":
+        beyond = decimal(Fraction(records["level"][-1].exact) * file.unit, ROUND_CEILING)
+        slack = max([0.0, *(one.beyond / one.value - 1 for one in records["list"])])
+        said += (
+            f"; what is worth more than {beyond} owes that to one of {len(records['list'])} supports, to {slack:.1e}"
+        )
+    return said
 
 
 def main():
     """Check the certificate that the command line names."""
     parser = argparse.ArgumentParser(description="Check a certificate of noap.")
     parser.add_argument("certificate")
-    parser.add_argument("data", nargs="?", help=".csv or .npy: samples or covariance; not needed with --explain")
-    parser.add_argument("--header", action=argparse.BooleanOptionalAction, help="the .csv begins with names; guessed")
+    parser.add_argument("data", help=".csv, with a line of names or without, or .npy: samples or a covariance")
     parser.add_argument("--explain", action="store_true", help="print the proof in words")
-    options = parser.parse_args()
-    if not (options.data or options.explain):
-        parser.error("the data are missing; only --explain does without")
+    options, where = parser.parse_args(), []
+
+    def say(words):
+        where[words.startswith(" ") :] = [words]  # the last level and the last node
+        if options.explain:
+            print(words)
+
     try:
-        certificate = Certificate(Path(options.certificate).read_bytes())
-        for line in explain(certificate) if options.explain else ():
-            print(line)
-        if options.data:
-            data = read_data(options.data, certificate, options.header)
-            print("ACCEPT: {} <= optimum <= {}".format(*proved(certificate, data)))
-            if certificate.is_list:
-                print(f"  A list: {about_list(certificate)}.")
-            print(f"  Not part of the claim: {about_preparation(data, certificate)}.")
+        file = Certificate(Path(options.certificate).read_bytes())
+        data = read_data(options.data, file)
+        print(about(file))
+        print("ACCEPT: {} <= optimum <= {}".format(*proved(file, data, say)))
+        print(f"  Not part of the claim: {about_preparation(data, file)}.")
     except Reject as reason:
-        print(f"REJECT: {reason}")
+        print(*where, f"REJECT: {reason}", sep="\n")
         return 1
-    except (Unreadable, OSError) as reason:
+    except OSError as reason:
         print(f"{parser.prog}: {reason}", file=sys.stderr)
         return 2
     return 0

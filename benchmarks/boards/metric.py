@@ -17,7 +17,7 @@ def _instances(setting: Setting) -> Iterator[Instance]:
     from sklearn.datasets import load_breast_cancer, load_wine
 
     for name, data in (("wine", load_wine()), ("breast cancer", load_breast_cancer())):
-        Z, y = noap.standardise(data.data), data.target
+        Z, y = noap.standardize(data.data), data.target
         means = np.array([Z[y == one].mean(axis=0) for one in y])
         B = noap.metric_from_samples(Z - means, 1e-3)
         for k in (2, 4, 6):

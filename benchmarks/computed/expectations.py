@@ -1,8 +1,5 @@
 """The table "What to expect" of the README, and what docs/open.md lists."""
 
-from statistics import median
-
-from benchmarks.boards.joint import STOCKS
 from benchmarks.computed.reading import (
     certified,
     digits,
@@ -14,7 +11,7 @@ from benchmarks.computed.reading import (
     times,
 )  # fmt: skip
 from benchmarks.table import Row
-from benchmarks.words import more, span
+from benchmarks.words import span
 from noap.experiments.formats import markdown
 
 __all__ = ["expectations", "open_instances"]
@@ -40,15 +37,6 @@ def _grid() -> tuple[str, str]:
         "instances",
         f"{certified(rows, '1e-6').split(';')[0]}; {len(zero)} have optimum 0 and need no node, the other {len(rest)}: "
         f"{times(rest)}",
-    )
-
-
-def _vanilla() -> tuple[str, str]:
-    rows = results("vanilla", method=_EXACT)
-    return (
-        f"sparse PCA (rho = 0) of {len({row['data'] for row in rows})} matrices, d = {_of(rows, 'd')}, k = "
-        f"{_of(rows, 'k')}: {len(rows)} pairs",
-        certified(rows, "1e-6"),
     )
 
 
@@ -90,25 +78,10 @@ def _many() -> tuple[str, str]:
     )
 
 
-def _joint() -> tuple[str, str]:
-    rows = [row for row in results("joint") if row["data"] not in (STOCKS, "modules")]
-    done, left = [row for row in rows if row["proved"]], [row["gap"] for row in rows if not row["proved"]]
-    lost = [1 - more(row, "one_by_one") / row["value"] for row in rows]
-    assert all(row["verified"] for row in rows)
-    rest = f", the other {len(left)} left with up to {percent(max(left))}" if left else ""
-    return (
-        f"2 and 3 components at once, k = {_of(rows, 'k')}, noise 0 and 0.3, d = {_of(rows, 'd')}: {len(rows)} "
-        "problems",
-        f"{len(done) if left else 'all'} certified together to 1e-4, median "
-        f"{duration(median(row['cpu_s'] for row in done))}{rest}; one component after the other loses up to "
-        f"{percent(max(lost))}",
-    )
-
-
-@from_results("grid", "vanilla", "sample_wise", "standardised", "large_k", "many", "joint")
+@from_results("grid", "sample_wise", "standardised", "large_k", "many")
 def expectations() -> str:
     """Return the table: problems, and what became of them."""
-    every = (_grid, _vanilla, _standardised, _large_k, _many, _joint, _sample_wise)
+    every = (_grid, _standardised, _large_k, _many, _sample_wise)
     return markdown(["problem", "result"], [row() for row in every])
 
 

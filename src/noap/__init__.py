@@ -8,9 +8,10 @@ if TYPE_CHECKING:
     from noap import errors
     from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
     from noap.checker import verify
-    from noap.data.standardising import standardise
+    from noap.data.standardising import standardize
     from noap.heuristics.truncated_power import screen_submatrix
     from noap.kernel.certificate import Certificate
+    from noap.mip.export import write_program
     from noap.problem import Problem
     from noap.result import Limit, Result, Status
     from noap.settings import Settings
@@ -51,10 +52,11 @@ __all__ = [
     "solve",
     "solve_components",
     "stability",
-    "standardise",
+    "standardize",
     "stream",
     "theory",
     "verify",
+    "write_program",
 ]
 
 # Loaded on first use, so that `import noap` stays quick, and the command line answers Ctrl-C from its first moment on:
@@ -97,8 +99,9 @@ _LAZY_NAMES = {
     "solve": "noap.solving",
     "solve_components": "noap.joint",
     "stability": "noap.analysis.stability",
-    "standardise": "noap.data.standardising",
+    "standardize": "noap.data.standardising",
     "verify": "noap.checker",
+    "write_program": "noap.mip.export",
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from noap.adversaries import ENERGY_LESS_L1, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
+from noap.adversaries import ENERGY_LESS_L1, Adversary, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
 from noap.data.arguments import as_count
 from noap.data.metric import length
@@ -71,7 +71,8 @@ def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False
     if not serves(problem):
         return False
     demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
-    attacked = type(problem.adversary) is SampleWise and not problem.adversary.is_idle
+    kind = type(problem.adversary)
+    attacked = kind is EntryWise or (kind is SampleWise and not problem.adversary.is_idle)
     # More features than that have no other search in a metric.
     only = attacked or demands or problem.metric is not None
     most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features
@@ -92,15 +93,24 @@ def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls,
 
 
 def _check_ascent(
-    problem: Problem, keep: Any = 96, polish: Any = 24, max_steps: Any = 60, n_jobs: Any = None, client: Any = None
-) -> tuple[Funnel, Workers]:
+    problem: Problem,
+    keep: Any = 96,
+    polish: Any = 24,
+    max_steps: Any = 60,
+    n_jobs: Any = None,
+    client: Any = None,
+    start: ArrayLike | None = None,
+) -> tuple[Funnel, Workers, FloatArray | None]:
     funnel = Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
-    return funnel, Workers.checked(n_jobs, client)
+    return funnel, Workers.checked(n_jobs, client), _start(problem, start)
 
 
-def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, Workers]) -> Result:
-    funnel, workers = asked
-    return _heuristic(problem, "ascent", _ascended(problem, controls, funnel, workers=workers), controls)
+def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, Workers, FloatArray | None]) -> Result:
+    funnel, workers, start = asked
+    v = _ascended(problem, controls, funnel, workers=workers)
+    if start is not None and problem.value(start) > problem.value(v):
+        v = start
+    return _heuristic(problem, "ascent", v, controls)
 
 
 def _ascended(
@@ -154,8 +164,10 @@ def _check_exact(
     n_jobs: Any = None,
     client: Any = None,
     settings: Any = None,
+    start: ArrayLike | None = None,
 ) -> Limits:
-    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings)
+    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings, start)
+    _start(problem, start)
     if is_for_the_tree(problem, limits.settings):
         matrix = problem.n_features <= MANY_FEATURES or len(problem.include) or problem.orthogonal_to is not None
         if problem.adversary.gram_suffices and matrix:
@@ -180,34 +192,25 @@ def unfinished(problem: Problem, method: str, gap: float, v: FloatArray | None =
 
 def run_exact(problem: Problem, controls: Controls, limits: Limits, start: FloatArray | None = None) -> Result:
     """Ascend, from a k-sparse unit vector beside other starts if one is given, then prove."""
+    start = _start(problem, limits.start) if start is None else start
     if is_for_the_tree(problem, limits.settings):
         from noap.search.solve import solve_by_tree
 
         return solve_by_tree(problem, controls, limits, start)
-    from noap.exact.prove import prove, proved_result  # loads Numba
+    from noap.exact.prove import proved_result  # loads Numba
 
     with raising_interrupts():
         v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
         if start is not None and problem.value(start) > problem.value(v):
             v = start
-        if type(problem.adversary) is not EntryWise:
-            return proved_result(problem, controls, v, limits)
-        from noap.exact.reduced import entry_wise_result
-
-        def bounded(smaller: Problem, own: Controls, v: FloatArray, limits: Limits) -> Any:
-            if not is_for_the_tree(smaller, limits.settings):
-                return prove(smaller, own, v, limits)
-            from noap.search.solve import solve_by_tree
-
-            return solve_by_tree(smaller, own, limits, v)
-
-        return entry_wise_result(problem, controls, v, limits, controls.gap, bounded)
+        return proved_result(problem, controls, v, limits)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
-    require_served(problem.adversary, (*ENERGY_LESS_L1, SampleWise), "Method 'relaxation'", "use method='exact'")
+    served: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise, EntryWise)
+    require_served(problem.adversary, served, "Method 'relaxation'", "use method='exact'")
     limits = Limits.checked(None, None, certificate, settings=settings)
-    if type(problem.adversary) is SampleWise:
+    if type(problem.adversary) in (SampleWise, EntryWise):
         if not is_for_the_tree(problem, limits.settings):
             raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
         return limits
@@ -324,7 +327,10 @@ def _start(problem: Problem, start: ArrayLike | None) -> FloatArray | None:
     v = vector_of(start, problem.n_features)
     if not (np.isfinite(v).all() and v.any()):
         raise InvalidProblem("start must be a finite vector that is not zero.")
-    return unit(keep_top_k(v[None, :], problem.k)[0])
+    v = unit(keep_top_k(v[None, :], problem.k)[0])
+    v = v if problem.metric is None else v / length(problem.metric, v)
+    problem.value(v)  # says what v must be
+    return v
 
 
 _PROGRAM = (
@@ -355,14 +361,14 @@ _POWER, _WORKERS = ("start", "iterations"), ("n_jobs", "client")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
     "exact": lambda: Method(
-        ("node_limit", "memory_limit", "certificate", "settings", *_WORKERS),
+        ("node_limit", "memory_limit", "certificate", "settings", "start", *_WORKERS),
         _check_exact,
         run_exact,
         falls_short="double precision, or the rules of the kernel, prove no more here; ask for a larger gap",
     ),
     "mip": _mip,
     "mip-r": _mip_r,
-    "ascent": lambda: Method(("keep", "polish", "max_steps", *_WORKERS), _check_ascent, _run_ascent),
+    "ascent": lambda: Method(("keep", "polish", "max_steps", "start", *_WORKERS), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
     "relaxation": lambda: Method(
         ("certificate", "settings"),

@@ -1,4 +1,4 @@
-"""The paper's performance measures: primal-dual gap, angle to the truth, support recovery rate."""
+"""Performance measures: the gap; how far a direction, a span or a support is from the truth."""
 
 import math
 
@@ -7,7 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from noap.errors import InvalidProblem
 
-__all__ = ["angle", "gap", "support_recovery"]
+__all__ = ["angle", "cosine", "f1", "gap", "precision", "recall", "subspace_distance", "support_recovery"]
+
+
+FloatVector = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 
 def gap(value: float, bound: float) -> float:
@@ -30,7 +34,27 @@ def gap(value: float, bound: float) -> float:
 
 
 def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> float:
-    r""":math:`|\langle v, v^*\rangle|/(\|v\|_2\,\|v^*\|_2)`, the cosine between estimate and truth, in [0, 1].
+    r"""Return :math:`\arccos(|\langle v, v^*\rangle|/(\|v\|_2\,\|v^*\|_2))` in radians, between 0 and :math:`\pi/2`.
+
+    The angle between the lines through v and through the truth, accurate also where it is tiny; arguments as for
+    :func:`cosine`.
+
+    Examples
+    --------
+    >>> round(angle([1.0, 0.0, 0.0], [1.0, 1.0, 0.0]), 6), angle([1.0, 1e-9], [1.0, 0.0])
+    (0.785398, 1e-09)
+    """
+    pair = _directions(v, truth, part)
+    if pair is None:
+        return math.pi / 2
+    one, other = pair
+    if float(one @ other) < 0:
+        other = -other
+    return 2.0 * math.atan2(float(np.linalg.norm(one - other)), float(np.linalg.norm(one + other)))
+
+
+def cosine(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> float:
+    r"""Return :math:`|\langle v, v^*\rangle|/(\|v\|_2\,\|v^*\|_2)`, in [0, 1]: the paper's ``ang``.
 
     With `part`, the indices of the strong or the weak features, both vectors are restricted to it first.
     An estimate that is zero (there) has no direction and counts as 0.0: nothing of the signal was kept. A truth
@@ -46,9 +70,51 @@ def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> floa
     Examples
     --------
     >>> v, truth = [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]
-    >>> round(angle(v, truth), 6), angle(v, truth, part=[1, 2])
+    >>> round(cosine(v, truth), 6), cosine(v, truth, part=[1, 2])
     (0.6, 0.0)
     """
+    pair = _directions(v, truth, part)
+    return 0.0 if pair is None else min(abs(float(pair[0] @ pair[1])), 1.0)
+
+
+def subspace_distance(components: ArrayLike, truth: ArrayLike) -> float:
+    r"""Return the sine of the largest angle between two spans: 0 where they are equal, 1 where one leaves the other.
+
+    Spans of the same dimension: :math:`\|(I - P)P^*\|_2` with the orthogonal projections on them. Where dimensions
+    differ it is 1, for the larger span holds a vector at right angles to the smaller one.
+
+    Parameters
+    ----------
+    components, truth : array of shape (r, d) and (s, d)
+        Rows that span; they need neither be orthogonal nor independent.
+
+    Examples
+    --------
+    >>> subspace_distance([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]], [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
+    0.0
+    >>> round(subspace_distance([[1.0, 1.0]], [[1.0, 0.0]]), 6)
+    0.707107
+    """
+    spans = []
+    for name, given in (("components", components), ("truth", truth)):
+        rows = np.atleast_2d(np.asarray(given, dtype=np.float64))
+        if rows.ndim != 2 or not np.isfinite(rows).all() or not rows.any():
+            raise InvalidProblem(f"{name} must hold vectors in rows, finite and not all 0.")
+        rows = rows[rows.any(axis=1)]
+        rows = rows / np.abs(rows).max(axis=1, keepdims=True)
+        basis, singular, _ = np.linalg.svd(rows.T, full_matrices=False)
+        spans.append(basis[:, singular > 1e-10 * singular[0]])
+    one, other = spans
+    if len(one) != len(other):
+        raise InvalidProblem(f"components must have rows of the length of truth, {len(other)}, got {len(one)}.")
+    if one.shape[1] != other.shape[1]:
+        return 1.0
+    left = float(np.linalg.norm(one - other @ (other.T @ one), 2))
+    return min(left, 1.0) if left > 1e-15 * len(one) else 0.0
+
+
+def _directions(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None) -> tuple[FloatVector, FloatVector] | None:
+    """Return both vectors, on the part, with length 1; None where the estimate is zero there."""
     estimate, target = _vector("v", v), _vector("truth", truth)
     if estimate.shape != target.shape:
         raise InvalidProblem(f"v must have the length of truth, {target.size}, got {estimate.size}.")
@@ -58,15 +124,14 @@ def angle(v: ArrayLike, truth: ArrayLike, part: ArrayLike | None = None) -> floa
     if not target.any():
         raise InvalidProblem("truth must have a nonzero entry (within part, where part is given).")
     if not estimate.any():
-        return 0.0
+        return None
     # Scaled by the largest entries first: the norms of very small or large vectors would vanish or overflow.
     estimate, target = estimate / np.abs(estimate).max(), target / np.abs(target).max()
-    cosine = abs(float(estimate @ target)) / float(np.linalg.norm(estimate) * np.linalg.norm(target))
-    return min(cosine, 1.0)
+    return estimate / np.linalg.norm(estimate), target / np.linalg.norm(target)
 
 
 def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: ArrayLike | None = None) -> float:
-    r""":math:`|\hat S \cap S^*|/|S^*|`, and for a part :math:`|\hat S \cap S_1|/|S_1|`.
+    r"""Return :math:`|\hat S \cap S^*|/|S^*|`, and for a part :math:`|\hat S \cap S_1|/|S_1|`: the paper's ``rate``.
 
     The divisor is the size of the truth, as in the paper: an estimate with fewer features cannot reach 1.
 
@@ -84,14 +149,57 @@ def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: Ar
     >>> support_recovery([0.0, 0.6, 0.8], [0, 1]), support_recovery([1, 2], [0, 1], part=[1])
     (0.5, 1.0)
     """
+    found, target = _supports(v_or_support, truth_support, part)
+    return float(np.isin(target, found).sum() / target.size)
+
+
+def recall(v_or_support: ArrayLike, truth_support: ArrayLike) -> float:
+    r"""Return :math:`|\hat S \cap S^*|/|S^*|`, the share of the true features that are found: :func:`support_recovery`.
+
+    Examples
+    --------
+    >>> recall([0.0, 0.6, 0.8], [0, 1])
+    0.5
+    """
+    return support_recovery(v_or_support, truth_support)
+
+
+def precision(v_or_support: ArrayLike, truth_support: ArrayLike) -> float:
+    r"""Return :math:`|\hat S \cap S^*|/|\hat S|`, the share of the features found that are true; 0 where none is found.
+
+    Arguments as for :func:`support_recovery`.
+
+    Examples
+    --------
+    >>> precision([0.0, 0.6, 0.8], [0, 1]), precision([], [0, 1])
+    (0.5, 0.0)
+    """
+    found, target = _supports(v_or_support, truth_support, None)
+    return float(np.isin(found, target).mean()) if found.size else 0.0
+
+
+def f1(v_or_support: ArrayLike, truth_support: ArrayLike) -> float:
+    r"""Return :math:`2|\hat S \cap S^*|/(|\hat S| + |S^*|)`, the harmonic mean of precision and recall.
+
+    Arguments as for :func:`support_recovery`.
+
+    Examples
+    --------
+    >>> f1([0, 1, 2], [0])
+    0.5
+    """
+    found, target = _supports(v_or_support, truth_support, None)
+    return float(2 * np.isin(found, target).sum() / (found.size + target.size))
+
+
+def _supports(v_or_support: ArrayLike, truth_support: ArrayLike, part: ArrayLike | None) -> tuple[Indices, Indices]:
+    """Return the features found, and those of the truth or of its part."""
     given = np.asarray(v_or_support)
     if np.issubdtype(given.dtype, np.integer):
         found, size = _indices("v_or_support", given, None), None
     elif given.size == 0:
-        found, size = (
-            np.empty(0, dtype=np.intp),
-            None,
-        )  # an empty list has no integer type to tell its meaning by
+        # An empty list has no integer type to tell its meaning by.
+        found, size = np.empty(0, dtype=np.intp), None
     else:
         vector = _vector("v_or_support", given)
         found, size = np.flatnonzero(vector), vector.size
@@ -103,7 +211,7 @@ def support_recovery(v_or_support: ArrayLike, truth_support: ArrayLike, part: Ar
         target = subset
     if target.size == 0:
         raise InvalidProblem(f"{'truth_support' if part is None else 'part'} must not be empty.")
-    return float(np.isin(target, found).sum() / target.size)
+    return found, target
 
 
 def _amount(name: str, value: float) -> float:
@@ -116,7 +224,7 @@ def _amount(name: str, value: float) -> float:
     return number
 
 
-def _vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
+def _vector(name: str, value: ArrayLike) -> FloatVector:
     array = np.asarray(value)
     if array.ndim != 1 or array.size == 0 or not (np.isrealobj(array) and np.issubdtype(array.dtype, np.number)):
         raise InvalidProblem(f"{name} must be a non-empty 1-d array of real numbers.")
@@ -126,7 +234,7 @@ def _vector(name: str, value: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def _indices(name: str, value: ArrayLike, size: int | None) -> NDArray[np.intp]:
+def _indices(name: str, value: ArrayLike, size: int | None) -> Indices:
     array = np.asarray(value)
     if array.ndim == 1 and array.size == 0:
         return np.empty(0, dtype=np.intp)

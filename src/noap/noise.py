@@ -2,11 +2,22 @@
 
 from noap.analysis.noise import (
     Chance,
+    from_entries,
     from_missing,
     from_replicates,
     from_rounding,
     from_shuffling,
     from_variation,
+    with_confidence,
 )
 
-__all__ = ["Chance", "from_missing", "from_replicates", "from_rounding", "from_shuffling", "from_variation"]
+__all__ = [
+    "Chance",
+    "from_entries",
+    "from_missing",
+    "from_replicates",
+    "from_rounding",
+    "from_shuffling",
+    "from_variation",
+    "with_confidence",
+]

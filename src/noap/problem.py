@@ -16,8 +16,9 @@ from noap.data.chosen import ORTHOGONAL, as_demands, as_directions
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
-from noap.data.requirements import require_covariance_suffices, require_fit
-from noap.data.validation import Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
+from noap.data.per_feature import has_one_for_each
+from noap.data.requirements import adversary_of, require_covariance_suffices, require_fit
+from noap.data.validation import PrivateSamples, Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
 from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -48,7 +49,11 @@ class Problem(Variants):
         PyTorch or CuPy on a device stays there, float16, float32 or float64 (``pip install 'noap[gpu]'``).
     k : int
         How many features v may use.
-    adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary
+    adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary, optional
+        Who perturbs X, and by how much. NoAdversary where neither this nor `noise` is given: sparse PCA.
+    noise : float, array of shape (d,), dict, Series or one-row DataFrame, optional
+        Takes the place of `adversary`: FeatureWise, by the root mean square error of each feature, in the units of X,
+        :math:`\rho = \mathrm{noise}\,\sqrt n`. A number for all features, or one for each, by position or by name.
     costs : array-like of shape (d,), optional
         What it costs to use each feature, in the units of the robust variance: the objective is the robust variance of
         v less the costs of the features that v uses, and using none is worth 0. For FeatureWise, SampleWise and
@@ -70,6 +75,8 @@ class Problem(Variants):
     X : the samples, or None when built from a covariance
     n_samples, n_features, k : int
     adversary : Adversary
+    noise : float or array
+        The adversary's budget in units that do not depend on n.
     costs : array of shape (d,), or None
     metric : array of shape (d,) or (d, d), or None where B is the unit matrix
     feature_names : tuple of str, or None
@@ -84,6 +91,8 @@ class Problem(Variants):
     >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0))
     >>> problem.value([1.0, 0.0])
     8.0
+    >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, noise=0.5).adversary
+    FeatureWise(rho=0.7071067811865476)
     """
 
     X: Data | None
@@ -103,8 +112,9 @@ class Problem(Variants):
         self,
         X: Any,
         k: int,
-        adversary: Adversary,
+        adversary: Adversary | None = None,
         *,
+        noise: Any = None,
         costs: ArrayLike | None = None,
         metric: Any = None,
         feature_names: Sequence[str] | None = None,
@@ -116,11 +126,13 @@ class Problem(Variants):
         if not isinstance(X, Samples):  # those come from within, where somebody has decided
             warn_if_uncentred(given)
             warn_of_identifiers(X, given)
-        data = frozen(where_needed(given, adversary))
-        n, d = int(data.shape[0]), int(data.shape[1])
+        n, d = int(given.shape[0]), int(given.shape[1])
         names = as_names(feature_names, d) or own_names
-        self._set(data, n, d, k, adversary, names, costs, metric, include, exclude, orthogonal_to)
-        if changes(data):
+        chosen = adversary_of(adversary, noise, n, d, names)
+        needed = where_needed(given, chosen)
+        data = needed if isinstance(X, PrivateSamples) and needed is given else frozen(needed)
+        self._set(data, n, d, k, chosen, names, costs, metric, include, exclude, orthogonal_to)
+        if data is not given and changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
     @classmethod
@@ -130,7 +142,8 @@ class Problem(Variants):
         *,
         n_samples: int,
         k: int,
-        adversary: Adversary,
+        adversary: Adversary | None = None,
+        noise: Any = None,
         costs: ArrayLike | None = None,
         metric: Any = None,
         feature_names: Sequence[str] | None = None,
@@ -151,7 +164,7 @@ class Problem(Variants):
             refused.
         n_samples : int
             n: the budget rho counts in units of column norms of X, which are :math:`\sqrt{n S_{jj}}`.
-        k, adversary, costs, metric, feature_names, include, exclude, orthogonal_to : as for Problem
+        k, adversary, noise, costs, metric, feature_names, include, exclude, orthogonal_to : as for Problem
 
         Examples
         --------
@@ -161,13 +174,16 @@ class Problem(Variants):
         ... ).value([1.0, 0.0])
         8.0
         """
-        require_covariance_suffices(adversary)
+        if adversary is not None:
+            require_covariance_suffices(adversary)
+        attacked = has_one_for_each(noise) or noise not in (None, 0) or not (adversary is None or adversary.is_idle)
         if isinstance(n_samples, bool) or not isinstance(n_samples, (int, np.integer)) or not 1 <= n_samples < 2**53:
             raise InvalidProblem(f"n_samples must be a positive integer, got {n_samples!r}.")
-        known = as_covariance(S, definite=not adversary.is_idle)
+        known = as_covariance(S, definite=attacked)
         names = as_names(feature_names, len(known.matrix)) or known.names
+        chosen = adversary_of(adversary, noise, int(n_samples), len(known.matrix), names)
         return cls._of_symmetric(
-            known._replace(names=names), int(n_samples), k, adversary, costs, metric, include, exclude, orthogonal_to
+            known._replace(names=names), int(n_samples), k, chosen, costs, metric, include, exclude, orthogonal_to
         )
 
     @classmethod
@@ -219,7 +235,7 @@ class Problem(Variants):
         self.__dict__.update(include=demanded, exclude=forbidden, orthogonal_to=directions, preparation=None)
 
     def __repr__(self) -> str:
-        source = "samples" if self.X is not None else "covariance"
+        source = "samples" if self.X is not None else "samples not kept" if self.forgotten else "covariance"
         terms = ("" if self.costs is None else ", costs") + ("" if self.metric is None else ", metric")
         terms += ("" if not len(self.include) else f", include={self.include.tolist()}") + (
             "" if not len(self.exclude) else f", exclude={self.exclude.tolist()}"
@@ -229,6 +245,76 @@ class Problem(Variants):
             f"Problem({source}, n_samples={self.n_samples}, n_features={self.n_features}, "
             f"k={self.k}, adversary={self.adversary!r}{terms})"
         )
+
+    @property
+    def noise(self) -> Any:
+        """The budget of the adversary in units of noise: feature-wise rho/sqrt(n); an array where it has several."""
+        return self.adversary.rho / self.adversary.noise_unit(self.n_samples)
+
+    @property
+    def per_feature(self) -> dict[str, FloatArray]:
+        """The noise and the cost of each feature, where they have their own: the columns of a table."""
+        columns: dict[str, FloatArray] = {}
+        if not self.adversary.has_one_budget and self.adversary.key == "feature":
+            columns["noise"] = self.noise
+        if self.costs is not None:
+            columns["cost"] = self.costs
+        return columns
+
+    @property
+    def terms(self) -> str:
+        """Who attacks, how strongly, and how many features there may be, as every printed result says it.
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, noise=0.5).terms
+        'FeatureWise, noise 0.5 (rho = 0.707107), k = 1 of 2'
+        """
+        strength = "" if self.adversary.is_idle else f", {self.adversary.strength_in_words(self.n_samples)}"
+        further = [
+            ("costs", self.costs is not None),
+            ("a metric", self.metric is not None),
+            ("include", len(self.include)),
+            ("exclude", len(self.exclude)),
+            ("orthogonal_to", self.orthogonal_to is not None),
+        ]
+        said = [name for name, given in further if given]
+        beside = f", with {' and '.join(said)}" if said else ""
+        return f"{type(self.adversary).__name__}{strength}, k = {self.k} of {self.n_features}{beside}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what is to be solved as JSON takes it: numbers, by feature, or a list of samples; infinity as "inf".
+
+        Examples
+        --------
+        >>> import noap
+        >>> noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1).to_dict()["adversary"]
+        'NoAdversary'
+        """
+        names, adversary = self.names, self.adversary
+
+        def by_name(numbers: Any) -> Any:
+            if adversary.has_one_budget:
+                return numbers
+            listed = ["inf" if np.isinf(number) else number for number in numbers.tolist()]
+            return dict(zip(names, listed, strict=True)) if adversary.key == "feature" else listed
+
+        return {
+            "n_samples": self.n_samples,
+            "n_features": self.n_features,
+            "k": self.k,
+            "adversary": type(adversary).__name__,
+            "rho": by_name(adversary.rho),
+            "noise": by_name(self.noise),
+            "costs": None if self.costs is None else dict(zip(names, self.costs.tolist(), strict=True)),
+            **({} if self.metric is None else {"metric": True}),
+        }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """A name for every feature: that of the data, or its position as text."""
+        return self.feature_names or tuple(str(j) for j in range(self.n_features))
 
     @property
     def is_plain(self) -> bool:
@@ -387,8 +473,18 @@ class Problem(Variants):
     def samples(self, what: str) -> Data:
         """Return X, or raise InvalidProblem naming what cannot be had from a covariance."""
         if self.X is None:
-            raise InvalidProblem(f"{what} needs the samples X, this problem was built from a covariance S.")
+            why = (
+                "which are not kept; fit with keep_data=True"
+                if self.forgotten
+                else "this problem was built from a covariance S"
+            )
+            raise InvalidProblem(f"{what} needs the samples X, {why}.")
         return self.X
+
+    @property
+    def forgotten(self) -> bool:
+        """Whether there were samples once (`without_samples`)."""
+        return "_forgotten" in self.__dict__
 
     def value(self, v: ArrayLike) -> float:
         r"""Return the objective at v: its robust variance, less what its features cost.

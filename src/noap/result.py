@@ -1,5 +1,6 @@
 """What a method found, what is proved about it, and why it stopped."""
 
+import copy
 import enum
 import importlib
 import math
@@ -19,6 +20,7 @@ from noap.adversaries import (
     serves,
 )
 from noap.data.metric import length
+from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapError
 from noap.kernel import certificate as kernel
 from noap.kernel.claim import Claim as KernelClaim
@@ -35,11 +37,13 @@ from noap.proofs.claim import Claim
 from noap.proofs.feature_wise import GramProof
 from noap.proofs.many import ManyProof
 from noap.proofs.packing import Proof
+from noap.runtime.digits import percent_up
+from noap.runtime.frames import Tabular, shaped
 from noap.runtime.limits import Limit
 from noap.runtime.notebook import html_table
 from noap.runtime.progress import TracePoint
 
-__all__ = ["Limit", "Result", "Status", "TracePoint", "rounded_up", "rounding_allowance", "zero_result"]
+__all__ = ["Limit", "Result", "Status", "TracePoint", "rounding_allowance", "zero_result"]
 
 
 # What rounding leaves between value and bound, relative to the largest variance of a feature; and how much of the value
@@ -49,10 +53,10 @@ _ROUNDING_OF_SCALE, _ROUNDING_OF_VALUE = 1e-12, 1e-9
 # More loadings than this do not belong in a notebook's cell.
 _MOST_ROWS = 12
 
-# The adversaries whose attacks have the rank-one forms below.
+# The adversaries whose attacks are those of the samples, or have the rank-one forms below.
 ATTACKED_COVARIANCE_SERVES = (FeatureWise, SampleWise, SpectralNorm, EntryWise, NoAdversary)
-# Those for which a proof may say at once that nothing is left; SpectralNorm and EntryWise have none of their own.
-ZERO_PROOF_SERVES = (FeatureWise, SampleWise, NoAdversary)
+# Those for which a proof may say at once that nothing is left; SpectralNorm has none of its own.
+ZERO_PROOF_SERVES = (FeatureWise, SampleWise, EntryWise, NoAdversary)
 
 
 class Status(enum.Enum):
@@ -74,8 +78,8 @@ class Status(enum.Enum):
     """Nothing is proved about the whole problem."""
 
 
-@dataclass(frozen=True, eq=False)
-class Result:
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Tabular):
     """A k-sparse unit vector, its robust variance and what is proved about the optimum.
 
     value <= optimum <= bound. The value is recomputed from the problem when the Result is made, and the
@@ -190,15 +194,15 @@ class Result:
         paid = self.problem.cost_of_demands
         return relative_gap(max(self.value + paid, 0.0), max(self.bound + paid, 0.0))
 
-    @property
+    @cached_property
     def robust_variance(self) -> float:
         """The robust variance of v, before costs."""
-        return self.problem.robust_variance(self.v)
+        return self.value if self.problem.costs is None else self.problem.robust_variance(self.v)
 
-    @property
+    @cached_property
     def plain_variance(self) -> float:
         """The variance of v on the data of the problem, before the adversary and before costs."""
-        if self.problem.X is None:
+        if self.problem.X is None or "covariance" in self.problem.__dict__:
             return float(self.v @ self.problem.covariance @ self.v)
         return NoAdversary().value(self.problem.samples("the plain variance"), self.v)
 
@@ -251,16 +255,12 @@ class Result:
     def claim(self) -> str:
         """What is proved, by whom and to which gap, in one sentence."""
         if self.status is Status.OPTIMAL:
-            return (
-                f"optimal: no {self.problem.k}-sparse direction is more than {rounded_up(self.gap)} better (rigorous)."
-            )
+            return f"proved optimal to within {percent_up(self.gap)} (rigorous)."
         if self.status is Status.FEASIBLE:
             prover = "proved rigorously" if self.bound_proof == "rigorous" else "to the solver's tolerances"
             if self.value <= 0:
                 return f"feasible: worth nothing here, and the best at most {self.bound:.6g}, {prover}."
-            # Of the best, not of the value: what lies below a positive number lies less than 100 % below it.
-            short = math.ceil(1e4 * (self.bound - self.value) / self.bound) / 100
-            return f"feasible: at most {short:.2f}% below the best, {prover}."
+            return f"feasible: within {percent_up(self.gap)} of the optimum, {prover}."
         if self.restricted_bound is not None and self.restricted_to is not None:
             return (
                 f"heuristic: nothing is proved about the whole problem; over {len(self.restricted_to)} chosen "
@@ -285,19 +285,101 @@ class Result:
         # Pictures lie layers above; the name is resolved when someone asks for one.
         return importlib.import_module("noap.figures").draw_loadings(self, ax=ax, top=top)
 
+    def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
+        """Return the features of v as a table, the largest loading on top.
+
+        Parameters
+        ----------
+        flat : bool
+            Nothing to do here: no column holds lists.
+        library : "polars" or "pandas"
+
+        Returns
+        -------
+        DataFrame
+            Columns feature, loading, and noise and cost where features have their own.
+
+        Examples
+        --------
+        >>> import noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> noap.solve(noap.Problem(X, k=2, noise=[0.1, 0.2, 0.1])).to_frame().columns
+        ['feature', 'loading', 'noise']
+        """
+        import polars
+
+        order = self._order
+        columns = {"feature": [self.problem.names[j] for j in order], "loading": self.v[order]}
+        columns |= {name: numbers[order] for name, numbers in self.problem.per_feature.items()}
+        return shaped(polars.DataFrame(columns, schema_overrides={"feature": polars.String}), flat, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what was asked, found and proved, as JSON takes it; what is not proved or not finite is None.
+
+        A direction that is worth nothing is no answer: then there are no features.
+
+        Examples
+        --------
+        >>> import json, noap
+        >>> X = [[2.0, 1.9, 0.1], [-2.0, -2.1, 0.2], [1.0, 1.1, -0.3], [-1.0, -0.9, 0.0]]
+        >>> document = noap.solve(noap.Problem(X, k=2, noise=0.25)).to_dict()
+        >>> document["features"], document["status"], len(json.dumps(document)) > 0
+        (['0', '1'], 'optimal', True)
+        """
+        support = self.support if self.value > 0 else self.support[:0]
+        names = self.problem.names
+        return {
+            "method": self.method,
+            **self.problem.to_dict(),
+            "support": support.tolist(),
+            "features": [names[j] for j in support],
+            "loadings": self.v[support].tolist(),
+            **self.proved,
+            "plain_variance": self.plain_variance if self.value > 0 else None,
+            "bound_proof": self.bound_proof,
+            "restricted_bound": _finite(self.restricted_bound),
+            "restricted_to": None if self.restricted_to is None else self.restricted_to.tolist(),
+            "solver_gap": _finite(self.solver_gap),
+            "formulation_error": _finite(self.formulation_error),
+            "nodes": self.nodes,
+            "claim": self.claim,
+            "seconds": self.seconds,
+            "messages": list(self.messages),
+            "note": self.note,
+        }
+
+    @property
+    def proved(self) -> dict[str, Any]:
+        """What was found, what is proved and what ended it, as JSON takes it."""
+        return {
+            "robust_variance": self.robust_variance,
+            "objective": self.value,
+            "bound": _finite(self.bound),
+            "gap": _finite(self.gap),
+            "status": self.status.value,
+            "limit": None if self.limit is None else self.limit.value,
+        }
+
+    def summary(self) -> str:
+        """Return a short table as text: the loadings by name, what was asked, the numbers and what is proved."""
+        return str(self)
+
+    def __repr__(self) -> str:
+        return f"Result({self.problem.terms}; {self.method}: value {self.value:.6g}, {self.claim[:-1]})"
+
     def __str__(self) -> str:
-        """Return a short table: the loadings by name, the numbers and what is proved."""
         rows = self._rows()
         wide, deep = (max(len(row[column]) for row in rows) for column in (0, 1))
         lines = [f"{name:<{wide}}  {number:>{deep}}".rstrip() for name, number in rows]
-        return "\n".join([*lines, f"{self.method}, {self.claim}", *filter(None, [self.note])])
+        return "\n".join([self.problem.terms, *lines, f"{self.method}, {self.claim}", *filter(None, [self.note])])
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the loadings, the numbers and what is proved."""
-        return html_table(" ".join(filter(None, [f"{self.method}, {self.claim}", self.note])), self._rows())
+        said = f"{self.problem.terms}: {self.method}, {self.claim}"
+        return html_table(" ".join(filter(None, [said, self.note])), self._rows())
 
     def _rows(self) -> list[tuple[str, str]]:
-        order = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
+        order = self._order
         rows = [(self._named(j), f"{self.v[j]:+.4f}") for j in order[:_MOST_ROWS]]
         if len(order) > _MOST_ROWS:
             rows.append((f"and {len(order) - _MOST_ROWS} more features", ""))
@@ -307,16 +389,53 @@ class Result:
         if math.isinf(self.bound):
             return [*rows, ("proved bound", "none")]
         rows.append(("proved bound", f"{self.bound:.6g}"))
-        rows.append(("gap", rounded_up(self.gap)))
+        rows.append(("gap", percent_up(self.gap)))
         return rows
+
+    @property
+    def _order(self) -> IntArray:
+        """The features of v, the largest loading first."""
+        order: IntArray = self.support[np.argsort(-np.abs(self.v[self.support]), kind="stable")]
+        return order
 
     def _named(self, j: int) -> str:
         names = self.problem.feature_names
         return f"feature {j}" if names is None else names[j]
 
-    def attack(self) -> FloatArray:
-        """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho."""
-        return self.problem.adversary.attack(self.problem.samples("attack"), self.v)
+    def attack(self, X: Any = None) -> FloatArray:
+        """Return the worst perturbation E of the samples against v, an n x d array of norm at most rho.
+
+        Parameters
+        ----------
+        X : array-like, DataFrame or sparse matrix of shape (n, d), optional
+            The samples of the problem, prepared as they were there: for a result that does not keep them.
+        """
+        if X is None:
+            return self.problem.adversary.attack(self.problem.samples("attack"), self.v)
+        data = as_samples(X).data
+        shape = (self.problem.n_samples, self.problem.n_features)
+        if data.shape != shape:
+            raise InvalidProblem(f"X must be the samples of the problem, of shape {shape}, got {data.shape}.")
+        return self.problem.adversary.attack(data, self.v)
+
+    def without_data(self) -> "Result":
+        """Return the result without the samples of its problem; numbers, note and certificate stay."""
+        if self.problem.X is None:
+            return self
+        problem = self.problem.without_samples()
+        _ = self.certificate, self.robust_variance, self.plain_variance
+        if "covariance" not in problem.__dict__:
+            _ = self.note
+        return self._changed(problem=problem)
+
+    def with_message(self, sentence: str) -> "Result":
+        """Return the result with one message more."""
+        return self._changed(messages=(*self.messages, sentence))
+
+    def _changed(self, **fields: Any) -> "Result":
+        changed = copy.copy(self)
+        changed.__dict__.update(fields)  # nobody else can: it is frozen
+        return changed
 
     def attacked_covariance(self) -> FloatArray:
         """Return (X+E)'(X+E)/n for the worst perturbation E against v, a d x d array.
@@ -332,11 +451,11 @@ class Result:
         if type(adversary) is NoAdversary:
             return S.copy()
         if not adversary.gram_suffices:
-            # E = shift w' with w'v = 1.
-            w = v if type(adversary) is SampleWise else np.sign(v) / np.abs(v).sum()
-            shift = self.attack()[:, self.support] @ v[self.support]
-            cross = np.outer(self.problem.samples("attacked_covariance").T @ shift, w) / n
-            attacked: FloatArray = S + cross + cross.T + (shift @ shift / n) * np.outer(w, w)
+            E = self.attack()[:, self.support]
+            cross: FloatArray = np.zeros_like(S)
+            cross[:, self.support] = self.problem.samples("attacked_covariance").T @ E / n
+            attacked: FloatArray = S + cross + cross.T
+            attacked[np.ix_(self.support, self.support)] += E.T @ E / n
             return attacked
         energy = math.sqrt(max(n * float(v @ S @ v), 0.0))
         if type(adversary) is SpectralNorm:
@@ -365,14 +484,9 @@ def _settled(v: FloatArray) -> FloatArray:
     return settled
 
 
-def rounded_up(number: float) -> str:
-    """Return a number with two digits, rounded up so that "at most" stays true.
-
-    >>> rounded_up(1.24e-5), rounded_up(0.0)
-    ('1.3e-05', '0.0e+00')
-    """
-    near = f"{number:.1e}"
-    return near if float(near) >= number else f"{float(near) + 10.0 ** (math.floor(math.log10(number)) - 1):.1e}"
+def _finite(number: float | None) -> float | None:
+    """Return a number as JSON takes it: None for what is not finite."""
+    return number if number is not None and math.isfinite(number) else None
 
 
 def rounding_allowance(value: float, scale: float) -> float:

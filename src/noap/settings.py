@@ -14,6 +14,19 @@ class RelaxationSettings:
 
     Attributes
     ----------
+    dense_features : int
+        With more features lines have entries on a core alone, and thresholds beside it.
+    core_first, core_more, core_most : int
+        Features of the core at first, that join it at once, and at most.
+    core_vectors : int
+        Leading eigenvectors whose features may join.
+    core_rounds, core_looks : int
+        How often it may grow for one line, and looks at ADMM in between.
+    core_near : float
+        It grows where the whole exceeds it by more than this part of what is missing.
+    outer_part, outer_price : float
+        Beside the core the diagonal reaches this part of the largest eigenvalue, and an index has this part of the
+        price.
     few_eigenvectors, spare_eigenvectors : int
         The leading eigenvectors alone are computed where at most one in `few_eigenvectors` is expected to have weight;
         `spare_eigenvectors` more than that.
@@ -77,6 +90,16 @@ class RelaxationSettings:
         The interval of t is cut so many times at most, and not where that lowers the bound by less than this part.
     """
 
+    dense_features: int = 600
+    core_first: int = 200
+    core_more: int = 120
+    core_most: int = 700
+    core_vectors: int = 8
+    core_rounds: int = 6
+    core_looks: int = 10
+    core_near: float = 0.1
+    outer_part: float = 0.93
+    outer_price: float = 0.85
     few_eigenvectors: int = 8
     spare_eigenvectors: int = 3
     small: int = 64
@@ -137,14 +160,20 @@ class SampleSettings:
 
     Attributes
     ----------
-    most_features, most_entries : int
+    most_features, pool, nodes_in_blocks : int
+        With more features no matrix of them is made: dominance is tried on a pool and a fringe, the solver works on
+        `pool` features, and cheap trees have at most so many nodes, since the kernel passes over all pairs for a leaf.
+    most_in_blocks, most_entries : int
         With more features, or more entries of samples in question, no attack is tried: the lengths of the samples
         bound the root.
     gains : tuple of float
-        Gains of a response, in multiples of the one that all samples have that gain; at decided supports more of them.
+        Gains of a response, in multiples of the one that all samples have that gain.
     gains_at_supports : tuple of float
+        Those tried at decided supports that the smoothed attack leaves open, too.
     spread : float
         Share of the budget at right angles to a response, where most of a vector is decided.
+    spreads_of_entries : tuple of float
+        Shares of the way towards 0 that are mixed into responses against entries.
     promising : float
         A cheap tree is tried on responses where the ratio of the best test is below this.
     cheap_nodes, cheap_factor : int
@@ -167,10 +196,19 @@ class SampleSettings:
     branching : float
         A node branches on the feature with most weight among the opponents, times this and the share of those that do
         without it: five hard problems, 16 % less time than by weight alone.
+    branches, weight_left : int, float
+        Where one more feature fits it branches on so many in turn, until the opponents that use none of them have this
+        weight: n = 500, rho = 3, seed 3 of the board in 9.9 instead of 13.5 CPU s.
     kept_attacks : int
         Attacks of nodes near the root that others are tried with.
     certified : int
         Thresholds tried for the bound of a node that stays open.
+    looks_of_cuts, anchors_of_cuts, near_cuts : (int, int), int, float
+        Against entries: looks for new opponents at the root and below, from so many vectors; supports whose opponents
+        get the target but for this share are attacked together.
+    beyond_raised : float
+        Where attacks on one support of entries leave more than the target, the target becomes that, and so much of the
+        difference more.
     widths, smooth_steps, smooth_progress : tuple of float, int, float
         Of the attack at a decided support: widths of the smoothing, steps with each, and the part of what is left
         above the target that a step must take. It closes 1,209 of the 1,210 supports of strong/weak n = 100, rho = 2
@@ -180,10 +218,14 @@ class SampleSettings:
     """
 
     most_features: int = 2000
+    pool: int = 600
+    nodes_in_blocks: int = 16
+    most_in_blocks: int = 10_000
     most_entries: int = 20_000_000
     gains: tuple[float, ...] = (1.0, 1.5)
     gains_at_supports: tuple[float, ...] = (1.0, 1.5, 0.5, 2.0, 2.5, 3.0, 4.0)
     spread: float = 0.7
+    spreads_of_entries: tuple[float, ...] = (0.0, 0.3, 0.7, 1.0)
     promising: float = 3.0
     cheap_nodes: int = 60
     cheap_factor: int = 4
@@ -192,7 +234,7 @@ class SampleSettings:
     decided_inline: int = 60
     looks_at_root: int = 24
     looks_below: int = 6
-    attempts: int = 4
+    attempts: int = 2
     patience: int = 3
     inner_steps: int = 10
     rate: float = 40.0
@@ -204,8 +246,14 @@ class SampleSettings:
     anchors: int = 40
     far: int = 12
     branching: float = 0.05
+    branches: int = 30
+    weight_left: float = 0.2
     kept_attacks: int = 4
     certified: int = 5
+    looks_of_cuts: tuple[int, int] = (40, 12)
+    anchors_of_cuts: int = 100
+    near_cuts: float = 1e-3
+    beyond_raised: float = 0.05
     widths: tuple[float, ...] = (0.1, 0.01, 0.001, 0.0001)
     smooth_steps: int = 100
     smooth_progress: float = 1e-3
@@ -303,7 +351,7 @@ class Settings:
     direct_features : int
         Without sparse graphs the tree is tried on the matrix of all features, up to so many of them.
     relaxed_features : int
-        With more features the tree goes on without the relaxation.
+        With more features the tree goes on without the relaxation, but for lines with a core.
     fringe_features, fringe_pool, fringe_most : int
         With more features than this dominance is tried on a pool, at first of so many features and at most, and on
         bounds for all others.
@@ -352,8 +400,8 @@ class Settings:
         Nodes of majorants and dominance before the relaxation begins.
     cheap_features : int
         With more features than this there are fewer such nodes: as many as take the same time.
-    cheap_nodes_vanilla : int
-        The same without a budget, where no attack can be at fault.
+    cheap_nodes_vanilla, cheap_nodes_fringe : int
+        The same without a budget, where no attack can be at fault; where the test is that of a pool and its fringe.
     cheap_nodes_with_costs : int
         And again where features cost something, once the lines of the root are known.
     cheap_nodes_unequal, alike : int, float
@@ -383,8 +431,9 @@ class Settings:
         it is always so.
     kernel_attempts : int
         How often a bound that the kernel refuses is raised, or the leaf that it refuses counted as open.
-    smaller_bounds : int
-        How many smaller bounds are tried with the witnesses of a finished proof.
+    smaller_bounds, smaller_work : int, float
+        How many smaller bounds are tried with the witnesses of a finished proof; none where that is so much work, in
+        entries of matrices: a check of thousands of features takes longer than the search.
     relaxation : RelaxationSettings
         Of the lines above the variance.
     samples : SampleSettings
@@ -429,6 +478,7 @@ class Settings:
     cheap_nodes: int = 256
     cheap_features: int = 400
     cheap_nodes_vanilla: int = 600
+    cheap_nodes_fringe: int = 4000
     cheap_nodes_with_costs: int = 100_000
     cheap_nodes_unequal: int = 4000
     alike: float = 0.02
@@ -446,6 +496,7 @@ class Settings:
     depth_first: bool = False
     kernel_attempts: int = 60
     smaller_bounds: int = 6
+    smaller_work: float = 3e7
     relaxation: RelaxationSettings = field(default_factory=RelaxationSettings)
     samples: SampleSettings = field(default_factory=SampleSettings)
     joint: JointSettings = field(default_factory=JointSettings)

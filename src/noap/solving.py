@@ -12,8 +12,9 @@ from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.methods import METHODS, is_for_the_tree, unfinished
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
-from noap.result import Limit, Result, Status, rounded_up, zero_result
+from noap.result import Limit, Result, Status, zero_result
 from noap.runtime.controls import Controls
+from noap.runtime.digits import percent_up
 from noap.runtime.interrupts import interrupts_wait, raising_interrupts
 
 __all__ = [
@@ -75,11 +76,12 @@ def solve(
     **options
         Those of the method; an unknown one is an error that lists the known ones.
         exact: node_limit, memory_limit (megabytes), certificate (whether to keep the proof; True unless you say so).
+        exact and ascent: start, a vector that the answer is never worse than, once cut to its k largest entries.
         exact and ascent, with more than 2,000 features: n_jobs (threads that share the pass over all pairs of
         features, -1 for one per core; as many as the linear algebra library uses unless you say so) or client (a
         distributed.Client, whose workers do), with the same answer to the last bit. relaxation: certificate.
-        mip and mip-r: backend, pieces, rank (mip-r), reduced_dim,
-        as_printed, breakpoints, threads, cuts. ascent: keep, polish, max_steps.
+        mip and mip-r: backend (a name or an object), pieces, rank (mip-r), reduced_dim, as_printed, breakpoints,
+        threads, cuts, node_limit. ascent: keep, polish, max_steps.
         ppm: start, iterations, tolerance, iterate. spca: start, iterations.
         covariance-thresholding: threshold (in sampling errors of an entry; 1.5).
 
@@ -175,7 +177,7 @@ def warn_of_gaps(results: Sequence[Result], things: str = "", where: Sequence[st
         return
     worst = max(missed, key=lambda place: _gap_asked_of(results[place]))
     result = results[worst]
-    left, asked = gap_in_words(_gap_asked_of(result)), f"{result.asked_gap:g}"
+    left, asked = gap_in_words(_gap_asked_of(result)), percent_up(result.asked_gap)
     if result.restricted_to is not None:
         left += f" on the {len(result.restricted_to)} features of reduced_dim"
     said = f"The answer has {left} where {asked} was asked for"
@@ -212,9 +214,9 @@ def gap_in_words(gap: float) -> str:
     """Return a gap as it stands in a sentence, rounded up.
 
     >>> gap_in_words(0.1751), gap_in_words(float("inf"))
-    ('a gap of 0.18', 'no finite gap')
+    ('a gap of 18 %', 'no finite gap')
     """
-    return f"a gap of {float(rounded_up(gap)):g}" if np.isfinite(gap) else "no finite gap"
+    return f"a gap of {percent_up(gap)}" if np.isfinite(gap) else "no finite gap"
 
 
 def why_not_closed(limit: Limit | None, messages: Sequence[str] = (), method: str = "exact") -> str:

@@ -15,7 +15,7 @@ def problem():
     X = rng.standard_normal((80, 120))
     for first in (0, 40):
         X[:, first : first + 40] += np.outer(rng.standard_normal(80), rng.uniform(1.5, 3, 40))
-    return noap.Problem(noap.standardise(X), k=4, adversary=noap.FeatureWise(0.1 * 80**0.5))
+    return noap.Problem(noap.standardize(X), k=4, adversary=noap.FeatureWise(0.1 * 80**0.5))
 
 
 def solved(problem, monkeypatch):

@@ -28,7 +28,7 @@ def found(*options, cwd):
 
 
 def problem():
-    return library.Problem(library.standardise(X), k=2, adversary=library.FeatureWise(0.2 * np.sqrt(40)))
+    return library.Problem(library.standardize(X), k=2, adversary=library.FeatureWise(0.2 * np.sqrt(40)))
 
 
 @pytest.mark.parametrize("stream", [False, True])

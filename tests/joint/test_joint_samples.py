@@ -146,7 +146,7 @@ def test_the_estimator_and_the_command_line(tmp_path):
     X = rng.standard_normal((20, 5)) @ rng.standard_normal((5, 5))
     settings = {"n_components": 2, "k": 2, "adversary": "sample", "noise": 0.3, "scale": True}
     model = noap.RobustSparsePCA(**settings, joint=True).fit(X)
-    problem = noap.Problem(noap.standardise(X), 2, noap.SampleWise(0.3))
+    problem = noap.Problem(noap.standardize(X), 2, noap.SampleWise(0.3))
     assert model.robust_variance_.sum() == pytest.approx(best_packing(problem, 2), rel=2e-4)
     assert noap.verify(problem, model.joint_result_.certificate).ok
     assert model.robust_variance(X) == pytest.approx(model.robust_variance_)

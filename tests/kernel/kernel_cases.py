@@ -12,6 +12,7 @@ from noap.kernel.certificate import Proof
 from noap.kernel.claim import data_of
 from noap.kernel.witness import (
     BOX,
+    CORE,
     FREE,
     IN_PLAIN_NORM,
     IN_WEIGHTED_NORM,
@@ -126,6 +127,7 @@ def certificate_of(problem, rng, small_claims=True):
     steps = rng.integers(-99, 99, pairs).astype(np.int16)
     free = rng.uniform(-1e-3, 1e-3, pairs).astype(np.float32)
     box = line(BOX, entries=steps)
+    cored = line(CORE, entries=steps[:1], core=np.arange(b) < 2)
     weighted = line(counts=IN_WEIGHTED_NORM, plain=0.001, weighted=0.002)
     unsigned = line(FREE, loads=zero, entries=free, signs=np.zeros(b, np.int8))
     signed = line(FREE, entries=free, signs=np.array([1, -1, *[0] * (b - 2)], np.int8))
@@ -139,7 +141,7 @@ def certificate_of(problem, rng, small_claims=True):
         Sign(first),
         Sign(second),
         Envelope((weighted, unsigned, drawn)),
-        Envelope((signed, box)),
+        Envelope((signed, box, cored)),
         Feature(second),
         Sign(third),
         Dominance(attack, Scaling(features[2:], np.full(b - 2, 1.01, np.float32))),

@@ -9,7 +9,8 @@ from kernel_judge import U, exact, gram, roots, semidefinite, unit
 
 import noap
 from noap.kernel.arithmetic import TINY, Refused, gamma
-from noap.kernel.data import Data, Terms
+from noap.kernel.data import Columns, Data, Terms
+from noap.kernel.samples import SampleData
 from second_checker import second_verdict
 
 
@@ -97,6 +98,8 @@ def test_an_exponent_that_does_not_fit_is_refused():
             Data(np.eye(1), Terms(1, 1), bad, True, 0.0)
     for good in (600, -600):
         assert Data(np.eye(1), Terms(1, 1), good, True, 0.0).exponent == good
+        with pytest.raises(Refused, match="exponent"), np.errstate(over="ignore"):
+            Columns(np.ones((1, 1)), lambda: (np.ones((1, 1)),), Terms(1, 1), good)
     with pytest.raises(Refused, match="out of range"):
         Data(np.eye(1), Terms(1, 1), 0.5, True, 0.0)
     for at, fits in ((2.0**40, False), (2.0**39, True), (2.0**-40, False), (2.0**-39, True)):
@@ -248,6 +251,27 @@ def test_a_budget_needs_a_definite_matrix():
     assert Data(np.eye(2), Terms(1, 1, np.zeros(2)), 0, False, 0.0).r_max == 0.0
     with pytest.raises(Refused, match="definite"):
         Data(np.eye(2), Terms(1, 1, np.array([0.0, 1.0])), 0, False, 0.0)
+
+
+@pytest.mark.parametrize("cost", [1e-200, 1e200])
+def test_costs_far_from_the_units(cost):
+    X, costs = np.diag([1e-120, 1e-120]), np.array([0.0, cost])
+    by_features = samples(X, Terms(1, 2, None, costs))
+    by_samples = SampleData(lambda: (X,), 2, Terms(1, 2, np.zeros(2), costs))
+    for data in (by_features, by_samples):
+        assert data.has_costs
+        assert 0 < data.costs[1] <= 1e290
+
+
+def test_what_demanded_features_cost_is_rounded_up():
+    rng = np.random.default_rng(11)
+    for _ in range(50):
+        costs = rng.uniform(0, 1, 7)
+        terms = Terms(7, 1, None, costs, np.arange(7))
+        data = Data.from_covariance(np.eye(7), terms, 0.0, 0)
+        assert (
+            -sum(exact(costs)) * (1 + 40 * U) <= exact(data.value_at_least(none(), np.empty(0))) <= -sum(exact(costs))
+        )
 
 
 def test_forbidden_features_are_not_allowed():

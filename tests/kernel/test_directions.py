@@ -93,6 +93,15 @@ def test_multipliers_that_are_none(sigma):
         Penalty(rows(np.random.default_rng(0), 2, 3), np.array(sigma), 1.0)
 
 
+@pytest.mark.parametrize("size", [1e100, -1e100, np.nan])
+def test_directions_and_normals_out_of_range(size):
+    with pytest.raises(Refused, match="directions are out of range"):
+        Data(np.eye(2), Terms(1, 1, directions=np.array([[1.0, size]])), 0, True, 0.0)
+    data = Data(np.eye(2), Terms(1, 1, directions=np.array([[0.0, 1.0]])), 0, True, 0.0)
+    with pytest.raises(Refused, match="multipliers out of range"):
+        Majorant(data, Attack(np.array([0]), np.ones(1), multipliers=np.array([size])))
+
+
 def test_orthogonal_by_a_hair():
     rng = np.random.default_rng(1)
     seen = set()

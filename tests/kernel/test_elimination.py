@@ -9,8 +9,9 @@ from kernel_judge import exact, roots, smallest, sparsely_semidefinite, unit
 from noap.kernel.arithmetic import Refused, gamma
 from noap.kernel.data import Data, Terms
 from noap.kernel.definite import dominance
-from noap.kernel.majorant import Majorant, eliminate
-from noap.kernel.witness import PLAIN, Attack
+from noap.kernel.majorant import Complement, Majorant, eliminate
+from noap.kernel.samples import SampleData, SampleMajorant
+from noap.kernel.witness import PLAIN, Attack, SampleAttack
 
 
 def drawn(rng, d, costs=True, definite=True, budget=0.0):
@@ -207,3 +208,36 @@ def test_more_features_cost_more_room():
 def test_roots_of_the_judge():
     low, high = roots(2)
     assert low**2 < 2 < high**2
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_in_blocks_the_complement_is_the_same(seed):
+    """Of an attack on samples: entries, and the least threshold that dominance takes, with and without scaling."""
+    rng = np.random.default_rng(seed)
+    d, k = 11, 4
+    X, costs = rng.standard_normal((20, d)), rng.uniform(0, 0.1, d) if seed % 2 else None
+    data = SampleData(lambda: [X], d, Terms(k, 20, np.full(20, 0.4), costs))
+    order = rng.permutation(d)
+    v, (I, F) = rng.standard_normal(k), (order[: seed % 3], order[seed % 3 :])  # noqa: E741
+    majorant = SampleMajorant(data, SampleAttack(order[:0], order, k, np.sort(order[:k]), v, 0.3, 0.5))
+    p, z = k - len(I), np.ones(d) if seed % 2 else rng.uniform(0.5, 2.0, d)
+
+    def accepts(C):
+        try:
+            dominance(C, p, z[F])
+        except Refused:
+            return False
+        return True
+
+    C = eliminate(majorant, 9.0, I, F, p)
+    for size in (1, 2, 4, 100):
+        other = Complement(majorant, 9.0, I, F, p, size)
+        made = np.diag(other.diagonal())
+        for a, b, block in other.blocks():
+            made[a, b] += block
+            made[b, a] += 0 if a == b else block.T
+        assert np.abs(made - C).max() < 1e-13 * np.abs(C).max()
+        whole = smallest(lambda T: accepts(eliminate(majorant, T, I, F, p)), 0.1, 64.0)
+        blocks = smallest(lambda T, size=size: accepts(Complement(majorant, T, I, F, p, size)), 0.1, 64.0)
+        assert blocks == pytest.approx(whole, rel=1e-12)
+        assert whole < 64.0

@@ -12,7 +12,7 @@ from noap.kernel import envelope
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data, Terms
 from noap.kernel.envelope import VarianceLine, closes
-from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
+from noap.kernel.witness import BOX, CORE, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 
 NOBODY = np.empty(0, np.intp)
 
@@ -72,6 +72,11 @@ def touching(rng, b, counts, dues, form):
     pairs = np.triu_indices(b, 1)
     if form == BOX:
         given["entries"] = (-32767 * np.outer(signs, signs)[pairs]).astype(np.int16)
+    if form == CORE:
+        given["core"] = rng.random(b) < 0.6
+        within = np.ix_(given["core"], given["core"])
+        given["entries"] = (-32767 * np.outer(signs, signs)[within])[np.triu_indices(given["core"].sum(), 1)]
+        given["entries"] = given["entries"].astype(np.int16)
     if form == FREE:
         given["entries"] = single(-(box * np.outer(signs, signs))[pairs])
         given["signs"] = np.zeros(b, np.int8)
@@ -86,7 +91,16 @@ def made(data, line):
         return None
 
 
-@pytest.mark.parametrize("form", [THRESHOLD, BOX, FREE])
+def test_a_box_below_zero_is_paid_for():
+    """Entries beside a box of -.1 are .1 off: the slope of s must be as large, whatever the line says."""
+    line = Line(np.arange(2), 2.0, -0.1, 0.0, 0, BOX, *np.zeros((2, 2), np.float32), np.array([32767], np.int16))
+    near = VarianceLine(data_with(np.eye(2)), line)
+    assert 0.1 <= near.plain <= 0.1 + 1e-14
+    with pytest.raises(Refused, match="not there"):
+        VarianceLine(data_with(np.eye(2)), replace(line, features=np.array([0, 2])))
+
+
+@pytest.mark.parametrize("form", [THRESHOLD, BOX, FREE, CORE])
 @pytest.mark.parametrize("counts", [IN_PLAIN_NORM, IN_WEIGHTED_NORM])
 @pytest.mark.parametrize("dues", [False, True])
 def test_the_lowest_line_touches_and_does_not_cross(form, counts, dues):
@@ -103,7 +117,7 @@ def test_the_lowest_line_touches_and_does_not_cross(form, counts, dues):
         assert height <= variance + Fraction(1, 10**12) + (form == FREE) * Fraction(1, 10**5)
 
 
-@pytest.mark.parametrize("form", [THRESHOLD, BOX, FREE])
+@pytest.mark.parametrize("form", [THRESHOLD, BOX, FREE, CORE])
 def test_lines_lie_above_all_vectors(form):
     rng = np.random.default_rng(form + 50)
     for _ in range(60):
@@ -116,6 +130,10 @@ def test_lines_lie_above_all_vectors(form):
         given = {}
         if form == BOX:
             given = {"entries": rng.integers(-32767, 32768, b * (b - 1) // 2).astype(np.int16)}
+        if form == CORE:
+            core = rng.random(b) < 0.6
+            m = int(core.sum())
+            given = {"core": core, "entries": rng.integers(-32767, 32768, m * (m - 1) // 2).astype(np.int16)}
         if form == FREE:
             given = {
                 "entries": single(rng.uniform(-1, 1, b * (b - 1) // 2)),
@@ -223,6 +241,11 @@ def good_line(**kwargs):
         {"counts": -1},
         {"form": 3},
         {"form": BOX},
+        {"form": CORE},
+        {"form": CORE, "entries": np.zeros(1, np.int16)},
+        {"form": CORE, "entries": np.zeros(1, np.int16), "core": np.array([True, False])},
+        {"form": CORE, "entries": np.zeros(1, np.int16), "core": np.ones(3, bool)},
+        {"form": BOX, "entries": np.zeros(1, np.int16), "core": np.ones(2, bool)},
         {"form": FREE},
         {"entries": np.zeros(1, np.int16)},
         {"form": BOX, "entries": np.zeros(2, np.int16)},

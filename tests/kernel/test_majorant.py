@@ -210,6 +210,8 @@ def test_all_of_it_or_a_part_are_the_same():
     ("attack", "why"),
     [
         (Attack(gain=0.5), "gain without"),
+        (Attack(multipliers=np.ones(1)), "multipliers without"),
+        (Attack(np.array([2]), np.ones(1)), "not there"),
         (Attack(np.array([0]), np.array([1.0]), -1e-9), "out of range"),
         (Attack(np.array([0]), np.array([1.0]), 1e6), "out of range"),
         (Attack(np.array([0]), np.array([1.0]), np.nan), "out of range"),

@@ -142,6 +142,26 @@ def test_no_line_and_no_length_closes_below_the_optimum(seed, diagonal):
         assert high < 1e4 * data.top
 
 
+def test_a_matrix_below_the_metric_to_the_last_digit():
+    """Where nearly all of cB - A cancels, the rounding of its entries is much of what is left."""
+    rng = np.random.default_rng(3)
+    accepted, zero = 0, np.zeros(2, np.float32)
+    for _ in range(300):
+        metric = Metric(np.array([[1.0, 0.3], [0.3, 1.0]]) * rng.uniform(0.8, 1.2), 0.1)
+        v, c = rng.standard_normal(2), float(rng.uniform(1, 2))
+        A = c * metric.B - 1e-9 * np.outer(v, v)
+        data = Data(0.5 * (A + A.T), Terms(2, 1, metric=metric), 0, True, 0.0)
+        c += float(rng.choice([5e-16, 2e-14]) * rng.random())
+        line = Line(np.arange(2), c, 0.0, 0.0, 0, THRESHOLD, zero, zero)
+        try:
+            near = VarianceLine(data, line)
+        except Refused:
+            continue
+        accepted += 1
+        assert semidefinite(exact(line.c) * exact(metric.B) - exact(near.B))
+    assert accepted > 10
+
+
 def test_what_is_dropped_is_refused():
     data, over_a_diagonal = data_of(0), data_of(0, diagonal=True)
     at, x = np.arange(2), np.ones(2)
@@ -161,6 +181,9 @@ def test_what_is_dropped_is_refused():
         check_list(data, two[1], ())
     with pytest.raises(Refused, match="left out"):
         check_levels(data, [Level(2, bound, bound, np.arange(3), (LENGTHS,))])
+    for other in ({"costs": np.ones(4)}, {"directions": np.eye(4)[:1]}):
+        with pytest.raises(Refused, match="other terms"):
+            Data(np.eye(4), Terms(2, 1, metric=data.metric, **other), 0, True, 0.0)
     none = np.zeros(2, np.float32)
     dues = Line(at, 1e3, 0.0, 0.0, 0, THRESHOLD, none, none, dues=none + 1, pulls=np.zeros((2, 2), np.float32))
     with pytest.raises(Refused, match="dues"):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import noap
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data, Terms
 from noap.kernel.majorant import Majorant, eliminate
@@ -382,3 +383,25 @@ def test_the_projection_is_the_nearest_matrix():
     values, vectors = np.linalg.eigh(M)
     nearest = (vectors * np.maximum(values - shift, 0)) @ vectors.T
     assert np.allclose(W, nearest, atol=1e-5)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.4])
+@pytest.mark.parametrize("seed", [0, 2])
+def test_a_core_of_the_features_and_thresholds_beside_it(noise, seed):
+    """Lines have entries on a core alone; features that they exclude are left out, and the rest is searched."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 60))
+    X[:, :8] += 1.5 * rng.standard_normal((40, 1))
+    X[:, 20:26] += 1.5 * rng.standard_normal((40, 1))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    problem = noap.Problem(X, 6, noap.FeatureWise(noise * np.sqrt(40) * rng.uniform(0.8, 1, 60)))
+    core = RelaxationSettings(dense_features=40, core_first=8, core_more=6, core_most=30)
+    alone = {"cheap_nodes": 0, "cheap_nodes_vanilla": 0, "cheap_nodes_fringe": 0, "least_nodes": 0}
+    found = noap.solve(problem, settings=noap.Settings(relaxation=core, levels_from=100, **alone))
+    known = noap.solve(problem)
+    assert known.value * (1 - 1e-9) <= found.bound
+    assert found.status.value == known.status.value == "optimal"
+    assert found.value == pytest.approx(known.value, rel=1e-9)
+    lines = [line for node in found.certificate.proof.levels[-1].nodes for line in getattr(node, "lines", ())]
+    assert any(line.core is not None for line in lines)
+    assert noap.verify(problem, type(found.certificate).from_bytes(found.certificate.to_bytes())).ok

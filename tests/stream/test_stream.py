@@ -74,7 +74,7 @@ def test_a_stream_gives_the_problem_of_the_samples(parts):
     folder, X = parts
     summary = summarise(folder, batch_bytes=10_000)
     for center, scale in [(True, True), (True, False), (False, False)]:
-        Z = noap.standardise(X, center=center, scale=scale)
+        Z = noap.standardize(X, center=center, scale=scale)
         adversary = noap.FeatureWise(0.3 * np.sqrt(len(X)))
         streamed = summary.problem(4, adversary, center=center, scale=scale)
         assert streamed.n_samples == len(X)
@@ -158,7 +158,7 @@ def test_solve_reads_a_pattern_and_refuses_what_needs_samples(parts):
     done = command("solve", folder / "*.parquet", "-k", 4, "--noise", 0.3, "--json")
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    Z = noap.standardise(X)
+    Z = noap.standardize(X)
     result = noap.solve(noap.Problem(Z, 4, noap.FeatureWise(0.3 * np.sqrt(len(X)))))
     assert document["support"] == result.support.tolist()
     assert document["features"] == [NAMES[j] for j in result.support]

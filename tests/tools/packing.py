@@ -8,22 +8,10 @@ import zlib
 
 import numpy as np
 
-from second_checker import second_verdict
+from second_checker import noap_check, second_verdict
 
-RULES = {"FEATURE": 0, "SIGN": 1, "LENGTHS": 2, "DOMINANCE": 3, "MATRIX": 4, "ENVELOPE": 5, "LISTED": 6, "BEYOND": 7}
-DTYPES = {
-    **dict.fromkeys(("rho", "costs", "mean", "scale", "weights", "level_bound", "level_target"), "f8"),
-    **dict.fromkeys(("list_value", "list_beyond", "list_weights"), "f8"),
-    **dict.fromkeys(
-        ("majorant_gain", "majorant_chord", "majorant_weights", "line_c", "line_plain", "line_weighted"), "f8"
-    ),
-    **dict.fromkeys(("directions", "majorant_deflation", "majorant_multipliers", "line_deflation"), "f8"),
-    "dominance_threshold": "f8",
-    **dict.fromkeys(("scaling_values", "line_loads", "line_lifts", "line_free", "line_dues", "line_pulls"), "f4"),
-    **dict.fromkeys(("rule", "line_counts", "line_form", "claim_rooted"), "u1"),
-    "line_steps": "i2",
-    "line_signs": "i1",
-}
+RULES = {name: rule for rule, name in enumerate(noap_check.RULES)}
+DTYPES = noap_check.ARRAYS
 
 
 def digest(data, n, source):
@@ -143,10 +131,11 @@ class Case:
         B = inner.copy()
         if form == 0:
             B = inner - np.clip(inner, -box, box)
-        elif form == 1:
-            steps = np.round(noise * 32767)
-            B = inner + box * steps / 32767
-            self.add(line_steps=steps[upper].astype(int))
+        elif form in (1, 3):
+            steps, core = np.round(noise * 32767), np.arange(b) % 3 > 0 if form == 3 else np.ones(b, bool)
+            both = np.outer(core, core)
+            B = np.where(both, inner + box * steps / 32767, inner - np.clip(inner, -box, box))
+            self.add(line_steps=steps[upper][both[upper]].astype(int), line_core=core.astype(int) if form == 3 else [])
         else:
             signs = np.zeros(b, int) if signs is None else np.asarray(signs)
             free = np.asarray(noise * box * (1 - 1e-6), f4).astype(float)

@@ -8,12 +8,7 @@ from packing import Case
 
 import noap
 from noap.kernel import container
-from second_checker import noap_check, second_verdict
-
-
-def refusal(problem, certificate):
-    """Return why the second checker refuses a certificate; None if it accepts."""
-    return second_verdict(certificate.to_bytes(), problem.covariance if problem.X is None else problem.X)
+from second_checker import refusal, second_verdict, words
 
 
 def with_ties(seed):
@@ -51,9 +46,9 @@ def test_lists_of_the_search(seed):
     near = noap.near_optimal(problem, float(rng.choice([1e-6, 0.05, 0.5])))
     assert near.complete
     assert refusal(problem, near.certificate) is None
-    said = noap_check.about_list(noap_check.Certificate(near.certificate.to_bytes()))
+    said = words(near.certificate.to_bytes(), problem.covariance if problem.X is None else problem.X)
     assert f" {len(near.certificate.proof.supports)} supports" in said
-    assert any("T = " in line for line in noap_check.explain(noap_check.Certificate(near.certificate.to_bytes())))
+    assert "T = " in said
 
 
 @pytest.mark.filterwarnings("ignore")

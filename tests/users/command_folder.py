@@ -9,7 +9,7 @@ import noap
 X = np.random.default_rng(0).standard_normal((40, 6)) + np.random.default_rng(1).standard_normal((40, 1))
 # Brackets are markup to the library that prints tables; names must come through it.
 NAMES = ["weight [kg]", "length, cm", "[red]", "größe", "a/b", "rho"]
-Z = noap.standardise(X)
+Z = noap.standardize(X)
 UNIT = np.sqrt(len(X))
 
 NOISE = np.array([0.3, 0.1, 0.0, 0.25, np.inf, 0.4])

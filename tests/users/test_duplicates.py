@@ -54,7 +54,7 @@ def test_groups_of_an_array_a_frame_and_sparse_samples():
     assert noap.duplicates(pd.DataFrame(X, columns=NAMES)) == named
     assert noap.duplicates(csr_array(X)) == GROUPS
     assert noap.duplicates(X.astype(np.float32)) == GROUPS
-    assert noap.duplicates(noap.standardise(X) * np.logspace(-100, 100, 10)) == GROUPS  # means and scales do not matter
+    assert noap.duplicates(noap.standardize(X) * np.logspace(-100, 100, 10)) == GROUPS  # means and scales do not matter
     assert noap.duplicates(X, above=0.99999) == ()
     assert noap.duplicates(X[:, [0, 3]]) == noap.duplicates(X[:, :1]) == ()
 
@@ -102,8 +102,8 @@ def test_what_is_wrong_is_one_sentence(arguments, sentence):
 
 
 def problem(k=6, noise=0.0, data=X):
-    Z = noap.standardise(pl.DataFrame(data, schema=NAMES))
-    return noap.Problem(Z, k, noap.FeatureWise.with_noise(noise, len(data)))
+    Z = noap.standardize(pl.DataFrame(data, schema=NAMES))
+    return noap.Problem(Z, k, noise=noise)
 
 
 def test_a_result_says_how_many_of_its_features_repeat_one_another():
@@ -121,7 +121,7 @@ def test_a_result_says_how_many_of_its_features_repeat_one_another():
 
 def test_nothing_to_say_is_nothing_said():
     assert noap.solve(problem(k=1)).note is None
-    alone = noap.standardise(X[:, [0, 3, 5, 7, 9]])
+    alone = noap.standardize(X[:, [0, 3, 5, 7, 9]])
     result = noap.solve(noap.Problem(alone, 3, noap.NoAdversary()))
     assert result.note is None
     assert "correlations" not in str(result)
@@ -131,7 +131,7 @@ def test_nothing_to_say_is_nothing_said():
 
 
 def test_three_copies_of_one_random_vector_outlast_everything_and_the_path_says_so():
-    path = noap.path(noap.standardise(X), 3, points=9)
+    path = noap.path(noap.standardize(X), 3, points=9)
     last = path.rhos[path.essential.any(axis=1)].max()
     assert set(np.flatnonzero(path.essential[path.rhos == last][0]).tolist()) <= {1, 4, 8}
     used = np.flatnonzero(path.selected.any(axis=0))

@@ -184,8 +184,7 @@ def test_scree_shows_variances_and_bounds(model, wine):
     axes = noap.figures.draw_scree(model).axes[0]
     heights = np.array([bar.get_height() for bar in axes.patches])
     unit = 100 / model.total_variance_  # all in per cent of the total variance
-    deflated = [np.asarray(result.problem.X) @ result.v for result in model.results_]
-    assert heights[:3] == pytest.approx([unit * float(np.mean(scores**2)) for scores in deflated])
+    assert heights[:3] == pytest.approx([unit * result.plain_variance for result in model.results_])
     assert heights[3:] == pytest.approx(unit * model.robust_variance_)
     assert (heights[3:] <= heights[:3]).all()  # no adversary leaves more than there was
     (adjusted,) = (line for line in axes.lines if line.get_label() == "explained variance (adjusted)")

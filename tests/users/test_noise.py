@@ -3,13 +3,15 @@
 import math
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import noap
 from noap.errors import InvalidProblem
-from noap.noise import from_missing, from_replicates, from_rounding, from_shuffling, from_variation
+from noap.noise import from_missing, from_replicates, from_rounding, from_shuffling, from_variation, with_confidence
 
 
 def covers(noise, truth, X):
@@ -176,7 +178,62 @@ def test_own_noise_keeps_what_one_noise_for_all_drops():
     X, own = repeats[0], from_replicates(np.concatenate(repeats), np.tile(np.arange(n), 2))
     scale = X.std(axis=0)
     Z, own = (X - X.mean(axis=0)) / scale, own / scale
-    one = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(float(own.max()), n)), "ascent")
-    each = noap.solve(noap.Problem(Z, 3, noap.FeatureWise.with_noise(own, n)), "ascent")
+    one = noap.solve(noap.Problem(Z, 3, noise=own.max()), "ascent")
+    each = noap.solve(noap.Problem(Z, 3, noise=own), "ascent")
     assert set(each.support.tolist()) == {0, 1}
     assert set(one.support.tolist()) == {2, 3, 4}
+
+
+SIGMA = np.array([0.2, 0.5, 0.0, 1.0, 0.3])
+
+
+def covered(noise, draws, rng, n=40):
+    """The share of draws in which no column of errors is longer than the adversary may make it."""
+    lengths = np.sqrt((rng.standard_normal((draws, n, 5)) ** 2).sum(axis=1)) * SIGMA
+    return np.mean((lengths <= noise * np.sqrt(n)).all(axis=1))
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95])
+def test_the_radius_covers_as_often_as_it_says(level):
+    noise = with_confidence(SIGMA, 40, 5, level)
+    share = covered(noise, 8000, np.random.default_rng(6))
+    error = 4 * np.sqrt(level * (1 - level) / 8000)
+    # The union bound costs at most half of the squared share that is missed.
+    assert level - error <= share <= level + (1 - level) ** 2 / 2 + error
+    assert covered(0.95 * noise, 8000, np.random.default_rng(6)) < level - error
+
+
+def test_then_no_direction_looks_stronger_than_it_is():
+    rng, n, late = np.random.default_rng(7), 40, 0
+    truth = rng.standard_normal((n, 5)) @ rng.standard_normal((5, 5))
+    noise = with_confidence(SIGMA, n, 5)
+    for _ in range(300):
+        X = truth + SIGMA * rng.standard_normal((n, 5))
+        for centre in (False, True):
+            Z, clean = (one - one.mean(axis=0) * centre for one in (X, truth))
+            problem = noap.Problem(Z, 2, noise=noise)
+            found = noap.solve(problem, "ascent", keep=4, polish=2)
+            late += found.value > np.mean((clean @ found.v) ** 2) * (1 + 1e-12)
+    assert late <= 2 * 300 * 0.05
+
+
+def test_confidence_in_one_number_and_without_errors():
+    assert with_confidence(0.5, 40, 5) == pytest.approx(with_confidence(np.full(5, 0.5), 40, 5)[0])
+    assert with_confidence(0.0, 40, 5) == 0.0
+    assert with_confidence(SIGMA, 40, 5)[2] == 0.0
+    assert with_confidence(1.0, 10**8, 5) == pytest.approx(1.0, abs=1e-3)  # with many samples, what it is on average
+    for wrong in ((-1.0, 40, 5), (1.0, 0, 5), ([1.0, 1.0], 40, 5), (1.0, 40, 5, 1.0), (1.0, 40, 5, 0)):
+        with pytest.raises(InvalidProblem):
+            with_confidence(*wrong)
+
+
+def test_replicates_keep_their_names():
+    Y, groups, names = np.random.default_rng(8).standard_normal((8, 3)), [0, 0, 1, 1, 2, 2, 3, 3], ["a", "b", "c"]
+    plain = from_replicates(Y, groups, averaged=2)
+    by_pandas = from_replicates(pd.DataFrame(Y, columns=names), groups, averaged=2)
+    by_polars = from_replicates(pl.DataFrame(Y, schema=names), groups, averaged=2)
+    assert by_pandas.to_dict() == dict(zip(names, plain, strict=True))
+    assert by_polars.row(0, named=True) == by_pandas.to_dict()
+    X = pl.DataFrame(Y, schema=names).select("c", "a", "b")
+    for noise in (by_pandas, by_polars):
+        assert noap.Problem(X, 1, noise=noise).noise == pytest.approx(plain[[2, 0, 1]])

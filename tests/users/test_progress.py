@@ -182,7 +182,7 @@ def log(monkeypatch, caplog):
 
 
 def test_a_log_counts_the_supports_that_are_found(log):
-    problem = noap.Problem(noap.standardise(X), 3, noap.FeatureWise.with_noise(0.2, len(X)))
+    problem = noap.Problem(noap.standardize(X), 3, noise=0.2)
     noap.near_optimal(problem, within=0.05)
     assert log.records == []
     noap.near_optimal(problem, within=0.05, progress=True)

@@ -50,7 +50,7 @@ class Reader(html.parser.HTMLParser):
 
 
 def test_frames_are_what_the_adversary_leaves(made):
-    Z = noap.standardise(wine().to_numpy())
+    Z = noap.standardize(wine().to_numpy())
     assert made.frames[0].noise == 0
     assert made.frames[-1].noise == pytest.approx(1)
     for frame in made.frames[::10]:
@@ -67,7 +67,7 @@ def test_frames_are_what_the_adversary_leaves(made):
 
 
 def test_between_the_points_the_bound_holds(made):
-    Z = noap.standardise(wine().to_numpy())
+    Z = noap.standardize(wine().to_numpy())
     points = set(made.path.rhos.tolist())
     between = [frame for frame in made.frames if frame.noise * made.unit not in points][5::20]
     assert between
@@ -87,7 +87,7 @@ def test_values_that_are_compared_are_rounded_alike(made):
 
 def test_sample_wise_frames():
     made = build_report(wine(False), k=3, adversary="sample", noise=0.5, n_components=1, points=5, method="ascent")
-    Z = noap.standardise(wine(False).to_numpy())
+    Z = noap.standardize(wine(False).to_numpy())
     frame = made.frames[20]
     assert frame.left == pytest.approx(noap.SampleWise(frame.noise).value(Z, frame.v))
     assert np.isinf(frame.bound)
@@ -196,7 +196,7 @@ def test_components_with_certificates_say_what_the_checker_said():
     names = tuple(wine(False).columns)
 
     def fitted(data, method="exact"):
-        return noap.RobustSparsePCA(n_components=1, k=2, noise=0.1, scale=True, method=method).fit(data)
+        return noap.RobustSparsePCA(n_components=1, k=2, noise=0.1, scale=True, method=method, keep_data=True).fit(data)
 
     model = fitted(X)
     (row,) = components.components_of(model, names)

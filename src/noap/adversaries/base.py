@@ -60,14 +60,14 @@ class Adversary(ABC):
     @property
     def is_uniform(self) -> bool:
         """Whether all that is moved has the same budget, as a number or as an array of equal entries."""
-        return self.has_one_budget or bool(np.all(self.rho == self.rho[0]))
+        return self.has_one_budget or bool(np.all(self.rho == self.rho.flat[0]))
 
     @property
     def simplest(self) -> "Adversary":
         """The same adversary with a number for its budget where all budgets are equal and finite; otherwise itself."""
-        if self.has_one_budget or not self.is_uniform or not np.isfinite(self.rho[0]):
+        if self.has_one_budget or not self.is_uniform or not np.isfinite(self.rho.flat[0]):
             return self
-        return type(self).with_budget(float(self.rho[0]))
+        return type(self).with_budget(float(self.rho.flat[0]))
 
     @property
     def is_idle(self) -> bool:
@@ -172,12 +172,12 @@ class Adversary(ABC):
         """
         return self.respond(scores)
 
-    def levelled(self, u: FloatArray) -> FloatArray:
-        """Return u scaled so that sigma(u, v) is the same function of v for all u: by a norm of u other than |u|_2 = 1.
+    def lessened(self, loadings: FloatArray, u: FloatArray) -> FloatArray:
+        """Return loadings X'u less what sigma costs at u, unless `shrink` can do so without it; batched over rows.
 
-        Loadings are those of u as it is scaled here; `shrink` and `gradient` take them so.
+        Loadings that `shrink` and `gradient` take are those that this returns.
         """
-        return u
+        return loadings
 
     @abstractmethod
     def shrink(self, loadings: FloatArray) -> FloatArray:

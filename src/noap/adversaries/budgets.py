@@ -28,7 +28,7 @@ def checked_budget(rho: float) -> float:
     return budget
 
 
-def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
+def checked_budgets(rho: Any, of: str, most_axes: int = 1) -> "float | FloatArray":
     """Return a number as a float, a sequence as a read-only array of entries >= 0, or raise InvalidProblem.
 
     A number is finite; in a sequence infinity means that the feature (or sample) is not to be trusted at all.
@@ -38,6 +38,8 @@ def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
     rho : float or array-like
     of : str
         What there is one budget of each for: "feature" or "sample".
+    most_axes : int
+        How many axes an array of them may have.
     """
     if isinstance(rho, (float, int, str, bytes)) or np.ndim(rho) == 0:
         return checked_budget(rho)
@@ -48,12 +50,14 @@ def checked_budgets(rho: Any, of: str) -> "float | FloatArray":
         budgets = np.array(rho, dtype=np.float64) + 0.0  # a copy of its own; turns -0.0 into 0.0
     except (TypeError, ValueError):
         raise InvalidProblem(f"rho must be a number, or one number per {of}.") from None
-    if budgets.ndim != 1 or len(budgets) == 0:
+    if not 1 <= budgets.ndim <= most_axes or budgets.size == 0:
         raise InvalidProblem(f"rho must be a number, or one number per {of}; it has shape {budgets.shape}.")
-    wrong = np.flatnonzero(~(budgets >= 0))  # so written that NaN counts
+    wrong = np.argwhere(~(budgets >= 0))  # so written that NaN counts
     if len(wrong):
+        where = ", ".join(str(i) for i in wrong[0])
         raise InvalidProblem(
-            f"rho must not be negative or NaN, got {budgets[wrong[0]]} for {of} {wrong[0]}; pass budgets of at least 0."
+            f"rho must not be negative or NaN, got {budgets[tuple(wrong[0])]} for {of} {where}; pass budgets of at "
+            "least 0."
         )
     budgets.flags.writeable = False
     return budgets
@@ -105,6 +109,7 @@ class Budgeted:
     """
 
     of = ""
+    name = "rho"
     rho: Any
 
     @property
@@ -123,8 +128,8 @@ class Budgeted:
 
     def __repr__(self) -> str:
         if self.has_one_budget:
-            return f"{type(self).__name__}(rho={self.rho!r})"
-        return f"{type(self).__name__}(rho={span_in_words(self.rho)})"
+            return f"{type(self).__name__}({self.name}={self.rho!r})"
+        return f"{type(self).__name__}({self.name}={span_in_words(self.rho)})"
 
     def _of_some(self, entries: IntArray) -> Any:
         """Return this with the budgets of some entries alone, in the shape in which these are given."""

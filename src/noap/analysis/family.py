@@ -113,10 +113,15 @@ class Family:
         """The rho of noise 1; 1 where rho is a factor."""
         return 1.0 if self.whole is not None else type(self.base.adversary).noise_unit(self.base.n_samples)
 
+    @property
+    def as_given(self) -> Problem:
+        """The problem with the budgets as given, factor 1; the base where rho is the budget itself."""
+        return self.base if self.whole is None else self.base.with_adversary(self.whole)
+
     @cached_property
     def rho_max(self) -> float:
         """The budget (or factor) from which on the optimum is 0; inf if a feature without error is left."""
-        return self.base.rho_max if self.whole is None else self.base.with_adversary(self.whole).rho_max
+        return self.as_given.rho_max
 
     @cached_property
     def end(self) -> float:

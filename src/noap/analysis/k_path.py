@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +22,12 @@ from noap.problem import Problem
 from noap.proofs.certificate import Certificate
 from noap.result import Limit, Result, Status
 from noap.runtime.controls import Controls
+from noap.runtime.digits import percent_up
+from noap.runtime.frames import shaped
 from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.names import counted
 from noap.solving import checked_options, nothing_left, warn_of_gaps
 from noap.ties import break_ties, lowest_tie
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["KPath", "k_path"]
 
@@ -56,8 +55,8 @@ class KPath(ResultSeries):
 
     def __repr__(self) -> str:
         return (
-            f"KPath(k from {self.ks[0]} to {self.ks[-1]}, {len(self)} levels, {self._optimal} of them optimal, "
-            f"value from {self.values[0]:.6g} to {self.values[-1]:.6g})"
+            f"KPath({self.problem.terms}; k from {self.ks[0]} to {self.ks[-1]}, {len(self)} levels, "
+            f"{self._optimal} of them optimal, value from {self.values[0]:.6g} to {self.values[-1]:.6g})"
         )
 
     def __iter__(self) -> Iterator[Result]:
@@ -154,7 +153,8 @@ class KPath(ResultSeries):
         if self.results[-1].status is not Status.OPTIMAL:
             warnings.warn(
                 f"No k is proved to keep a share of {wanted:g} of the optimum at k = {self.ks[-1]}, for that level has "
-                f"a gap of {self.results[-1].gap:.2%}; the largest k was chosen: allow more time or a smaller share.",
+                f"a gap of {percent_up(self.results[-1].gap)}; the largest k was chosen: allow more time or a smaller "
+                "share.",
                 NoapWarning,
                 stacklevel=2,
             )
@@ -183,21 +183,25 @@ class KPath(ResultSeries):
             return int(self.ks[-1])
         return int(self.ks[np.flatnonzero(heights >= highest - _FLAT)[0]])
 
-    def to_frame(self, loadings: bool = False) -> "polars.DataFrame":
+    def to_frame(self, loadings: bool = False, flat: bool = False, library: str = "polars") -> Any:
         """Return the path as a table with one row per k.
 
         Parameters
         ----------
         loadings : bool
             Add one column per feature with its loading (0 where the value is 0).
+        flat : bool
+            Write lists as text, entries apart by "; ".
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns k, value, bound, gap, status, increment, share, size and features (a list of names, or of positions
             as text).
         """
-        return self._frame({"k": self.ks}, {"increment": self.increments, "share": self.shares}, loadings)
+        frame = self._frame({"k": self.ks}, {"increment": self.increments, "share": self.shares}, loadings)
+        return shaped(frame, flat, library)
 
     def plot(self, share: float | None = None, ax: Any = None) -> Any:
         """Draw the robust variance against k with its certified band, and the increase at every step.

@@ -24,6 +24,7 @@ from noap.methods import run_exact
 from noap.problem import Problem
 from noap.result import Limit
 from noap.runtime.controls import Controls
+from noap.runtime.frames import Tabular, shaped
 from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.limits import Limits
 from noap.runtime.line import Part
@@ -53,7 +54,7 @@ _NOTHING = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NearOptimal:
+class NearOptimal(Tabular):
     """Every support within a share of the optimum, as returned by :func:`noap.near_optimal`.
 
     Attributes
@@ -88,7 +89,8 @@ class NearOptimal:
     def __repr__(self) -> str:
         known = "complete" if self.complete else "not complete"
         best = f"{self.values[0]:.6g}" if len(self) else "0"
-        return f"NearOptimal({counted(len(self), 'support')} within {self.within:.3%} of {best}, {known})"
+        supports = counted(len(self), "support")
+        return f"NearOptimal({self.problem.terms}; {supports} within {100 * self.within:g} % of {best}, {known})"
 
     def __len__(self) -> int:
         return len(self.values)
@@ -114,25 +116,31 @@ class NearOptimal:
         """The features that all supports use; none if there is no support."""
         return np.flatnonzero(self.counts == len(self)) if len(self) else np.empty(0, dtype=np.int64)
 
-    def to_frame(self) -> "polars.DataFrame":
+    def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
         """Return a table with one row per support.
+
+        Parameters
+        ----------
+        flat : bool
+            Write lists as text, entries apart by "; ".
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns value, share (of the best), size, features (names, or positions as text), `has` (features that the
             best support lacks) and `instead_of` (features of the best support that this one lacks).
         """
         import polars
 
-        names = self.problem.feature_names or tuple(str(j) for j in range(self.problem.n_features))
+        names = self.problem.names
 
         def listed(sets: list[set[int]]) -> "polars.Series":
             return polars.Series([[names[j] for j in sorted(one)] for one in sets], dtype=polars.List(str))
 
         sets = [set(support.tolist()) for support in self.supports]
         first = sets[0] if sets else set()
-        return polars.DataFrame(
+        frame = polars.DataFrame(
             {
                 "value": self.values,
                 "share": self.values / self.values[0] if len(self) else self.values,
@@ -142,6 +150,7 @@ class NearOptimal:
                 "has": listed([one - first for one in sets]),
             }
         )
+        return shaped(frame, flat, library)
 
     def plot(self, ax: Any = None, top: int | None = None) -> Any:
         """Draw the features of each support, the best on the left, and its share of the best value.

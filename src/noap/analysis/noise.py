@@ -1,7 +1,7 @@
 r"""`noap.noise`: the noise of each feature, from knowledge of the measurements.
 
 Every function returns noise: for each feature the root mean square, over the samples, of the errors that its entries
-may have, in the units of X. `FeatureWise.with_noise(noise, n)` is the adversary, with the budgets
+may have, in the units of X. `Problem(X, k, noise=noise)` has the adversary with these errors, FeatureWise of budgets
 :math:`\rho_j = \sqrt n\,\mathrm{noise}_j`. Divide the noise by the scales of the columns if X is divided by them;
 centring changes nothing, for it makes no error longer.
 """
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import FeatureWise
 from noap.data.arguments import as_count, as_share
-from noap.data.validation import as_samples
+from noap.data.validation import as_samples, names_of
 from noap.errors import InvalidProblem
 from noap.linalg.products import column_norms
 from noap.linalg.types import FloatArray, refuse_mask
@@ -22,7 +22,16 @@ from noap.problem import Problem
 from noap.runtime.tasks import seeds
 from noap.solving import solve
 
-__all__ = ["Chance", "from_missing", "from_replicates", "from_rounding", "from_shuffling", "from_variation"]
+__all__ = [
+    "Chance",
+    "from_entries",
+    "from_missing",
+    "from_replicates",
+    "from_rounding",
+    "from_shuffling",
+    "from_variation",
+    "with_confidence",
+]
 
 # Steps to the noise at which a component comes down to one feature; a few are usually enough.
 _STEPS = 50
@@ -30,7 +39,7 @@ _STEPS = 50
 _SAME = 1e-9
 
 
-def from_replicates(Y: ArrayLike, groups: Sequence[Any] | np.ndarray, *, averaged: int = 1) -> FloatArray:
+def from_replicates(Y: Any, groups: Sequence[Any] | np.ndarray, *, averaged: int = 1) -> Any:
     r"""Return the noise of each feature from repeated measurements of the same things.
 
     The pooled standard deviation within groups,
@@ -41,7 +50,7 @@ def from_replicates(Y: ArrayLike, groups: Sequence[Any] | np.ndarray, *, average
 
     Parameters
     ----------
-    Y : array-like of shape (m, d)
+    Y : array-like or DataFrame of shape (m, d)
         Repeated measurements, in rows.
     groups : sequence of length m
         What each row is a measurement of. A thing that was measured once says nothing.
@@ -51,6 +60,7 @@ def from_replicates(Y: ArrayLike, groups: Sequence[Any] | np.ndarray, *, average
     Returns
     -------
     array of shape (d,)
+        By name where Y has names: a pandas Series, or a polars DataFrame of one row, which `noise` takes everywhere.
 
     Examples
     --------
@@ -70,7 +80,83 @@ def from_replicates(Y: ArrayLike, groups: Sequence[Any] | np.ndarray, *, average
     within = measured - (sums / sizes)[which]
     freedom = (len(measured) - len(names)) * as_count("averaged", averaged)
     pooled: FloatArray = np.sqrt((within**2).sum(axis=0) / freedom)
-    return pooled
+    if names_of(Y) is None:
+        return pooled
+    if hasattr(Y, "iloc"):
+        import pandas  # type: ignore[import-untyped]
+
+        return pandas.Series(pooled, index=Y.columns)
+    return type(Y)([pooled.tolist()], schema=list(Y.columns), orient="row")
+
+
+def with_confidence(sigma: ArrayLike, n_samples: int, n_features: int, level: float = 0.95) -> Any:
+    r"""Return a noise so large that, most probably, no direction looks stronger than it is without errors.
+
+    .. math:: \mathrm{noise}_j = \sigma_j \sqrt{q/n}, \qquad
+        q \text{ with } \Pr(\chi^2_n > q) = (1 - \mathrm{level})/m,
+
+    m the number of features with an error. If the entries of X are off by independent normal errors of standard
+    deviations sigma_j, from row to row, then with probability at least `level`, for *all* v at once, the robust
+    variance of v on X is at most its variance on the data without errors, and so is that of the component found. Errors
+    of different features may depend on each other. For centred data the same noise will do; where columns are divided
+    by scales divide it as well (docs/choosing.md has the proof).
+
+    Parameters
+    ----------
+    sigma : float or array of shape (d,)
+        Standard deviation of the errors of the entries; 0 for a feature without errors.
+    n_samples, n_features : int
+    level : float
+        Above 0 and below 1.
+
+    Returns
+    -------
+    float, or array of shape (d,)
+
+    Examples
+    --------
+    >>> round(with_confidence(0.3, n_samples=500, n_features=30), 4)
+    0.3281
+    """
+    n, d = as_count("n_samples", n_samples), as_count("n_features", n_features)
+    if not (isinstance(level, (float, np.floating)) and 0 < level < 1):
+        raise InvalidProblem(f"level must be a number above 0 and below 1, got {level!r}.")
+    errors = _per_feature("sigma", sigma, d)
+    from scipy.special import chdtri
+
+    moved = max(int(np.count_nonzero(errors)), 1)
+    factor = float(np.sqrt(chdtri(n, (1.0 - level) / moved) / n))
+    return factor * errors if np.ndim(sigma) else factor * float(errors[0])
+
+
+def from_entries(sigmas: ArrayLike) -> FloatArray:
+    r"""Return the noise of each feature from the standard error of every entry: its root mean square in the column.
+
+    .. math:: \mathrm{noise}_j = \sqrt{\tfrac1n \sum_i \sigma_{ij}^2}
+
+    Where errors have hard limits, pass these to :class:`noap.EntryWise` as they are: every entry then keeps its own.
+
+    Parameters
+    ----------
+    sigmas : array-like of shape (n, d)
+        At least 0; infinity for an entry that is not to be trusted, which makes the noise of its feature infinite.
+
+    Returns
+    -------
+    array of shape (d,)
+
+    Examples
+    --------
+    >>> from_entries([[0.3, 1.0], [0.4, 1.0], [0.0, 1.0], [0.0, float("inf")]])
+    array([0.25,  inf])
+    """
+    try:
+        errors = np.asarray(sigmas, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidProblem("sigmas must be a table of real numbers.") from None
+    if errors.ndim != 2 or errors.size == 0 or not (errors >= 0).all():
+        raise InvalidProblem("sigmas must be a table like X, with a standard error of at least 0 for every entry.")
+    return np.where(np.isinf(errors).any(axis=0), np.inf, _root_mean_squares(np.where(np.isinf(errors), 0.0, errors)))
 
 
 def from_variation(X: ArrayLike, variation: ArrayLike) -> FloatArray:

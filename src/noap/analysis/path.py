@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,12 +23,10 @@ from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg.types import BoolArray, FloatArray, IntArray, holds_truth
 from noap.result import Limit, Result
+from noap.runtime.frames import shaped
 from noap.runtime.interrupts import holding_interrupts, interrupts_wait
 from noap.runtime.names import counted
 from noap.solving import check_call, warn_of_gaps
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["Path", "Stage", "path"]
 
@@ -72,10 +70,15 @@ class Path(ResultSeries):
     factors: tuple[float, ...] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
+        noise = "" if self.family.whole is not None else f"noise from {self.noises[0]:.6g} to {self.noises[-1]:.6g}, "
         return (
-            f"Path(k={self.k}, {len(self)} points, {self._optimal} of them optimal, "
-            f"{self.swept} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
+            f"Path({self._kind}, k={self.k}, {len(self)} points, {self._optimal} of them optimal, "
+            f"{noise}{self.swept} from {self.rhos[0]:.6g} to {self.rhos[-1]:.6g})"
         )
+
+    @property
+    def _kind(self) -> str:
+        return type(self.family.base.adversary).__name__
 
     @property
     def k(self) -> int:
@@ -98,6 +101,11 @@ class Path(ResultSeries):
         if self.factors is not None:
             return frozen(self.factors)
         return frozen([result.problem.adversary.rho for result in self.results])
+
+    @property
+    def noises(self) -> FloatArray:
+        """The budgets in units of noise, which do not depend on the number of samples; the factors where rho is one."""
+        return frozen(self.rhos / self.family.noise_unit)
 
     @cached_property
     def supports(self) -> tuple[IntArray, ...]:  # type: ignore[override]
@@ -202,31 +210,40 @@ class Path(ResultSeries):
         upper = self.family.bounds(self.rhos, self.bounds, flat)
         return lower.reshape(at.shape), np.maximum(upper, lower).reshape(at.shape)
 
-    def to_frame(self, loadings: bool = False) -> "polars.DataFrame":
+    def to_frame(self, loadings: bool = False, flat: bool = False, library: str = "polars") -> Any:
         """Return the path as a table with one row per rho.
 
         Parameters
         ----------
         loadings : bool
             Add one column per feature with its loading (0 where the value is 0).
+        flat : bool
+            Write lists as text, entries apart by "; ".
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns k, rho and noise (or factor), value, bound, gap, status, size and features (a list of names, or of
             positions as text).
         """
         first: dict[str, Any] = {"k": [self.k] * len(self), self.swept: self.rhos}
         if self.family.whole is None:
-            first["noise"] = self.rhos / self.family.noise_unit
-        return self._frame(first, {}, loadings)
+            first["noise"] = self.noises
+        return shaped(self._frame(first, {}, loadings), flat, library)
 
-    def features_frame(self) -> "polars.DataFrame":
+    def features_frame(self, flat: bool = False, library: str = "polars") -> Any:
         """Return the features that are ever selected as a table, those that are essential longest first.
+
+        Parameters
+        ----------
+        flat : bool
+            Write lists as text, entries apart by "; ".
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns k, feature (a name, or a position as text), and in noise and in rho (or in factors):
             essential_to_noise, the last noise at which the feature is essential, null if there is none;
             essential_noise and selected_noise, lists of ranges [first, last] of the path's points; essential_to_rho
@@ -239,7 +256,7 @@ class Path(ResultSeries):
         >>> noap.path(X, k=2, rhos=[0.0, 0.5]).features_frame().select("feature", "essential_to_rho").rows()
         [('1', 0.5), ('0', None)]
         """
-        return features_frame(self, self._names)
+        return shaped(features_frame(self, self._names), flat, library)
 
     def plot(self, ax: Any = None, top: int | None = None, unit: str = "noise") -> Any:
         """Draw the robust variance with its certified band, the barcode of the features and their loadings.
@@ -251,11 +268,10 @@ class Path(ResultSeries):
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: some of the points."""
-        unit = self.family.noise_unit
         if self.family.whole is not None:
             header, cells = ("factor",), [(f"{rho:.6g}",) for rho in self.rhos]
             return self._table(header, cells, "points", "" if self.note is None else f". {self.note}")
-        pairs = [(f"{rho / unit:.4g}", f"{rho:.6g}") for rho in self.rhos]
+        pairs = [(f"{noise:.4g}", f"{rho:.6g}") for noise, rho in zip(self.noises, self.rhos, strict=True)]
         return self._table(("noise", "rho"), pairs, "points", "" if self.note is None else f". {self.note}")
 
 
@@ -289,6 +305,7 @@ def path(
     method: str = "exact",
     n_jobs: int | None = None,
     *,
+    noises: ArrayLike | None = None,
     points: int = 33,
     tolerance: float = 1e-3,
     end: float | None = None,
@@ -321,6 +338,8 @@ def path(
         The budgets; sorted, without repetitions. By default `points` of them from 0 to `rho_max`, and then more around
         every change of support between neighbours, by bisection, until the change is located to `tolerance` times
         `rho_max`. A feature that comes and goes between two points of equal support is not seen: raise `points`.
+    noises : array-like, optional
+        The budgets in units of noise, in place of `rhos`: feature-wise :math:`\rho = \mathrm{noise}\,\sqrt n`.
     method : str
         As for :func:`noap.solve`; only "exact" proves every point.
     n_jobs : int, optional
@@ -352,11 +371,15 @@ def path(
     (array([0, 1]), array([1]), array([], dtype=int64))
     >>> path.lifetimes
     array([0.5  , 3.165,   nan])
+    >>> noap.path(X, k=2, noises=[0.0, 0.25], method="ascent").rhos
+    array([0. , 0.5])
     >>> [stage.kind for stage in path.stages()]
     ['full', 'single', 'none']
     """
     jobs = as_jobs(n_jobs)
-    budgets = None if rhos is None else _budgets(rhos)
+    given = _budgets("rhos", rhos) if noises is None else _budgets("noises", noises)
+    if rhos is not None and noises is not None:
+        raise InvalidProblem("Pass either rhos or noises: noises are in units that do not depend on n.")
     last, first = None if end is None else as_strength("end", end), as_count("points", points)
     if first < 2:
         raise InvalidProblem(f"points must be at least 2, got {first}.")
@@ -369,6 +392,9 @@ def path(
         families = [Family.of(X, k, adversary)]
     for family in families:
         check_call(family.base, method, settings)
+        if noises is not None and family.whole is not None:
+            raise InvalidProblem("noises needs one budget for all; pass rhos, the factors on the budgets as given.")
+    budgets = given if given is None or noises is None else given * families[0].noise_unit
 
     found: list[Path] = []
     # Ctrl-C waits for the current point, which ends with the best so far.
@@ -399,32 +425,37 @@ def path(
             stacklevel=outside(),
         )
     if not interrupted:
-        places = [f"{one.swept} = {rho:.6g}" for one in found for rho in one.rhos]
+        places = [f"{one.family.dial} {noise:.6g}" for one in found for noise in one.noises]
         warn_of_gaps([result for one in found for result in one.results], "points", places)
     return found[0] if len(families) == 1 and not isinstance(k, (Sequence, np.ndarray)) else tuple(found)
 
 
 def _settings(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of `solve` with defaults for the shared ones and a seed that every process can use."""
+    if "start" in options:
+        raise InvalidProblem("start is no option of path, whose points start from their neighbours; leave it out.")
     settings = {"gap": 1e-4, "time_limit": None, "random_state": None, "progress": False} | options
     if isinstance(settings["random_state"], np.random.Generator):
         settings["random_state"] = int(settings["random_state"].integers(2**32))
     return settings
 
 
-def _budgets(rhos: ArrayLike) -> FloatArray:
+def _budgets(name: str, budgets: ArrayLike | None) -> FloatArray | None:
+    """Return distinct budgets, rising, of a user who calls them by that name; None for none."""
+    if budgets is None:
+        return None
     try:
-        given = np.asarray(rhos)
-        if given.ndim > 1 or given.dtype.kind == "c" or holds_truth(rhos):
+        given = np.asarray(budgets)
+        if given.ndim > 1 or given.dtype.kind == "c" or holds_truth(budgets):
             raise TypeError
-        budgets = np.unique(given.astype(np.float64))
+        distinct = np.unique(given.astype(np.float64))
     except (TypeError, ValueError):
-        raise InvalidProblem(f"rhos must be a list of numbers, got {rhos!r}; pass one budget per point.") from None
-    if budgets.size == 0:
-        raise InvalidProblem("rhos is empty; pass at least one budget, or None to have them chosen.")
-    if not np.isfinite(budgets).all() or budgets[0] < 0:
-        raise InvalidProblem("rhos must be finite numbers of at least 0.")
-    return budgets
+        raise InvalidProblem(f"{name} must be a list of numbers, got {budgets!r}; pass one budget per point.") from None
+    if distinct.size == 0:
+        raise InvalidProblem(f"{name} is empty; pass at least one budget, or None to have them chosen.")
+    if not np.isfinite(distinct).all() or distinct[0] < 0:
+        raise InvalidProblem(f"{name} must be finite numbers of at least 0.")
+    return distinct
 
 
 def _distinct(known: Path) -> FloatArray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from noap.linalg.types import FloatArray, IntArray
 from noap.result import Result, Status
+from noap.runtime.frames import Tabular
 from noap.runtime.names import listed
 from noap.runtime.notebook import html_table, spread
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["ResultSeries", "frozen"]
 
 
-class ResultSeries:
+class ResultSeries(Tabular):
     """Results in the order of the sweep; subclasses say which features each of them selects."""
 
     results: tuple[Result, ...]
@@ -49,7 +50,7 @@ class ResultSeries:
     @property
     def _names(self) -> tuple[str, ...]:
         """A name for every feature: that of the data, or its position."""
-        return self.feature_names or tuple(str(j) for j in range(self.results[-1].problem.n_features))
+        return self.results[-1].problem.names
 
     @property
     def _optimal(self) -> int:

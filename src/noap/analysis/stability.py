@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +19,12 @@ from noap.linalg.types import Data, FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.problem import Problem
 from noap.result import Result
+from noap.runtime.frames import Tabular, shaped
 from noap.runtime.interrupts import noticing_interrupts
 from noap.runtime.names import counted
 from noap.runtime.tasks import finished, seeds
 from noap.solving import NOTHING_LEFT, check_call, solve, warn_of_gaps
 from noap.ties import break_ties
-
-if TYPE_CHECKING:
-    import polars
 
 __all__ = ["Stability", "stability"]
 
@@ -35,7 +33,7 @@ _STANDARDISED = 1e-8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Stability:
+class Stability(Tabular):
     """The answers on resampled data, as returned by :func:`noap.stability`.
 
     Attributes
@@ -59,7 +57,7 @@ class Stability:
 
     def __repr__(self) -> str:
         return (
-            f"Stability({counted(len(self.values), 'resample')}, the same "
+            f"Stability({self.result.problem.terms}; {counted(len(self.values), 'resample')}, the same "
             f"{counted(len(self.result.support), 'feature')} in "
             f"{self.support_frequency:.0%} of them)"
         )
@@ -84,8 +82,7 @@ class Stability:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the features, or their positions as text."""
-        problem = self.result.problem
-        return problem.feature_names or tuple(str(j) for j in range(problem.n_features))
+        return self.result.problem.names
 
     def stable(self, share: float = 0.8) -> tuple[str, ...]:
         """Return the names of the features that at least this share of the resamples selects, most frequent first."""
@@ -93,12 +90,18 @@ class Stability:
         order = np.argsort(-self.frequencies, kind="stable")
         return tuple(self.names[j] for j in order if self.frequencies[j] >= wanted)
 
-    def to_frame(self) -> "polars.DataFrame":
+    def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
         """Return a table with one row per feature, most frequent first.
+
+        Parameters
+        ----------
+        flat : bool
+            Nothing to do here: no column holds lists.
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns feature, frequency, selected (by `result`), loading (in `result`), and low and high, between which
             lie 90 % of the loadings of the resamples that select the feature (null where none does).
         """
@@ -106,7 +109,7 @@ class Stability:
 
         order = np.argsort(-self.frequencies, kind="stable")
         ranges = [self._range(int(j)) for j in order]
-        return polars.DataFrame(
+        frame = polars.DataFrame(
             {
                 "feature": [self.names[j] for j in order],
                 "frequency": self.frequencies[order],
@@ -117,6 +120,7 @@ class Stability:
             },
             schema_overrides={"low": polars.Float64, "high": polars.Float64},
         )
+        return shaped(frame, flat, library)
 
     def _range(self, j: int) -> tuple[float | None, float | None]:
         # A vector and its negative are one answer.
@@ -184,7 +188,7 @@ def stability(
     >>> import noap
     >>> from sklearn.datasets import load_wine
     >>> data = load_wine(as_frame=True).data
-    >>> Z = noap.standardise(data)
+    >>> Z = noap.standardize(data)
     >>> found = noap.stability(noap.Problem(Z, k=3, adversary=noap.FeatureWise(4.0)), n_boot=20)
     >>> found.stable(0.9)
     ('total_phenols', 'flavanoids', 'od280/od315_of_diluted_wines')

@@ -29,7 +29,7 @@ def other_problem(problem: Problem, claim: Claim) -> str | None:
     # To the last bit: the same numbers centred and scaled by another formula are other data.
     other = (
         "the certificate is about other data: other entries, another order, centred and scaled otherwise, or deflated "
-        "for a later component; prepare X with noap.standardise, whose last digits are those of the command line and "
+        "for a later component; prepare X with noap.standardize, whose last digits are those of the command line and "
         "the estimators"
     )
     return None if claim.sha256 == mine.sha256 else other

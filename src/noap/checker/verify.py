@@ -80,7 +80,7 @@ def verify(
     >>> other = noap.Problem([[3.0, 0.1], [4.0, 2.0]], k=1, adversary=noap.FeatureWise(1.0))
     >>> noap.verify(other, noap.solve(problem).certificate).message
     'Rejected: the certificate is about other data: other entries, another order, centred and scaled otherwise, or \
-deflated for a later component; prepare X with noap.standardise, whose last digits are those of the command line and \
+deflated for a later component; prepare X with noap.standardize, whose last digits are those of the command line and \
 the estimators.'
     """
     if not isinstance(problem, Problem):

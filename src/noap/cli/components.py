@@ -2,7 +2,7 @@
 
 import math
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -11,15 +11,11 @@ from rich.table import Table
 
 import noap
 from noap.cli.options import AdversaryName, DataOptions
-from noap.cli.result import as_dict as result_as_dict
-from noap.cli.result import columns_beside, finite, support_of
+from noap.cli.result import as_document
 from noap.data.deflation import CONSTRAINED
 from noap.errors import InvalidProblem, ScaleWarning
 from noap.linalg.types import Data
 from noap.runtime.names import counted
-
-if TYPE_CHECKING:
-    import polars
 
 _SCOPE = (
     "Each component after the first is that of the data which deflation ({}) leaves, and so are its variances and its "
@@ -28,7 +24,7 @@ _SCOPE = (
     "these, to 1e-08.",
 )
 
-__all__ = ["as_dict", "as_frame", "fitted", "joint_as_dict", "print_components"]
+__all__ = ["as_dict", "fitted", "joint_as_dict", "print_components"]
 
 _EXPLAINED = (
     "Explained is the adjusted variance as a share of the total, with what components share counted once; by the span: "
@@ -74,6 +70,7 @@ def fitted(
         joint="auto" if joint is None else joint,
         center=False,
         scale=False,
+        keep_data=True,
         **settings,
     )
     # As frames, so that messages have names; what is sparse came without.
@@ -105,7 +102,7 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
         title=f"{counted(len(results), 'component')}{how}, {len(used)} of {len(names)} features", title_justify="left"
     )
     grid.add_column("feature")
-    beside = columns_beside(results[0].problem)
+    beside = results[0].problem.per_feature
     for title in beside:
         grid.add_column(title, justify="right")
     for c in range(len(results)):
@@ -132,6 +129,7 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
     spans = model.span_variance_ratio_
     row("explained by the span", [f"{share:.1%}" for share in spans], f"{spans[-1]:.1%}")
     console.print(grid)
+    console.print(f"Adversary: {results[0].problem.terms}.", markup=False, soft_wrap=True)
     if joint is not None:
         console.print(
             "No two components use the same feature. The bound of one is what it can be worth at most while the others "
@@ -158,20 +156,6 @@ def print_components(model: "noap.RobustSparsePCA", names: tuple[str, ...], cons
             console.print(f"component {c} was stopped early ({result.limit.value}).")
 
 
-def as_frame(results: "tuple[noap.Result, ...]", names: tuple[str, ...]) -> "polars.DataFrame":
-    """Return the components as a table, one row for each feature of each of them."""
-    import polars
-
-    rows = [
-        (c, names[j], float(result.v[j]), result.robust_variance, result.value, result.bound)
-        for c, result in enumerate(results, start=1)
-        for j in support_of(result)
-    ]
-    titles = ["component", "feature", "loading", "robust_variance", "objective", "bound"]
-    types = [polars.Int64, polars.String, *[polars.Float64] * 4]
-    return polars.DataFrame(rows, schema=list(zip(titles, types, strict=True)), orient="row")
-
-
 def as_dict(model: "noap.RobustSparsePCA", names: tuple[str, ...], data: DataOptions) -> dict[str, Any]:
     """Return the components as JSON takes them, each as `noap solve` writes one."""
     joint = model.joint_result_
@@ -180,7 +164,7 @@ def as_dict(model: "noap.RobustSparsePCA", names: tuple[str, ...], data: DataOpt
         "joint": None if joint is None else {**joint_as_dict(joint), "claim": joint.claim, "seconds": joint.seconds},
         "explained_variance_ratio": model.explained_variance_ratio_.tolist(),
         "span_variance_ratio": model.span_variance_ratio_.tolist(),
-        "components": [result_as_dict(result, names, data) for result in model.results_],
+        "components": [as_document(result, data, names) for result in model.results_],
     }
 
 
@@ -189,7 +173,7 @@ def joint_as_dict(joint: "noap.JointResult") -> dict[str, Any]:
     return {
         "value": joint.value,
         "bound": joint.bound,
-        "gap": finite(joint.gap),
+        "gap": joint.gap if math.isfinite(joint.gap) else None,
         "status": joint.status.value,
         "limit": None if joint.limit is None else joint.limit.value,
     }

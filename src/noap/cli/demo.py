@@ -12,7 +12,7 @@ import noap
 from noap.adversaries import Adversary
 from noap.cli.options import PROBLEM, DataOptions, option
 from noap.cli.path import print_path
-from noap.cli.result import as_dict, print_result
+from noap.cli.result import as_document, print_result
 from noap.cli.run import Answer, FileOptions, can_draw, write_file
 from noap.linalg.types import FloatArray
 from noap.runtime.names import listed
@@ -45,7 +45,7 @@ def demo(
     measured, errors = bunch.data[:, :10], bunch.data[:, 10:20]
     noise = np.sqrt((errors**2).mean(axis=0)) / measured.std(axis=0)
     cells = pl.DataFrame(measured, schema=list(names))
-    problem = noap.Problem(noap.standardise(cells), len(names), noap.FeatureWise.with_noise(noise, len(cells)))
+    problem = noap.Problem(noap.standardize(cells), len(names), noise=noise)
 
     def path_of(adversary: Adversary) -> "noap.KPath":
         return noap.k_path(problem.with_adversary(adversary), progress=output.progress)
@@ -83,7 +83,7 @@ def demo(
             left_out = "The plots are left out: they need matplotlib; install it with: pip install 'noap[plot]'."
             console.print(left_out, markup=False, soft_wrap=True)
 
-    cells_found = as_dict(result, names, DataOptions())
+    cells_found = as_document(result, DataOptions())
     return output.finish(Answer({what: str(file) for what, file in files.items()} | {"cells": cells_found}, say))
 
 

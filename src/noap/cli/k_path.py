@@ -11,11 +11,11 @@ from rich.table import Table as Grid
 
 import noap
 from noap.cli.options import PROBLEM, DataFile, DataOptions, Gap, Seed, TimeLimit, option
-from noap.cli.problem import ProblemOptions, problem_as_json
-from noap.cli.result import proved
+from noap.cli.problem import ProblemOptions
 from noap.cli.run import LIMITED, Answer, TableOptions
 from noap.data.arguments import as_share
 from noap.errors import InvalidProblem
+from noap.runtime.digits import percent_up
 from noap.runtime.names import listed
 
 __all__ = ["k_path"]
@@ -70,7 +70,7 @@ def k_path(
         if one in proofs and certificate is not None:
             certificate.save(proofs[one])
     chosen = path.choose(share)
-    about = problem_as_json(problem, table.names, data)
+    about = {**problem.to_dict(), **data.said}
     del about["k"]  # every level has its own
     document = {
         **about,
@@ -124,7 +124,7 @@ def _print(path: "noap.KPath", names: tuple[str, ...], share: float, chosen: int
             str(path.ks[i]),
             f"{result.value:.6g}",
             *(() if narrow else (f"{result.bound:.6g}",)),
-            f"{result.gap:.1e}",
+            percent_up(result.gap),
             _step(path.increments[i], result.value),
             _percent(path.shares[i]),
             escape(listed(moves, _MOST_NAMES)),
@@ -134,7 +134,8 @@ def _print(path: "noap.KPath", names: tuple[str, ...], share: float, chosen: int
     console.print(_sentence(path, share, chosen), soft_wrap=True)
     optimal = sum(result.status is noap.Status.OPTIMAL for result in path)
     console.print(
-        f"{optimal} of {len(path)} levels proved optimal to a gap of {path[0].asked_gap:g} (rigorous).", soft_wrap=True
+        f"{optimal} of {len(path)} levels proved optimal to within {percent_up(path[0].asked_gap)} (rigorous).",
+        soft_wrap=True,
     )
 
 
@@ -168,7 +169,7 @@ def _level(path: "noap.KPath", i: int, names: tuple[str, ...]) -> dict[str, Any]
     result, support = path[i], path.supports[i]
     return {
         "k": int(path.ks[i]),
-        **proved(result),
+        **result.proved,
         "increment": float(path.increments[i]),
         "share": float(path.shares[i]),
         "features": [names[j] for j in support],

@@ -10,7 +10,7 @@ from rich.table import Table as Grid
 
 import noap
 from noap.cli.options import METHOD, PROBLEM, DataFile, DataOptions, Seed, TimeLimit, option
-from noap.cli.problem import ProblemOptions, problem_as_json
+from noap.cli.problem import ProblemOptions
 from noap.cli.run import LIMITED, Answer, TableOptions
 from noap.runtime.names import counted, listed
 
@@ -58,7 +58,7 @@ def near_optimal(
             console.print(none if near.certificate is None else written, markup=False, soft_wrap=True)
 
     stopped = near.limit is not None or (limit is not None and not near.complete)
-    document = {**problem_as_json(problem, table.names, data), **_as_dict(near, table.names)}
+    document = {**problem.to_dict(), **data.said, **_as_dict(near, table.names)}
     return output.finish(Answer(document, say, near.to_frame, near.plot, LIMITED if stopped else 0))
 
 

@@ -12,10 +12,11 @@ from rich.table import Table as Grid
 
 import noap
 from noap.cli.options import PROBLEM, DataFile, DataOptions, Points, SearchOptions, option
-from noap.cli.problem import ProblemOptions, as_budgets, strength_as_json
-from noap.cli.result import proved
+from noap.cli.problem import ProblemOptions, as_budgets
 from noap.cli.run import LIMITED, Answer, TableOptions, write_file
 from noap.errors import InvalidProblem
+from noap.runtime.digits import percent_up
+from noap.runtime.frames import flattened, span
 from noap.runtime.names import counted
 from noap.runtime.progress import CountLine
 
@@ -134,8 +135,8 @@ def print_path(path: "noap.Path", names: tuple[str, ...], unit: float, console: 
     grid.add_column(f"selected at {dial}")
     for row in rows[:_MOST_ROWS]:
         end = "never" if math.isnan(row.essential_to) else f"{row.essential_to / unit:.4g}"
-        essential = "; ".join(_span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.essential)
-        selected = "; ".join(_span(a / unit, b / unit) for a, b in path.intervals[row.feature])
+        essential = "; ".join(span(bar.first / unit, bar.last / unit) for bar in row.bars if bar.essential)
+        selected = "; ".join(span(a / unit, b / unit) for a, b in path.intervals[row.feature])
         grid.add_row(escape(names[row.feature]), end, essential, selected)
     console.print(grid)
     if len(rows) > _MOST_ROWS:
@@ -146,20 +147,15 @@ def print_path(path: "noap.Path", names: tuple[str, ...], unit: float, console: 
         soft_wrap=True,
     )
     words = {"full": counted(path.k, "feature"), "partial": "fewer", "single": "one", "none": "nothing left"}
-    shown = ", ".join(f"{words[s.kind]} at {_span(s.start / unit, s.end / unit)}" for s in path.stages())
+    shown = ", ".join(f"{words[s.kind]} at {span(s.start / unit, s.end / unit)}" for s in path.stages())
     console.print(f"Stages by {dial}: {shown}.", soft_wrap=True)
     if path.family.whole is not None:
         console.print("A factor multiplies the noise of every feature; 1 is the noise as given.", soft_wrap=True)
     optimal = sum(result.status is noap.Status.OPTIMAL for result in path.results)
-    asked = path.results[0].asked_gap
-    console.print(f"{optimal} of {len(path)} points proved optimal to a gap of {asked:g} (rigorous).", soft_wrap=True)
+    asked = percent_up(path.results[0].asked_gap)
+    console.print(f"{optimal} of {len(path)} points proved optimal to within {asked} (rigorous).", soft_wrap=True)
     if path.note is not None:
         console.print(path.note, soft_wrap=True)
-
-
-def _span(first: float, last: float) -> str:
-    ends = f"{first:.4g}", f"{last:.4g}"
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
 
 
 def _write_features(out: Path, paths: "tuple[noap.Path, ...]") -> None:
@@ -169,9 +165,7 @@ def _write_features(out: Path, paths: "tuple[noap.Path, ...]") -> None:
     if out.suffix.lower() == ".parquet":
         write_file(out, "--features-out", frame.write_parquet)
         return
-    spans = [name for name, kind in frame.schema.items() if kind == polars.List]
-    texts = [polars.Series(name, ["; ".join(_span(*ends) for ends in row) for row in frame[name]]) for name in spans]
-    write_file(out, "--features-out", frame.with_columns(texts).write_csv)
+    write_file(out, "--features-out", flattened(frame).write_csv)
 
 
 def _points(paths: "tuple[noap.Path, ...]") -> "polars.DataFrame":
@@ -193,7 +187,7 @@ def _as_dict(path: "noap.Path", unit: float) -> dict[str, Any]:
     def in_noise(of: dict[str, float]) -> dict[str, float] | None:
         return {name: rho / unit for name, rho in of.items()} if whole is None else None
 
-    given = strength_as_json(base if whole is None else base.with_adversary(whole), names)
+    given = path.family.as_given.to_dict()
     return {
         "k": path.k,
         "n_samples": base.n_samples,
@@ -217,7 +211,7 @@ def _as_dict(path: "noap.Path", unit: float) -> dict[str, Any]:
         "points": [
             {
                 **({"rho": rho, "noise": rho / unit} if whole is None else {"factor": rho}),
-                **proved(result),
+                **result.proved,
                 "features": [names[j] for j in support],
                 "loadings": result.v[support].tolist(),
                 "essential": [names[j] for j in np.flatnonzero(essential)],

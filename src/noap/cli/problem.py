@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 
-__all__ = ["ProblemOptions", "is_streamed", "problem_as_json", "streamed_problem", "strength_as_json"]
+__all__ = ["ProblemOptions", "is_streamed", "streamed_problem"]
 
 _UNITS = ("standardised", "data")
 
@@ -217,30 +217,3 @@ def streamed_problem(file: Path, data: DataOptions, asked: ProblemOptions, k: in
 
     faced = strength.adversary(summary.n_samples, scales)
     return summary.problem(k, faced, costs=strength.costs, center=data.center, scale=data.scale), names
-
-
-def problem_as_json(problem: Problem, names: tuple[str, ...], data: DataOptions) -> dict[str, Any]:
-    """Return what was solved as JSON takes it."""
-    return {
-        "n_samples": problem.n_samples,
-        "n_features": problem.n_features,
-        "k": problem.k,
-        "adversary": type(problem.adversary).__name__,
-        **strength_as_json(problem, names),
-        **data.said,
-        **({} if problem.metric is None else {"metric": True}),
-    }
-
-
-def strength_as_json(problem: Problem, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return rho, noise and costs as JSON takes them: numbers, by feature, or a list of samples; infinity as "inf"."""
-    adversary, unit = problem.adversary, problem.adversary.noise_unit(problem.n_samples)
-    costs = None if problem.costs is None else dict(zip(names, problem.costs.tolist(), strict=True))
-    if adversary.has_one_budget:
-        return {"rho": adversary.rho, "noise": adversary.rho / unit, "costs": costs}
-
-    def by_name(numbers: FloatArray) -> Any:
-        listed = ["inf" if math.isinf(number) else number for number in numbers.tolist()]
-        return dict(zip(names, listed, strict=True)) if adversary.key == FeatureWise.key else listed
-
-    return {"rho": by_name(adversary.rho), "noise": by_name(adversary.rho / unit), "costs": costs}

@@ -16,8 +16,7 @@ from noap.cli.options import (
     SearchOptions,
     option,
 )
-from noap.cli.problem import ProblemOptions, strength_as_json
-from noap.cli.result import proved
+from noap.cli.problem import ProblemOptions
 from noap.cli.run import LIMITED, Answer, OutputOptions, write_file
 from noap.errors import InvalidProblem
 
@@ -92,15 +91,15 @@ def report(
     results = [*made.path.results, *(one.result for one in made.components)]
     sentence = f"Report written to {output.out}; open it in a browser."
     answer = Answer(
-        {"out": str(output.out), **_as_dict(made, table.names)},
+        {"out": str(output.out), **_as_dict(made)},
         lambda console: console.print(sentence, markup=False, soft_wrap=True),
         code=LIMITED if any(result.limit is not None for result in results) else 0,
     )
     return output.finish(answer)
 
 
-def _as_dict(made: "Report", names: tuple[str, ...]) -> dict[str, Any]:
-    given = strength_as_json(made.components[0].result.problem, names)
+def _as_dict(made: "Report") -> dict[str, Any]:
+    given = made.path.family.as_given.to_dict()
     return {
         "k": made.path.k,
         "noise": made.noise if made.own_noises is None else given["noise"],
@@ -112,7 +111,7 @@ def _as_dict(made: "Report", names: tuple[str, ...]) -> dict[str, Any]:
             {
                 "features": list(one.features),
                 "loadings": list(one.loadings),
-                **proved(one.result),
+                **one.result.proved,
                 "certificate": one.certificate,
                 "explained_variance_ratio": one.explained,
             }

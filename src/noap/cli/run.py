@@ -16,6 +16,7 @@ from noap._version import __version__
 from noap.cli.options import PANELS, option
 from noap.errors import InvalidProblem
 from noap.runtime.files import write_whole
+from noap.runtime.frames import flattened
 
 if TYPE_CHECKING:
     import polars
@@ -173,18 +174,13 @@ def write_file(path: Path, name: str, write: Callable[[Path], object]) -> None:
 
 
 def write_table(path: Path, document: str, frame: "Callable[[], polars.DataFrame]") -> None:
-    """Write --out as its suffix says: the frame, in CSV with lists of names joined by "; ", or the JSON document."""
+    """Write --out as its suffix says: the frame, flat in CSV, or the JSON document."""
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet"):
         write_file(path, "--out", lambda temporary: temporary.write_text(document + "\n", encoding="utf-8"))
         return
-    import polars
-
     table = frame()
-    if kind == ".csv":
-        write_file(path, "--out", table.with_columns(polars.col(polars.List(polars.String)).list.join("; ")).write_csv)
-    else:
-        write_file(path, "--out", table.write_parquet)
+    write_file(path, "--out", flattened(table).write_csv if kind == ".csv" else table.write_parquet)
 
 
 def as_command(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ import typer
 
 import noap
 from noap.cli.components import as_dict as components_as_dict
-from noap.cli.components import as_frame, fitted, print_components
+from noap.cli.components import fitted, print_components
 from noap.cli.metric import read_metric, require_metric_fits
 from noap.cli.options import (
     DATA,
@@ -28,7 +28,7 @@ from noap.cli.options import (
     option,
 )
 from noap.cli.problem import ProblemOptions, is_streamed, streamed_problem
-from noap.cli.result import as_dict, print_result
+from noap.cli.result import as_document, print_result
 from noap.cli.run import LIMITED, Answer, OutputOptions, write_table
 from noap.errors import InvalidProblem
 from noap.problem import Problem
@@ -157,7 +157,7 @@ def solve(
     else:
         found = _solved(problem, search, output.progress)
         results, proved = (found,), found
-        document = as_dict(found, names, data)
+        document = as_document(found, data)
     if output.certificate is not None:
         if proved is None or proved.certificate is None:
             raise InvalidProblem(
@@ -172,7 +172,9 @@ def solve(
             print_components(model, names, console)
 
     def frame() -> Any:
-        return as_frame(results, names)
+        from noap.joint.result import components_frame
+
+        return components_frame(results)
 
     answer = Answer(document, say, frame, code=LIMITED if any(one.limit is not None for one in results) else 0)
     if output.out is not None:

@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 
 import noap
 from noap.cli.options import METHOD, PROBLEM, DataFile, DataOptions, SearchOptions, methods, option
-from noap.cli.problem import ProblemOptions, problem_as_json
+from noap.cli.problem import ProblemOptions
 from noap.cli.run import LIMITED, Answer, TableOptions
 from noap.data.arguments import as_share
 from noap.runtime.names import counted, listed
@@ -63,7 +63,8 @@ def stability(
         **search.limits,
     )
     document = {
-        **problem_as_json(found.result.problem, table.names, data),
+        **found.result.problem.to_dict(),
+        **data.said,
         "method": found.result.method,
         "resamples": len(found.values),
         "share": share,

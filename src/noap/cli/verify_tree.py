@@ -11,6 +11,7 @@ import numpy as np
 from rich.console import Console
 
 import noap
+from noap.adversaries import Adversary
 from noap.cli.metric import MetricOf
 from noap.cli.options import AdversaryName, ReadOptions
 from noap.cli.problem import ProblemOptions, is_streamed, streamed_problem
@@ -154,13 +155,14 @@ def _candidates(
             yield of(table.standardised(center, scale), center, scale)
 
 
-def _adversary(claim: Claim) -> noap.NoAdversary | noap.FeatureWise | noap.SampleWise | noap.SpectralNorm:
+def _adversary(claim: Claim) -> Adversary:
     budget = claim.budget
     if budget is None:
         return noap.NoAdversary()
     if claim.adversary == "spectral":
         return noap.SpectralNorm(float(budget))
-    return noap.SampleWise(budget) if claim.adversary == "sample-wise" else noap.FeatureWise(budget)
+    kinds: dict[str, type[Adversary]] = {"sample-wise": noap.SampleWise, "entry-wise": noap.EntryWise}
+    return kinds.get(claim.adversary, noap.FeatureWise).with_budget(budget)
 
 
 def _features(report: Verification, proof: Certificate, names: Sequence[str]) -> list[str]:

@@ -50,7 +50,7 @@ def warn_if_uncentred(X: Data) -> None:
         return
     warnings.warn(
         f"X is not centred: its column means make up {100 * share:.0f} % of its squares, so values are mean squares "
-        "and not variances; pass noap.standardise(X), or X - X.mean(axis=0), unless you mean it.",
+        "and not variances; pass noap.standardize(X), or X - X.mean(axis=0), unless you mean it.",
         UncentredWarning,
         stacklevel=outside(),
     )

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap.adversaries.base import Adversary
-from noap.data.validation import as_samples
+from noap.data.validation import PrivateSamples, as_samples
 from noap.errors import InvalidProblem
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.mapped import empty_like, in_file
@@ -54,7 +55,13 @@ class Samples:
     def problem(self, k: int, adversary: Adversary, costs: FloatArray | None = None) -> Problem:
         """Return the problem on these data."""
         # Whether to centre was for whoever made Z to decide.
-        return Problem(as_samples(self.Z), k, adversary, costs=costs, feature_names=self.names)
+        given = as_samples(self.Z)
+        if isinstance(self.Z, np.ndarray) and not in_file(self.Z):
+            given = PrivateSamples(*given)
+        problem = Problem(given, k, adversary, costs=costs, feature_names=self.names)
+        if adversary.gram_suffices and problem.n_features <= MANY_FEATURES:
+            _ = problem.covariance  # once, for all that follows
+        return problem
 
     def left(self, components: FloatArray, deflation: str) -> "Samples":
         """Return what the components (rows) leave of the data."""
@@ -69,9 +76,11 @@ class Samples:
         if in_file(self.Z):
             return Samples(_projected_file(self.Z, Q), self.names)
         if isinstance(self.Z, np.ndarray):
-            Z = self.Z - (self.Z @ Q) @ Q.T
-            longest = np.linalg.norm(self.Z, axis=0).max(initial=0.0)
-            Z[:, np.linalg.norm(Z, axis=0) <= _NOTHING * longest] = 0.0
+            Z = np.empty_like(self.Z)
+            for first in range(0, len(Z), step := max(1, _PIECE_ENTRIES // Z.shape[1])):
+                rows = self.Z[first : first + step]
+                np.subtract(rows, (rows @ Q) @ Q.T, out=Z[first : first + step], casting="same_kind")
+            Z[:, column_norms(Z) <= _NOTHING * column_norms(self.Z).max(initial=0.0)] = 0.0
             return Samples(Z, self.names)
         Z = _sparse_projection(self.Z, Q)
         gone: BoolArray = np.asarray(column_norms(Z) <= _NOTHING * column_norms(self.Z).max(initial=0.0))

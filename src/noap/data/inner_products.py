@@ -15,7 +15,7 @@ __all__ = ["block", "columns", "covariance", "lengths", "lifted"]
 
 def covariance(problem: "Problem") -> FloatArray:
     r"""Return :math:`S = X^\top X/n` of the samples, d x d."""
-    S: FloatArray = products.gram(problem.X) / problem.n_samples
+    S: FloatArray = products.gram(problem.samples("Problem.covariance")) / problem.n_samples
     S.flags.writeable = False
     return S
 

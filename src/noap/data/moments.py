@@ -58,6 +58,24 @@ class Moments:
             scatter += centred.T @ centred
         return cls(int(X.shape[0]), mean, scatter)
 
+    @classmethod
+    def weighted(cls, X: Data, weights: FloatArray) -> "Moments":
+        """Return the moments of samples that count this often, relative to the mean of the weights.
+
+        >>> Moments.weighted(np.array([[1.0], [3.0], [9.0]]), np.array([2.0, 2.0, 0.0])).scatter
+        array([[3.]])
+        """
+        relative = weights / weights.max()
+        share = relative / relative.sum()
+        mean = np.asarray(share @ X, dtype=np.float64)
+        scatter = np.zeros((X.shape[1], X.shape[1]))
+        first = 0
+        for block in row_blocks(X):
+            centred = (block - mean) * np.sqrt(share[first : first + len(block), None])
+            scatter += centred.T @ centred
+            first += len(block)
+        return cls(int(X.shape[0]), mean, int(X.shape[0]) * scatter)
+
     def merged(self, other: "Moments") -> "Moments":
         """Return the moments of both sets of samples together (Chan, Golub and LeVeque)."""
         n = self.n + other.n
@@ -68,7 +86,7 @@ class Moments:
     def standardised(
         self, *, center: bool, scale: bool, names: tuple[str, ...] | None = None
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return S = Z'Z/n of the standardised samples Z, their means and scales: `standardise`, from sums."""
+        """Return S = Z'Z/n of the standardised samples Z, their means and scales: `standardize`, from sums."""
         if center and self.n == 1:
             raise InvalidProblem(
                 "X has one sample, which centring turns into zero; add samples or switch centring off."

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from noap.data.arguments import as_strength
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 from noap.runtime.names import listed
 
-__all__ = ["has_one_for_each", "per_feature"]
+__all__ = ["has_one_for_each", "number_or_each", "per_feature"]
 
 # More names than this do not belong in a message.
 _MOST_NAMES = 5
@@ -18,6 +19,11 @@ _MOST_NAMES = 5
 def has_one_for_each(given: Any) -> bool:
     """Whether there is one number for each of several features (or samples), not one for all."""
     return not isinstance(given, (str, bytes)) and (isinstance(given, Mapping) or np.ndim(given) > 0)
+
+
+def number_or_each(name: str, given: Any, d: int, names: tuple[str, ...] | None) -> Any:
+    """Return a finite number of at least 0 for all d features, or an array with one for each (`per_feature`)."""
+    return per_feature(name, given, d, names) if has_one_for_each(given) else as_strength(name, given)
 
 
 def per_feature(name: str, given: Any, d: int, names: tuple[str, ...] | None, *, finite: bool = False) -> FloatArray:

@@ -2,16 +2,25 @@
 
 from typing import Any
 
-from noap.adversaries import ENERGY_LESS_L1, EntryWise, SampleWise, SpectralNorm, require_served
+from noap.adversaries import (
+    ENERGY_LESS_L1,
+    EntryWise,
+    FeatureWise,
+    NoAdversary,
+    SampleWise,
+    SpectralNorm,
+    require_served,
+)
 from noap.adversaries.base import Adversary
+from noap.data.per_feature import number_or_each
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 
-__all__ = ["require_covariance_suffices", "require_fit"]
+__all__ = ["adversary_of", "require_covariance_suffices", "require_fit"]
 
 # The adversaries whose optimum a covariance determines; and those for which costs are part of every bound.
 FROM_COVARIANCE_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SpectralNorm)
-COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise)
+COSTS_SERVES: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise, EntryWise)
 # Those whose budgets do not ask for |v|_2, which a metric replaces.
 METRIC_SERVES = ENERGY_LESS_L1
 # Those whose value falls with |Xv| for each v, so that proofs may speak of some v alone.
@@ -22,6 +31,18 @@ def _checked(adversary: Any) -> Adversary:
     if not isinstance(adversary, Adversary):
         raise InvalidProblem(f"adversary must be an object such as noap.FeatureWise(2.0), got {adversary!r}.")
     return adversary
+
+
+def adversary_of(adversary: Any, noise: Any, n: int, d: int, names: tuple[str, ...] | None) -> Adversary:
+    """Return the adversary that a user names: an object, FeatureWise by its noise on n x d data, or none."""
+    if noise is None:
+        return NoAdversary() if adversary is None else _checked(adversary)
+    if adversary is not None:
+        raise InvalidProblem(
+            "Pass either adversary or noise: noise=0.3 is FeatureWise with rho = 0.3 sqrt(n), and other adversaries "
+            "bring a budget of their own."
+        )
+    return FeatureWise.with_noise(number_or_each("noise", noise, d, names), n)
 
 
 def require_fit(

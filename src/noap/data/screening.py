@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm, serves
-from noap.adversaries.entry_wise import largest_entries
 from noap.adversaries.spectral import largest_of
 from noap.linalg.exact_norms import covariance_exceeds, largest_pair, pairs_exceed, smallest_budget, unsure
 from noap.linalg.screening import longer_columns
@@ -39,9 +38,7 @@ def feature_floor(problem: "Problem") -> "float | FloatArray":
 def kept_features(problem: "Problem") -> BoolArray:
     """Return a mask of the features that can be non-zero in an optimum of positive value; no rounding decides it."""
     if type(problem.adversary) is EntryWise:
-        # |a_j'u| is at most the largest entry of a_j times |u|_1, and delta |u|_1 is taken off.
-        entries: BoolArray = largest_entries(problem.X) > problem.adversary.delta
-        return entries
+        return problem.adversary.kept(problem.X)
     floor = feature_floor(problem)
     if problem.X is not None:
         return longer_columns(problem.X, problem.column_norms, floor)

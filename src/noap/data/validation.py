@@ -17,6 +17,7 @@ from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray, refuse_mask
 
 __all__ = [
+    "PrivateSamples",
     "Samples",
     "Symmetric",
     "as_covariance",
@@ -49,6 +50,10 @@ class Samples(NamedTuple):
 
     data: Data
     names: tuple[str, ...] | None
+
+
+class PrivateSamples(Samples):
+    """Samples in an array that nobody else has, so that a Problem need not copy it."""
 
 
 def as_samples(X: Any) -> Samples:

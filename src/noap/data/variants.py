@@ -12,6 +12,7 @@ from noap.data.metric import as_metric, block
 from noap.data.requirements import require_covariance_suffices, require_fit
 from noap.data.validation import Samples, Symmetric, where_needed
 from noap.errors import InvalidProblem
+from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.frozen import frozen
 from noap.linalg.types import IntArray
 
@@ -111,6 +112,27 @@ class Variants:
         as_demands(self.include, self.exclude, sparsity, self.n_features, self.feature_names)
         changed: Problem = self._changed(k=sparsity)
         changed.__dict__.pop("row_top_k_norms", None)  # the one property that depends on k
+        return changed
+
+    def without_samples(self: Any) -> "Problem":
+        """Return the problem without its samples: their covariance stays, where features are not too many for it.
+
+        Examples
+        --------
+        >>> import noap
+        >>> problem = noap.Problem([[3.0, 0.0], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0)).without_samples()
+        >>> problem.X, round(problem.value([1.0, 0.0]), 12)
+        (None, 8.0)
+        """
+        if self.X is None:
+            same: Problem = self
+            return same
+        _ = self.scale, self.column_norms
+        if self.adversary.gram_suffices and self.n_features <= MANY_FEATURES:
+            _ = self.covariance
+        changed: Problem = self._changed(X=None, _forgotten=True)
+        for name in ("by_columns", "row_top_k_norms", "_fingerprint"):
+            changed.__dict__.pop(name, None)
         return changed
 
     def with_preparation(self: Any, mean: ArrayLike, scale: ArrayLike) -> "Problem":

@@ -2,15 +2,13 @@
 
 import importlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import polars
+from noap.runtime.frames import shaped
 
 __all__ = ["Choice", "smallest_within_error"]
 
@@ -95,19 +93,25 @@ class Choice:
         said, remedy = " and ".join(ends), " and ".join(remedies)
         return f"The choice lies at the edge of what was tried: {said}; pass {remedy} to look beyond."
 
-    def to_frame(self) -> "polars.DataFrame":
+    def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
         """Return a table with one row per pair.
+
+        Parameters
+        ----------
+        flat : bool
+            Nothing to do here: no column holds lists.
+        library : "polars" or "pandas"
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns noise, k, score, error, chosen, and what else is known of the pairs.
         """
         import polars
 
         chosen = np.zeros(self.scores.shape, dtype=bool)
         chosen[self.place] = True
-        return polars.DataFrame(
+        frame = polars.DataFrame(
             {
                 "noise": np.repeat(self.noises, len(self.ks)),
                 "k": np.tile(self.ks, len(self.noises)),
@@ -117,6 +121,7 @@ class Choice:
             }
             | {name: column.ravel() for name, column in self.columns.items()}
         )
+        return shaped(frame, flat, library)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores against k, one line per noise, with the pair chosen.

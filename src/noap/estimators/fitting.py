@@ -1,6 +1,7 @@
 """Components one after the other: how many, within which time, and what Ctrl-C leaves."""
 
 import dataclasses
+import gc
 import sys
 import warnings
 from collections.abc import Callable
@@ -29,6 +30,8 @@ __all__ = ["Component", "Fitted", "Recipe", "fit_components", "how_many", "said_
 # With less than the second there are no more.
 _SHARE, _TOO_LITTLE = 0.25, 0.05
 _LEAST_SECONDS = 1e-3
+# Bytes of samples from which on it is not left to chance when they go.
+_LARGE = 2**25
 # A proof that found a vector worth more than this beyond the guess it started from has found another vector.
 _SAME = 1e-12
 
@@ -53,7 +56,7 @@ class Recipe:
         Seconds for all components together.
     n_jobs : int or None
         Processes that prove components side by side.
-    verbose : bool
+    verbose, keep_data : bool
     together : bool
         Whether the components are chosen together, which is what `fit_together` does.
     """
@@ -73,6 +76,7 @@ class Recipe:
     options: dict[str, Any]
     n_jobs: int | None
     verbose: bool
+    keep_data: bool
     together: bool = False
 
     @property
@@ -154,7 +158,7 @@ def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[]
         try:
             while not _complete(data, recipe, found) and not interrupts.seen:
                 if _side_by_side(recipe) and recipe.most - len(found) > 1:
-                    found += _proved_together(data, recipe, found)
+                    found += _finished(recipe, _proved_together(data, recipe, found), len(found))
                     continue
                 problem = _next_problem(data, [one.result.v for one in found], recipe)
                 if problem is None:
@@ -165,7 +169,11 @@ def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[]
                 one = _component(problem, recipe, _seconds(recipe, found))
                 if found and one.result.value == 0 and not recipe.exactly:
                     break
-                found.append(one)
+                found += _finished(recipe, [one], len(found))
+                large = getattr(problem.X, "nbytes", 0) > _LARGE
+                del one, problem  # and with them the samples that deflation had left
+                if large and not recipe.keep_data:
+                    gc.collect()  # a search refers to itself: its samples would stay until the collector comes by
                 _say(recipe, found)
         except KeyboardInterrupt:
             if not found:
@@ -173,7 +181,7 @@ def fit_components(data: Samples | Covariance, recipe: Recipe, seen: Callable[[]
         interrupted = interrupts.seen or any(one.limit is Limit.INTERRUPTED for one in found)
     if interrupted:
         seen()
-    return Fitted(tuple(_noted(recipe, found)), interrupted, out_of_time)
+    return Fitted(tuple(found), interrupted, out_of_time)
 
 
 class _ComponentLine(Part):
@@ -293,15 +301,23 @@ def _proved_together(data: Samples | Covariance, recipe: Recipe, found: list[Com
     return kept
 
 
-def _noted(recipe: Recipe, found: list[Component]) -> list[Component]:
-    """Return the components with a message to each but the first that says which problem it solves."""
-    note = scope_of(recipe.deflation)
-    return [
-        dataclasses.replace(one, result=dataclasses.replace(one.result, messages=(*one.result.messages, note)))
-        if number
-        else one
-        for number, one in enumerate(found)
-    ]
+def _finished(recipe: Recipe, found: list[Component], before: int) -> list[Component]:
+    """Return components as they stay: all but the first say which problem they solve; samples only if they are kept."""
+    finished = []
+    for number, one in enumerate(found, start=before):
+        result = one.result
+        if number:
+            result = result.with_message(scope_of(recipe.deflation))
+        finished.append(dataclasses.replace(one, result=result) if recipe.keep_data else forgetting(one, result))
+    return finished
+
+
+def forgetting(one: Component, result: Result) -> Component:
+    """Return the component with this result, without samples."""
+    path = one.path
+    if path is not None:
+        path = dataclasses.replace(path, results=tuple(level.without_data() for level in path))
+    return dataclasses.replace(one, result=result.without_data(), path=path)
 
 
 def _say(recipe: Recipe, found: list[Component]) -> None:

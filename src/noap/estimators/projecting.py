@@ -1,8 +1,9 @@
 """What a fitted set of components does with samples: scores, what is left of them, their density."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from noap.data.deflation import span_of
@@ -12,9 +13,7 @@ from noap.estimators.span_model import SpanModel
 from noap.estimators.strength import Frame, Strength, kind_of, strength_of, widened
 from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import Data, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import polars
+from noap.runtime.frames import shaped
 
 __all__ = ["ProjectionMixin", "in_order_of_use"]
 
@@ -64,12 +63,37 @@ class ProjectionMixin:
         samples: FloatArray = (scores @ np.linalg.pinv(self.components_).T) * self.scale_ + self.mean_
         return samples
 
-    def loadings_frame(self) -> "polars.DataFrame":
+    @property
+    def features_(self) -> tuple[Any, ...]:
+        """Per component the features that it uses, the largest loading first: names, or positions without any."""
+        check_is_fitted(self, "components_")
+        names = names_in(self)
+        used = [np.argsort(-np.abs(v), kind="stable")[: np.count_nonzero(v)] for v in self.components_]
+        return tuple(one if names is None else np.array(names, dtype=object)[one] for one in used)
+
+    def get_support(self, indices: bool = False) -> Any:
+        """Return the features that some component uses, as scikit-learn's selectors do.
+
+        Parameters
+        ----------
+        indices : bool
+            Return positions in place of a mask of shape (d,).
+        """
+        check_is_fitted(self, "components_")
+        mask = self.components_.any(axis=0)
+        return np.flatnonzero(mask) if indices else mask
+
+    def loadings_frame(self, library: str | None = None) -> Any:
         """Return the loadings as a table with one row for each feature that a component uses.
+
+        Parameters
+        ----------
+        library : "polars" or "pandas", optional
+            By default what `set_output(transform=...)` has chosen, otherwise polars.
 
         Returns
         -------
-        polars.DataFrame
+        DataFrame
             Columns feature (its name, or "feature 3"), component 1, component 2, ...: 0 where a component does not use
             it. The features of the first component come first, the largest on top, then what the second adds.
         """
@@ -79,7 +103,10 @@ class ProjectionMixin:
         names, used = names_in(self), in_order_of_use(self.components_)
         shown = [f"feature {j}" if names is None else names[j] for j in used]
         columns = {f"component {c}": row[used] for c, row in enumerate(self.components_, start=1)}
-        return polars.DataFrame({"feature": polars.Series(shown, dtype=polars.String)} | columns)
+        if library is None:
+            chosen = _get_output_config("transform", self)["dense"]
+            library = "polars" if chosen == "default" else chosen
+        return shaped(polars.DataFrame({"feature": polars.Series(shown, dtype=polars.String)} | columns), True, library)
 
     def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the variance that the adversary leaves of every component on the samples X, shape (n, d).

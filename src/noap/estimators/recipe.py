@@ -68,6 +68,7 @@ def recipe_of(model: Any, n: int, d: int, adversary: Adversary, costs: FloatArra
         dict(model.options or {}),
         jobs,
         bool(model.verbose),
+        bool(model.keep_data),
     )
     return chosen_together(recipe, model.joint, d)
 

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import _check_sample_weight
 
+from noap.adversaries import SampleWise
 from noap.adversaries.base import Adversary
 from noap.data.deflation import Covariance, Samples, adjusted_variances, span_variances
 from noap.data.implicit import centred
@@ -121,17 +123,22 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         Where X is to lie, such as "cuda": a dense X is moved there as a tensor of PyTorch (``pip install
         'noap[gpu]'``). An X that is an array on a device already (PyTorch, CuPy) stays where it is without this. Pays
         from 2,000 features on. With several components, pass deflation="disjoint".
+    keep_data : bool
+        Whether `results_` keep the samples that they are about, and a pickle of the model with them. Without them
+        ``results_[0].attack(Z)`` takes the standardised data, and :func:`noap.verify` a Problem made of them.
 
     Attributes
     ----------
     components_ : array of shape (n_components, d)
         Unit vectors, at most k non-zero entries each, the entry of largest magnitude positive; 0 where no feature is
         worth its cost.
+    features_ : tuple of arrays
+        Per component the features that it uses, the largest loading first: names, or positions where X has none.
     n_components_ : int
         How many there are: fewer than asked for after Ctrl-C, or where those chosen together are all that is worth
         anything.
     results_ : tuple of Result
-        Per component what was found and what is proved. They hold the (deflated) data, for `attack()` needs them.
+        Per component what was found and what is proved, with its certificate; without the samples unless `keep_data`.
     robust_variance_, bound_, gap_ : arrays of shape (n_components,)
         Variance left by the adversary, its proved upper bound, and (bound - value)/value, on the deflated data. With
         `costs` the last two are about `objective_`. Of components that were chosen together they are on the data
@@ -214,6 +221,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         noise_units: str = "standardised",
         joint: bool | str = "auto",
         device: str | None = None,
+        keep_data: bool = False,
     ) -> None:
         self.n_components = n_components
         self.k = k
@@ -236,9 +244,13 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.noise_units = noise_units
         self.joint = joint
         self.device = device
+        self.keep_data = keep_data
 
-    def fit(self, X: Any, y: Any = None) -> "RobustSparsePCA":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RobustSparsePCA":
         """Find the components of the samples X, shape (n, d); y is ignored.
+
+        With `sample_weight`, n numbers of at least 0, a sample of weight 2 counts as two: in means, scales, variances
+        and noise. They are divided by their mean, so that rho = noise sqrt(n). For all adversaries but "entry".
 
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
         covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
@@ -250,6 +262,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         data = self._filled(self._checked(X, reset=True))
         self._moments: Moments | None = None
         names = names_in(self)
+        if sample_weight is not None:
+            return self._fit_weighted(data, sample_weight, names)
         if self.device is not None or isinstance(data, DeviceColumns):
             columns = as_columns_on(self.device, data)
             device_Z = centre_and_scale_on_device(columns, center=self.center, scale=self.scale, names=names)
@@ -272,6 +286,23 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         moments = Moments.of(data)
         S, mean, scale = moments.standardised(center=True, scale=self.scale, names=names)
         return self._solve(Covariance(S, moments.n, names), mean, scale)
+
+    def _fit_weighted(self, data: Data, sample_weight: Any, names: tuple[str, ...] | None) -> "RobustSparsePCA":
+        kind = kind_of(self.adversary)
+        dense = isinstance(data, np.ndarray)
+        imputed = self.missing == "impute" and self.missing_share_.any()
+        if imputed or self.device is not None or isinstance(data, DeviceColumns):
+            raise InvalidProblem("sample_weight needs X in memory, with no entry missing; leave it out.")
+        if not kind.gram_suffices and not (kind is SampleWise and dense):
+            raise InvalidProblem(f"sample_weight takes no adversary={self.adversary!r} on these data; leave it out.")
+        weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
+        moments = Moments.weighted(data, weights)
+        S, mean, scale = moments.standardised(center=self.center, scale=self.scale, names=names)
+        if kind.gram_suffices:
+            return self._solve(Covariance(S, moments.n, names), mean, scale)
+        # A sample of weight w is worth w times (|x'v| - rho)^2, as one that is longer by the root, with its budget.
+        roots = np.sqrt(weights / weights.mean())
+        return self._solve(Samples(roots[:, None] * ((data - mean) / scale), names), mean, scale, roots)
 
     @from_sums(instead="use fit")
     def partial_fit(self, X: Any, y: Any = None, solve: bool = True) -> "RobustSparsePCA":
@@ -339,10 +370,15 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     def transform(self, X: Any) -> FloatArray:
         """Return the scores, shape (n, n_components): the centred and scaled samples times the components.
 
-        A NumPy array; with scikit-learn's ``array_api_dispatch`` an array of the library of X, on its device.
+        A NumPy array, of float32 for an X of float32; with scikit-learn's ``array_api_dispatch`` an array of the
+        library of X, on its device.
         """
-        scores: FloatArray = as_given(X, self._scores(self._taken(X), self.components_.T))
-        return scores
+        data = self._taken(X)
+        scores = self._scores(data, self.components_.T)
+        if data.dtype == np.float32:
+            scores = scores.astype(np.float32)
+        given: FloatArray = as_given(X, scores)
+        return given
 
     @property
     def _n_features_out(self) -> int:
@@ -374,7 +410,9 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
             if hasattr(self, name):
                 delattr(self, name)
 
-    def _solve(self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray) -> "RobustSparsePCA":
+    def _solve(
+        self, data: Samples | Covariance, mean: FloatArray, scale: FloatArray, roots: FloatArray | None = None
+    ) -> "RobustSparsePCA":
         n = data.n_samples
         frame = Frame(n, names_in(self), scale)
         given = strength_of(self.adversary, self.noise, self.rho, frame, self.noise_units)
@@ -382,7 +420,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         if hasattr(self, "fill_values_"):
             holes = np.round(self.missing_share_ * n)
             adversary, noise = widened(given, np.sqrt(holes) * self._fill_spread / scale, n)
-        recipe = recipe_of(self, n, len(mean), adversary, costs_of(self.costs, frame))
+        faced = adversary if roots is None else SampleWise(roots * adversary.budgets(n))
+        recipe = recipe_of(self, n, len(mean), faced, costs_of(self.costs, frame))
         if not self.scale:
             warn_of_scales(data.column_norms(), mean, n, frame.names)
         fitted = (fit_together if recipe.together else fit_components)(data, recipe, end_search)

@@ -15,6 +15,7 @@ from noap.adversaries.base import Adversary
 from noap.adversaries.budgets import scaled
 from noap.analysis.k_path import k_path
 from noap.data.arguments import as_count, as_jobs, as_share, as_sparsity, as_strength
+from noap.data.moments import Moments
 from noap.data.per_feature import has_one_for_each, per_feature
 from noap.data.standardising import centre_and_scale
 from noap.data.validation import as_samples
@@ -26,6 +27,7 @@ from noap.estimators.permutation import permutation_null
 from noap.estimators.robust_sparse_pca import RobustSparsePCA
 from noap.estimators.searches import require_search_goes_on
 from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
+from noap.linalg.products import column_norms
 from noap.linalg.types import Data, FloatArray
 from noap.problem import Problem
 from noap.runtime.tasks import seeds
@@ -80,9 +82,10 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
     ks : sequence of int, optional
         1 to 10 by default, or to the number of features if there are fewer.
     noises : sequence of float, optional
-        By default 0.1, 0.2, 0.4 and 0.6 of the noise that leaves nothing (which is 1 for scaled data and "feature"),
-        and for "k-path" the first of these. An adversary object has its own. Where the estimator's `noise` (or `rho`)
-        is one for each feature, these are factors, by which all of them are multiplied.
+        By default 0.1, 0.2, 0.4 and 0.6 of the noise that leaves nothing of half of the features (which is 1 for scaled
+        data), for "sample" of all directions, and for "k-path" the first of these. An adversary object has its own.
+        Where the estimator's `noise` (or `rho`) is one for each feature, these are factors, by which all of them are
+        multiplied.
     by : "held-out", "permutation" or "k-path"
     search_method : str
         The method that tries the pairs, "ascent" by default: it takes milliseconds. "k-path" takes the exact one.
@@ -191,9 +194,18 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
         """Return the samples that have these scores, as `best_estimator_` does."""
         return self._best().inverse_transform(X)
 
-    def loadings_frame(self) -> Any:
-        """Return the loadings by name as a polars table, as `best_estimator_` does."""
-        return self._best().loadings_frame()
+    @property
+    def features_(self) -> tuple[Any, ...]:
+        """Per component the features that it uses, of `best_estimator_`."""
+        return self._best().features_
+
+    def get_support(self, indices: bool = False) -> Any:
+        """Return the features that some component uses, of `best_estimator_`."""
+        return self._best().get_support(indices)
+
+    def loadings_frame(self, library: str | None = None) -> Any:
+        """Return the loadings by name as a table, as `best_estimator_` does."""
+        return self._best().loadings_frame(library)
 
     def robust_variance(self, X: Any, noise: Any = None) -> FloatArray:
         """Return the robust variances on the samples X, as `best_estimator_` does."""
@@ -373,21 +385,35 @@ class RobustSparsePCACV(ClassNamePrefixFeaturesOutMixin, TransformerMixin, MetaE
         if self.noises is not None:
             return sorted({as_strength("noises", noise) for noise in _listed("noises", self.noises)})
         if is_sparse(data):
-            raise InvalidProblem("noises must be given for a sparse X, whose scale is not looked at.")
+            if not kind.gram_suffices or own is not None:
+                raise InvalidProblem("noises must be given for a sparse X, whose scale is not looked at.")
+            S, _, scale = Moments.of(data).standardised(center=base.center, scale=base.scale)
+            most = _noise_that_half_survive(np.sqrt(np.diag(S)))
+            return self._shares_of(most * (float(scale.max()) if base.noise_units == "data" else 1.0))
         Z, scale = self._standardised(base, data)
-        if own is None:
-            most = kind.with_budget(0.0).rho_max(Z, ks[-1]) / kind.noise_unit(n)
+        if own is None and kind is FeatureWise:
+            # One feature in large units would make every noise too large for all the others.
+            most = _noise_that_half_survive(column_norms(Z) / kind.noise_unit(n))
             if base.noise_units == "data":
                 most *= float(scale.max())
+        elif own is None:
+            most = kind.with_budget(0.0).rho_max(Z, ks[-1]) / kind.noise_unit(n)
         else:
             whole = strength_of(kind.key, own, None, Frame(n, None, scale), base.noise_units).adversary
             most = whole.rho_max(Z, ks[-1])
             if not np.isfinite(most):  # an exact feature is never wiped out
                 most = 1.0
-        if not np.isfinite(most):
-            return [0.0]
+        return [0.0] if not np.isfinite(most) else self._shares_of(most)
+
+    def _shares_of(self, most: float) -> list[float]:
         shares = _SHARES[:1] if self.by == "k-path" else _SHARES
         return sorted({share * most for share in shares})
+
+
+def _noise_that_half_survive(deviations: FloatArray) -> float:
+    """Return the median root mean square of the features that vary: of scaled data 1, which wipes all out."""
+    varying = deviations[deviations > 0]
+    return float(np.median(varying)) if len(varying) else 0.0
 
 
 def _listed(name: str, given: Any) -> list[Any]:

@@ -7,7 +7,7 @@ import numpy as np
 from noap.adversaries import ADVERSARIES, BY_KEY, FeatureWise, NoAdversary, SampleWise, serves
 from noap.adversaries.base import Adversary
 from noap.data.arguments import as_strength
-from noap.data.per_feature import has_one_for_each, per_feature
+from noap.data.per_feature import has_one_for_each, number_or_each, per_feature
 from noap.errors import InvalidProblem
 from noap.linalg.types import FloatArray
 
@@ -85,12 +85,12 @@ def costs_of(costs: Any, frame: Frame) -> FloatArray | None:
 
 def _read(name: str, given: Any, kind: type[Adversary], frame: Frame) -> Any:
     """Return a noise or budget as a number, or as an array with one for each feature, or sample."""
+    if kind is FeatureWise:
+        return number_or_each(name, given, len(frame.scale), frame.names)
     if not has_one_for_each(given):
         return as_strength(name, given)
     if kind is NoAdversary:
         return 0.0  # nobody attacks, whatever the noise
-    if kind is FeatureWise:
-        return per_feature(name, given, len(frame.scale), frame.names)
     if kind is not SampleWise:
         raise InvalidProblem(f"{name} must be a number for adversary {kind.key!r}.")
     if np.ndim(given) != 1:

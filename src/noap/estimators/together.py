@@ -13,7 +13,7 @@ from noap.adversaries.registry import listed
 from noap.checker.witness import value_below
 from noap.data.deflation import CONSTRAINED, Covariance, Samples
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
-from noap.estimators.fitting import Component, Fitted, Recipe, said_line
+from noap.estimators.fitting import Component, Fitted, Recipe, forgetting, said_line
 from noap.joint import JointResult, solve_components
 from noap.joint.components import SERVES
 from noap.linalg.blocked import MANY_FEATURES
@@ -114,6 +114,8 @@ def fit_together(data: Samples | Covariance, recipe: Recipe, seen: Callable[[], 
                 f"Features: {named(one.features, None)}"
             )
         said_line(f"together, {joint.claim} {joint.seconds:.1f} s.")
+    if not recipe.keep_data:
+        found, joint = [forgetting(one, one.result) for one in found], joint.without_data()
     return Fitted(tuple(found), interrupted, False, joint)
 
 

@@ -12,6 +12,7 @@ from noap.errors import GapWarning, NoapWarning
 from noap.estimators.fitting import Component, Fitted
 from noap.joint import JointResult
 from noap.result import Status
+from noap.runtime.digits import percent_up
 from noap.runtime.names import counted, listed
 from noap.solving import why_not_closed
 
@@ -28,7 +29,7 @@ def warn_of(model: Any, fitted: Fitted) -> None:
     if fitted.joint is not None:
         _warn_together(model, fitted, fitted.joint)
         return
-    open_ones = [(c, one) for c, one in enumerate(fitted.components) if one.limit is not None or one.misses_gap]
+    open_ones = [(c, one) for c, one in enumerate(fitted.components, 1) if one.limit is not None or one.misses_gap]
     # A heuristic is asked for no gap.
     kind = UnprovedWarning if any(one.misses_gap for _, one in open_ones) else ConvergenceWarning
     if fitted.interrupted:
@@ -52,19 +53,20 @@ def warn_of(model: Any, fitted: Fitted) -> None:
 
 
 def _warn_together(model: Any, fitted: Fitted, joint: JointResult) -> None:
-    left = f"a joint gap of {joint.gap:.2%}" if np.isfinite(joint.gap) else "nothing proved"
+    left = f"a joint gap of {percent_up(joint.gap)}" if np.isfinite(joint.gap) else "nothing proved"
     found = f"{counted(len(joint.components), 'component')} chosen together"
     if fitted.interrupted:
         _warn(f"Interrupted: the model holds {found}, with {left}; fit again for the rest.", UnprovedWarning)
     elif joint.limit is not None:
         _warn(
-            f"The time limit of {model.time_limit:g} s for the whole fit left {found} with {left} where {model.gap:g} "
-            "was asked for; raise time_limit, or ask for a larger gap, a smaller k or fewer components.",
+            f"The time limit of {model.time_limit:g} s for the whole fit left {found} with {left} where "
+            f"{percent_up(model.gap)} was asked for; raise time_limit, or ask for a larger gap, a smaller k or fewer "
+            "components.",
             UnprovedWarning,
         )
     elif joint.status is not Status.OPTIMAL:
         _warn(
-            f"The fit has {found} with {left} where {model.gap:g} was asked for: {why_not_closed(None)}.",
+            f"The fit has {found} with {left} where {percent_up(model.gap)} was asked for: {why_not_closed(None)}.",
             UnprovedWarning,
         )
     if not joint.components:
@@ -88,7 +90,7 @@ def _warn_of_nothing(model: Any) -> None:
     elif model.deflation in CONSTRAINED and lost[0] > 0:
         why, remedy = f"No {model.deflation} direction is worth anything", f"use a larger k, {remedy[4:]}"
     _warn(
-        f"{why} for component {lost[0]} and robust_variance_ is 0 there; {remedy}, or fewer components.",
+        f"{why} for component {lost[0] + 1} and robust_variance_ is 0 there; {remedy}, or fewer components.",
         NoapWarning,
     )
 
@@ -109,7 +111,7 @@ def _stopped(model: Any, open_ones: list[tuple[int, Component]]) -> str:
     names = one.result.problem.feature_names
     support = one.result.support
     features = f" ({listed([names[j] for j in support], None)})" if names is not None and len(support) <= 10 else ""
-    short = f"component {c}{features} with {_gap(one)} where {model.gap:g} was asked for"
+    short = f"component {c}{features} with {_gap(one)} where {percent_up(model.gap)} was asked for"
     if one.limit is None:
         reason = why_not_closed(None, one.result.messages, one.result.method)
         return f"{len(open_ones)} of {model.n_components_} components are left unproved, {short}: {reason}."
@@ -125,7 +127,7 @@ def _stopped(model: Any, open_ones: list[tuple[int, Component]]) -> str:
 
 def _gap(one: Component) -> str:
     gap = one.result.gap
-    return f"a gap of {gap:.2%}" if np.isfinite(gap) else "nothing proved"
+    return f"a gap of {percent_up(gap)}" if np.isfinite(gap) else "nothing proved"
 
 
 def _warn(sentence: str, category: type[Warning]) -> None:

@@ -53,7 +53,7 @@ def population_of(model: SpikedModel, largest: float) -> Population:
     vectors = np.where((path.values > 0)[:, None], path.vectors, 0.0)
 
     def cosine(part: IntArray) -> FloatArray:
-        return np.array([metrics.angle(v, truth, part) for v in vectors])
+        return np.array([metrics.cosine(v, truth, part) for v in vectors])
 
     def recovery(part: IntArray) -> FloatArray:
         return np.array([metrics.support_recovery(v, np.arange(model.k), part) for v in vectors])

@@ -194,7 +194,7 @@ def _columns(trial: Trial, draw: SpikedWishart, finding: Finding, problem: Probl
     for name, part in {"": None, "_strong": draw.strong, "_weak": draw.weak}.items():
         # A truth without strong and weak features leaves those columns empty.
         if part is None or len(part) > 0:
-            columns[f"cosine{name}"] = metrics.angle(v, draw.v, part)
+            columns[f"cosine{name}"] = metrics.cosine(v, draw.v, part)
             columns[f"recovery{name}"] = metrics.support_recovery(v, draw.support, part)
     return columns
 

@@ -64,20 +64,20 @@ class SampleOracle:
         reached: FloatArray = _product(self.X, (self.factor * rows.T).astype(self.X.dtype)).T
         return reached
 
-    def _pull(self, scores: FloatArray, weights: FloatArray) -> FloatArray:
-        responses = self.factor * self.adversary.levelled(self.adversary.respond_to(scores, weights))
-        pulled: FloatArray = _product(self.X.T, responses.T.astype(self.X.dtype)).T
-        return pulled
+    def _pull(self, scores: FloatArray, batch: Batch) -> FloatArray:
+        responses = self.adversary.restricted_to(batch.indices).respond_to(scores, batch.weights)
+        pulled: FloatArray = _product(self.X.T, (self.factor * responses).T.astype(self.X.dtype)).T
+        return self.adversary.lessened(pulled, responses)
 
     def loadings(self, batch: Batch) -> FloatArray:
         """Return X'u with u the response to Xv."""
         n, d = self.X.shape
         portions = (batch[part] for part in self._portions(len(batch), n))
-        return _stacked([self._pull(self._scores(part.dense(d)), part.weights) for part in portions])
+        return _stacked([self._pull(self._scores(part.dense(d)), part) for part in portions])
 
     def coordinate_loadings(self, features: IntArray) -> FloatArray:
         """Return X'u with u the response to the columns a_j."""
-        alone = np.ones((len(features), 1))
+        alone = Batch(features[:, None], np.ones((len(features), 1)))
         return _stacked(
             [
                 self._pull(self.factor * self._columns(self.X, features[part]).T, alone[part])
@@ -150,12 +150,12 @@ class SampleOracle:
 
     def _refine_part(self, batch: Batch, rounds: int) -> Batch:
         pieces = self._pieces(batch.indices)
-        weights = batch.weights
+        weights, adversary = batch.weights, self.adversary.restricted_to(batch.indices)
         for _ in range(rounds):
             self.check()
             scores = _product(weights[:, None, :], pieces)[:, 0, :]
-            responses = self.adversary.levelled(self.adversary.respond_to(scores, weights))
-            pulled = _product(pieces, responses[:, :, None])[:, :, 0]
+            responses = adversary.respond_to(scores, weights)
+            pulled = adversary.lessened(_product(pieces, responses[:, :, None])[:, :, 0], responses)
             moved = stepped(self.adversary, pulled, batch.indices, self.costs)
             unchanged = np.abs(moved - weights).max(initial=0.0) <= 1e-15
             weights = moved

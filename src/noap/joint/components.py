@@ -20,6 +20,7 @@ from noap.kernel.claim import Claim, matrix_of
 from noap.problem import Problem
 from noap.result import Result, Status
 from noap.runtime.controls import Controls
+from noap.runtime.digits import percent_up
 from noap.runtime.interrupts import holding_interrupts
 from noap.runtime.threads import one_thread
 from noap.search.solve import in_users_units
@@ -149,7 +150,7 @@ def solve_components(
     made = _at_once(problem, ks, controls, Settings() if settings is None else settings)
     if made.status is not Status.OPTIMAL:
         warnings.warn(
-            f"The components have {gap_in_words(made.gap)} together where {controls.gap:g} was asked for: "
+            f"The components have {gap_in_words(made.gap)} together where {percent_up(controls.gap)} was asked for: "
             f"{why_not_closed(made.limit)}.",
             GapWarning,
             stacklevel=outside(),

@@ -1,9 +1,11 @@
 """What was found for several components together, and what is proved about them."""
 
+import copy
 import importlib
 import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,15 +16,19 @@ from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 from noap.result import Result, Status, rounding_allowance
 from noap.runtime.digits import down, up
+from noap.runtime.frames import Tabular, shaped
 from noap.runtime.limits import Limit
 from noap.runtime.names import counted
 from noap.runtime.notebook import html_table
 
-__all__ = ["JointResult"]
+if TYPE_CHECKING:
+    import polars
+
+__all__ = ["JointResult", "components_frame"]
 
 
 @dataclass(frozen=True, eq=False)
-class JointResult:
+class JointResult(Tabular):
     """Several components: disjoint ones with a bound for all of them together, or one after the other.
 
     Chosen at once, value <= joint optimum <= bound. One after the other there is no bound on the sum: each component
@@ -125,6 +131,32 @@ class JointResult:
             f"together, and these are worth {down(self.value, 8)} (rigorous)."
         )
 
+    def without_data(self) -> "JointResult":
+        """Return the result without the samples of its problem; numbers and certificates stay."""
+        changed = copy.copy(self)
+        components = tuple(one.without_data() for one in self.components)
+        changed.__dict__.update(problem=self.problem.without_samples(), components=components)  # it is frozen
+        return changed
+
+    def to_frame(self, flat: bool = False, library: str = "polars") -> Any:
+        """Return the components as a table, one row for each feature of each of them.
+
+        Parameters
+        ----------
+        flat : bool
+            Nothing to do here: no column holds lists.
+        library : "polars" or "pandas"
+
+        Returns
+        -------
+        DataFrame
+            Columns component (from 1), feature, loading, robust_variance, objective (less costs) and bound.
+        """
+        return shaped(components_frame(self.components), flat, library)
+
+    def __str__(self) -> str:
+        return "\n".join([*map(repr, self.components), self.claim])
+
     def plot(self, ax: Any = None, top: int | None = None) -> Any:
         """Draw the loadings of the components below one another, and what they are worth.
 
@@ -144,10 +176,24 @@ class JointResult:
 
     def _repr_html_(self) -> str:
         """Return the table that a notebook shows: the features of each component and its value."""
-        names = self.problem.feature_names or tuple(f"feature {j}" for j in range(self.problem.n_features))
-        rows: list[tuple[object, ...]] = [
-            (", ".join(names[j] for j in one.support), f"{one.value:.6g}") for one in self.components
-        ]
+        rows: list[tuple[object, ...]] = [(", ".join(one.features), f"{one.value:.6g}") for one in self.components]
+        rows.insert(0, ("adversary", self.problem.terms))
         rows.append(("together", f"{self.value:.6g}"))
         rows += [] if self.bound is None else [("proved bound", f"{self.bound:.6g}")]
         return html_table(self.claim, rows)
+
+
+def components_frame(components: Sequence[Result]) -> "polars.DataFrame":
+    """Return components as a table, one row for each feature of each of them; one that is worth nothing has none."""
+    import polars
+
+    rows = [
+        (c, result.problem.names[j], float(result.v[j]), result.robust_variance, result.value, result.bound)
+        for c, result in enumerate(components, start=1)
+        for j in (result.support if result.value > 0 else ())
+    ]
+    number = polars.Float64
+    schema = {"component": polars.Int64, "feature": polars.String, "loading": number}
+    return polars.DataFrame(
+        rows, schema=schema | {"robust_variance": number, "objective": number, "bound": number}, orient="row"
+    )

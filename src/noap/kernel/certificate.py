@@ -23,7 +23,7 @@ __all__ = ["Certificate", "Proof", "is_of_the_kernel"]
 
 _TEXTS = {
     "kind": re.compile("single|list|joint"),
-    "adversary": re.compile("none|feature-wise|sample-wise|spectral"),
+    "adversary": re.compile("none|feature-wise|sample-wise|entry-wise|spectral"),
     "source": re.compile("samples|covariance"),
     "fingerprint": re.compile("[0-9a-f]{64}"),
 }
@@ -158,8 +158,9 @@ class Certificate:
                 raise unreadable(f"array {name!r} does not ascend, or is about no feature")
             return features
 
-        on_samples = header["adversary"] == "sample-wise"
-        rho, costs = taken("rho", 1, header["n_samples"] if on_samples else d), taken("costs", d)
+        on_samples, n = header["adversary"] in ("sample-wise", "entry-wise"), header["n_samples"]
+        counts = {"sample-wise": (1, n), "entry-wise": (1, d, n * d)}.get(header["adversary"], (1, d))
+        rho, costs = taken("rho", *counts), taken("costs", d)
         if (rho is None) != (header["adversary"] == "none") or (header["adversary"] == "spectral" and len(rho) != 1):
             raise unreadable("budgets and adversary do not fit")
         include, exclude = listed("include"), listed("exclude")
@@ -193,7 +194,7 @@ class Certificate:
             raise unreadable("its vector has weights without features")
         try:
             attacked = on_samples and rho is not None and rho.any()
-            samples, m = header["n_samples"] if attacked else None, 0 if directions is None else len(directions)
+            samples, m = n if attacked else None, 0 if directions is None else len(directions)
             normals = m or int(metric is not None)
             levels, supports, packing = schema.levels_from(arrays, d, samples, m, normals, joint)
         except Refused as refusal:

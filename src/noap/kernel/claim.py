@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.adversaries import FeatureWise, NoAdversary, SampleWise, SpectralNorm
+from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Columns, Data, Features, Terms
+from noap.kernel.entries import EntryData
 from noap.kernel.metric import Metric
 from noap.kernel.samples import SampleData
 from noap.linalg.mapped import by_columns
@@ -26,7 +27,15 @@ if TYPE_CHECKING:
 __all__ = ["MANY_FEATURES", "Claim", "data_of", "difference", "fingerprint_of", "matrix_of", "serves", "terms_of"]
 
 # The theorems are about these adversaries, by exact type.
-_NAMES = {NoAdversary: "none", FeatureWise: "feature-wise", SampleWise: "sample-wise", SpectralNorm: "spectral"}
+_NAMES = {
+    NoAdversary: "none",
+    FeatureWise: "feature-wise",
+    SampleWise: "sample-wise",
+    EntryWise: "entry-wise",
+    SpectralNorm: "spectral",
+}
+# Those that move rows, and what holds the data of a claim about them.
+_ON_ROWS: dict[type, type[SampleData]] = {SampleWise: SampleData, EntryWise: EntryData}
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
 # With more features no matrix is made of samples: it would take more than 32 MB.
 MANY_FEATURES = 2000
@@ -54,7 +63,7 @@ class Claim:
     fingerprint : str
         Of the data, docs/certificate-format.md.
     value, bound : float
-    rho : array of shape (1,), (d,) or, against samples, (n,), or None
+    rho : array of shape (1,), (d,) or, against samples, (n,), against entries also (n d,), or None
     costs : array of shape (d,) or None
     include, exclude : arrays of int
     directions : array of shape (m, d), or None
@@ -110,15 +119,17 @@ class Claim:
 
     @property
     def budget(self) -> float | FloatArray | None:
-        """The budget as the adversary takes it: a number, or one per feature or sample; None without an adversary."""
+        """The budget as the adversary takes it: a number, or one per feature, sample or entry; None without any."""
         if self.rho is None:
             return None
-        return float(self.rho[0]) if len(self.rho) == 1 else self.rho
+        of_entries = self.adversary == "entry-wise" and len(self.rho) not in (1, self.n_features)
+        rho = self.rho.reshape(self.n_samples, self.n_features) if of_entries else self.rho
+        return float(rho[0]) if len(rho) == 1 and rho.ndim == 1 else rho
 
     @property
     def _unit(self) -> float:
         """The budget of noise 1: along a sample, or per entry of a column."""
-        return 1.0 if self.adversary == "sample-wise" else math.sqrt(self.n_samples)
+        return 1.0 if self.adversary in ("sample-wise", "entry-wise") else math.sqrt(self.n_samples)
 
     @property
     def noise(self) -> float | list[float]:
@@ -153,7 +164,7 @@ def terms_of(problem: "Problem", least: float = 0.0) -> Terms:
         raise InvalidProblem(f"No theorem of the kernel is about {problem.adversary!r}.")
     # Against the spectral norm proofs are about A alone, and what they show is compared with the budget.
     rho = None if type(problem.adversary) is SpectralNorm else _budgets(problem)
-    if type(problem.adversary) is SampleWise and rho is not None and not rho.any():
+    if type(problem.adversary) in _ON_ROWS and rho is not None and not rho.any():
         rho = None  # it does nothing
     costs = None if problem.costs is None or not problem.costs.any() else problem.costs
     return Terms(
@@ -187,7 +198,7 @@ def _budgets(problem: "Problem") -> FloatArray | None:
         return None
     if type(adversary) is SpectralNorm:
         return np.array([adversary.rho], dtype=np.float64)
-    if type(adversary) is SampleWise:
+    if type(adversary) in _ON_ROWS:
         return np.array(adversary.rho, dtype=np.float64).reshape(-1)
     return np.array(adversary.budgets(problem.n_features), dtype=np.float64)
 
@@ -208,7 +219,7 @@ def data_of(
     many = problem.X is not None and problem.n_features > MANY_FEATURES and not len(problem.include)
     if many and problem.metric is None and problem.orthogonal_to is None:
         terms = terms_of(problem)
-        if type(problem.adversary) is not SampleWise or terms.rho is None:
+        if type(problem.adversary) not in _ON_ROWS or terms.rho is None:
             return Columns(by_columns(problem.X), lambda: _blocks(problem), terms, exponent), 0.0
     return matrix_of(problem, exponent, shift, least)
 
@@ -225,8 +236,8 @@ def matrix_of(
         sizes = (np.frexp(lengths)[1] + terms.units)[lengths > 0]
         if len(sizes) and not _LEAST < sizes.max() < _MOST:
             raise InvalidProblem("metric and X together give values beyond the range of doubles; rescale the metric.")
-    if type(problem.adversary) is SampleWise and terms.rho is not None:
-        return SampleData(lambda: _blocks(problem), d, terms, exponent), 0.0
+    if type(problem.adversary) in _ON_ROWS and terms.rho is not None:
+        return _ON_ROWS[type(problem.adversary)](lambda: _blocks(problem), d, terms, exponent), 0.0
     if problem.X is not None:
         return Data.from_samples(lambda: _blocks(problem), d, terms, exponent), 0.0
     S, useless, limit = problem.covariance, _useless(problem), _LARGEST_SHIFT
@@ -302,7 +313,7 @@ def difference(problem: "Problem", claim: Claim) -> str | None:
         return (
             "the certificate is about other data: other entries, another order, centred and scaled otherwise, or "
             "deflated for a later component; "
-            "prepare X with noap.standardise, whose last digits are those of the command line and the estimators"
+            "prepare X with noap.standardize, whose last digits are those of the command line and the estimators"
         )
     return None
 

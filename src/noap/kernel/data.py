@@ -7,6 +7,7 @@ rounded in the safe direction), so that the largest entry of A is about 1.
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -19,7 +20,7 @@ from noap.linalg.products import columns
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.linalg.types import Data as Samples
 
-__all__ = ["Columns", "Data", "Features", "Terms"]
+__all__ = ["Choices", "Columns", "Data", "Features", "Terms", "over_the_largest"]
 
 # Where the products of samples lie beyond these they are made again of scaled samples: nothing overflows, and nothing
 # of weight underflows.
@@ -30,30 +31,26 @@ _U_SINGLE, _ROWS = 2.0**-24, 4096
 _MOST_IN_A_MATRIX = 10_000
 
 
+@dataclass
 class Terms:
     """What a claim says beside the data, in the user's units.
 
     Budgets, costs, k, demanded and forbidden features, directions (rows) that v is orthogonal to, and the metric.
     """
 
-    def __init__(
-        self,
-        k: int,
-        n_samples: int,
-        rho: FloatArray | None = None,
-        costs: FloatArray | None = None,
-        include: IntArray | None = None,
-        exclude: IntArray | None = None,
-        directions: FloatArray | None = None,
-        metric: Metric | None = None,
-    ) -> None:
-        none: IntArray = np.empty(0, np.intp)
-        self.directions, self.metric = directions, metric
-        # Exponents of the units of features.
-        self.units: IntArray | int = 0 if metric is None else metric.units
-        self.k, self.n_samples, self.rho, self.costs = k, n_samples, rho, costs
-        self.include: IntArray = none if include is None else include
-        self.exclude: IntArray = none if exclude is None else exclude
+    k: int
+    n_samples: int
+    rho: FloatArray | None = None
+    costs: FloatArray | None = None
+    include: IntArray = field(default_factory=lambda: np.empty(0, np.intp))
+    exclude: IntArray = field(default_factory=lambda: np.empty(0, np.intp))
+    directions: FloatArray | None = None
+    metric: Metric | None = None
+
+    @property
+    def units(self) -> IntArray | int:
+        """Exponents of the units of features."""
+        return 0 if self.metric is None else self.metric.units
 
     def among(self, features: IntArray) -> "Terms":
         """Return what they say of some features, none of them demanded or forbidden."""
@@ -61,12 +58,65 @@ class Terms:
         return Terms(self.k, self.n_samples, rho, costs)
 
 
-class Features(ABC):
+class Choices(ABC):
+    """What a claim is about, whatever its adversary: choices of features, and what these cost.
+
+    Attributes
+    ----------
+    d, k, exponent : int
+    include, exclude : arrays of int
+    allowed : bool array of shape (d,)
+        Features that are not forbidden.
+    costs : array of shape (d,)
+        What a feature costs at most, in the units of the exponent.
+    has_costs : bool
+        Whether a feature costs something, however little.
+    """
+
+    def __init__(self, terms: Terms, d: int) -> None:
+        self.terms, self.d, self.k, self.include, self.exclude = terms, d, terms.k, terms.include, terms.exclude
+        self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
+        self.allowed[terms.exclude] = False
+
+    def _charge(self, exponent: int) -> None:
+        """Take costs in the units of an exponent."""
+        need(isinstance(exponent, int) and abs(exponent) <= 600, "the exponent is out of range")
+        given = np.zeros(self.d) if self.terms.costs is None else self.terms.costs
+        need(np.isfinite(given).all() and (given >= 0).all(), "costs must be finite and at least 0")
+        self.exponent, self.has_costs = exponent, bool(given.any())
+        with np.errstate(over="ignore"):
+            costs = np.ldexp(given, -2 * exponent)
+        # No more than can be added up.
+        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
+
+    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
+        """Return at most the value of the choice that a vector makes, in the units of the certificate.
+
+        Its features are those of the vector and the demanded ones.
+        """
+        used = weights != 0
+        features, weights = features[used], weights[used]
+        chosen = np.union1d(features, self.include).astype(np.intp)
+        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
+        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
+        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
+        # Those that are too small for a bound are paid too.
+        costs = None if self.terms.costs is None else self.terms.costs[chosen]
+        spent = 0.0
+        if costs is not None and costs.any():
+            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
+        return (self._worth(features, weights) if len(features) else 0.0) - spent
+
+    @abstractmethod
+    def _worth(self, features: IntArray, weights: FloatArray) -> float:
+        """Return at most what a vector is worth before costs; no weight is 0."""
+
+
+class Features(Choices):
     r"""What every feature says by itself: its length at least, its budget and its cost at most.
 
     Attributes
     ----------
-    d : int
     additive : bool
         Whether features contribute one by one for a fixed u.
     added : float
@@ -78,18 +128,11 @@ class Features(ABC):
         its feature counts as that length: neither leaves it a contribution. Where v is constrained only an infinite
         one does.
     r_max : float
-    costs : array of shape (d,)
-    has_costs : bool
-        Whether a feature costs something, however little.
     lengths, most : arrays of shape (d,)
         At least :math:`|a_j|`, and at least what a feature contributes, :math:`(|a_j| - r_j)_+^2` less its cost; of no
         meaning where A is not definite. In a metric that is divided by `below`.
     top : float
         Largest inner product, in size.
-    k, exponent : int
-    include, exclude : arrays of int
-    allowed : bool array of shape (d,)
-        Features that are not forbidden.
     directions : array of shape (m, d)
         v is orthogonal to them, to 1e-8.
     constrained : bool
@@ -103,27 +146,17 @@ class Features(ABC):
     added: float
 
     def __init__(self, squares: FloatArray, top: float, terms: Terms, exponent: int, definite: bool) -> None:
-        need(isinstance(exponent, int) and abs(exponent) <= 600, "the exponent is out of range")
         d = len(squares)
-        self.exponent, self.definite, self.terms, self.top = exponent, definite, terms, top
-        self.d, self.k, self.include, self.exclude = d, terms.k, terms.include, terms.exclude
+        super().__init__(terms, d)
+        self._charge(exponent)
+        self.definite, self.top = definite, top
         metric = terms.metric
         need(metric is None or not (terms.directions is not None or terms.costs is not None), "B: with other terms")
         self.metric = metric
         self.constrained = terms.directions is not None or (metric is not None and not metric.is_diagonal)
         self.additive = definite and not self.constrained
-        self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
-        self.allowed[terms.exclude] = False
-        self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        given = np.zeros(d) if terms.costs is None else terms.costs
-        need(np.isfinite(given).all() and (given >= 0).all(), "costs must be finite and at least 0")
-        with np.errstate(over="ignore"):
-            costs = np.ldexp(given, -2 * exponent)
-        # No more than can be added up.
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
         self.lengths: FloatArray = np.sqrt(np.maximum(squares, 0.0)) * (1 + 2 * U)
         self.directions: FloatArray = np.zeros((0, d)) if terms.directions is None else terms.directions
-        need(np.isfinite(self.directions).all() and self.directions.shape[1] == d, "directions must be finite")
         need((np.abs(self.directions) < 1e100).all(), "directions are out of range")
         self.r: FloatArray = np.zeros(d)
         self.needless: BoolArray = np.zeros(d, dtype=np.bool_)
@@ -135,9 +168,7 @@ class Features(ABC):
             most = np.where(np.isfinite(r), r, self.lengths) if self.constrained else np.minimum(r, self.lengths)
             self.r = np.where(r < 1e-100, 0.0, most)
             self.needless = np.isinf(terms.rho) & self.constrained
-        self.r_max = float(self.r.max(initial=0.0))
-        # One step below what is rounded is below the quotient.
-        self.w: FloatArray = np.nextafter(self.r / self.r_max, 0.0) if self.r_max > 0 else np.ones(d)
+        self.r_max, self.w = over_the_largest(self.r)
         left = self.lengths - self.r
         most = np.nextafter(left * left * (1 + 4 * U) - self.costs, np.inf)
         if metric is not None:
@@ -172,26 +203,11 @@ class Features(ABC):
         sums = np.concatenate([[0.0], np.cumsum(positive)]) * (1 + gamma(len(positive) + 4))
         return np.concatenate([sums, np.full(count + 1 - len(sums), sums[-1])])
 
-    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
-        r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
+    def _worth(self, features: IntArray, weights: FloatArray) -> float:
+        r"""Return it from :math:`x^\top A x` less `added`, and :math:`\gamma_{6b+16}` of its absolute products.
 
-        v is the vector over its length, S its features and the demanded ones. `added` is taken off the form
-        :math:`x^\top A x`, and :math:`\gamma_{6b+16}` times the sum of its absolute products, for all
-        roundings: docs/kernel.md.
+        That is for all roundings: docs/kernel.md.
         """
-        used = weights != 0
-        features, weights = features[used], weights[used]
-        chosen = np.union1d(features, self.include).astype(np.intp)
-        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
-        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
-        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
-        # Those that are too small for a bound are paid too.
-        costs = None if self.terms.costs is None else self.terms.costs[chosen]
-        spent = 0.0
-        if costs is not None and costs.any():
-            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
-        if len(features) == 0:
-            return 0.0 - spent
         units = self.terms.units if isinstance(self.terms.units, int) else self.terms.units[features]
         x = np.ldexp(weights, -units - _exponent_of(weights, -units))
         if len(self.directions):
@@ -206,8 +222,7 @@ class Features(ABC):
             rho = np.ldexp(self.terms.rho[features] / math.sqrt(self.terms.n_samples), units - self.exponent)
             taken = float(rho @ np.abs(x))
         left = max(0.0, math.sqrt(max(0.0, form)) - taken)
-        length = squares if self.metric is None else self.metric.square_above(features, x)
-        return left * left / length - spent
+        return left * left / (squares if self.metric is None else self.metric.square(features, x))
 
 
 class Data(Features):
@@ -235,7 +250,8 @@ class Data(Features):
         is_part: bool = False,
     ) -> None:
         top = float(np.abs(A).max(initial=0.0))
-        need(top < 2.0**40 and (is_part or top == 0 or top > 2.0**-40), "the exponent does not fit the data")
+        if not is_part:
+            _need_fit(top)
         self.A, self.added, self.off = A, added, off
         super().__init__(A.diagonal(), top, terms, exponent, definite)
 
@@ -275,17 +291,10 @@ class Data(Features):
             A = _gram(blocks(), d, terms.units - scaled)
         A /= terms.n_samples
         own = (_exponent_of(A) + 1) // 2 if exponent is None else exponent - scaled
-        some = A.any()
         A = np.ldexp(A, -2 * own)  # if all of it underflows or an entry is not finite, its top is refused
         if samples_are_cancelled(blocks, A.diagonal(), terms, own + scaled):
             return cls(np.zeros((d, d)), terms, own + scaled, True, 0.0)
-        added = 0.0
-        if some:  # samples that are all 0 have exact products
-            added = (
-                1.1 * gamma(terms.n_samples + 2) * float(A.trace())
-            )  # a tenth is more than what underflows beside it
-            _raise_diagonal(A, added)
-        return cls(A, terms, own + scaled, True, 3.0 * added)
+        return cls(A, terms, own + scaled, True, _raise_products(A, terms.n_samples))
 
     @classmethod
     def from_covariance(cls, S: FloatArray, terms: Terms, shift: float | None, exponent: int | None = None) -> Self:
@@ -313,10 +322,7 @@ class Data(Features):
 
     def priced(self, k: int, costs: FloatArray | None) -> "Data":
         """Return the same data for at most k features with other costs, in the user's units."""
-        need(self.metric is None, "no theorem is about costs in a metric")
-        own = self.terms
-        terms = Terms(k, own.n_samples, own.rho, costs, own.include, own.exclude, own.directions)
-        return Data(self.A, terms, self.exponent, self.definite, self.added)
+        return Data(self.A, replace(self.terms, k=k, costs=costs), self.exponent, self.definite, self.added)
 
 
 class Columns(Features):
@@ -345,15 +351,14 @@ class Columns(Features):
         squares /= n
         if exponent is None:
             exponent = (_exponent_of(squares) + 1) // 2 + scaled
-        some = squares.any()
         squares = np.ldexp(squares, 2 * (scaled - exponent))
         if samples_are_cancelled(blocks, squares, terms, exponent):
             squares = np.zeros_like(squares)
             self.X = None
-        elif some:
-            squares = np.nextafter(squares * (1 + 1.1 * gamma(n + 6)) + TINY, np.inf)
+        else:
+            squares = squares * (1 + 1.1 * gamma(n + 6)) + TINY
         top = float(squares.max(initial=0.0))
-        need(top < 2.0**40 and (top > 2.0**-40 or not squares.any()), "the exponent does not fit the data")
+        _need_fit(top)
         super().__init__(squares, top, terms, exponent, True)
         # The trace of a part of k features is at most k top.
         self.added = 3.4 * gamma(n + 2) * terms.k * top
@@ -368,9 +373,7 @@ class Columns(Features):
         if self.X is None:
             return Data(np.zeros((b, b)), terms, self.exponent, True, 0.0, is_part=True)
         A = _gram((columns(self.X, features),), b, -self.exponent) / n
-        added = 1.1 * gamma(n + 2) * float(A.trace()) + TINY
-        _raise_diagonal(A, added)
-        return Data(A, terms, self.exponent, True, 3.0 * added, off=1.1 * gamma(n + 2), is_part=True)
+        return Data(A, terms, self.exponent, True, _raise_products(A, n), off=1.1 * gamma(n + 2), is_part=True)
 
     def matrix(self) -> Data:
         """Return X'X/n of all features, made for this once."""
@@ -386,7 +389,7 @@ class Columns(Features):
         if self.X is None:
             return np.zeros((len(left), len(right)))
         one = self._single(left)
-        other = one if right is left else self._single(right)
+        other = self._single(right)
         n = len(one)
         if n <= _ROWS:
             G: FloatArray = one.T @ other
@@ -405,6 +408,25 @@ class Columns(Features):
 
     def _single(self, features: IntArray) -> FloatArray:
         return np.ldexp(columns(self.X, features), -self.exponent).astype(np.float32)
+
+
+def over_the_largest(r: FloatArray) -> tuple[float, FloatArray]:
+    """Return the largest of some budgets, and at most all of them over it; ones where all are 0."""
+    largest = float(r.max(initial=0.0))
+    # One step below what is rounded is below the quotient.
+    return largest, np.nextafter(r / largest, 0.0) if largest > 0 else np.ones(len(r))
+
+
+def _need_fit(top: float) -> None:
+    """Refuse units in which the largest entry is not about 1."""
+    need(top < 2.0**40 and (top == 0 or top > 2.0**-40), "the exponent does not fit the data")
+
+
+def _raise_products(A: FloatArray, n: int) -> float:
+    """Raise the diagonal of X'X/n above all rounding; return by how much v'Av is then too large, at most."""
+    added = 1.1 * gamma(n + 2) * float(A.trace()) + TINY  # a tenth: second order
+    _raise_diagonal(A, added)
+    return 3.0 * added
 
 
 def _raise_diagonal(A: FloatArray, by: float) -> None:

@@ -4,13 +4,14 @@ import numpy as np
 
 from noap.kernel.arithmetic import gamma, need
 from noap.kernel.envelope import NearMatrix
+from noap.kernel.majorant import Complement
 from noap.kernel.witness import BOX, IN_PLAIN_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray
 
 __all__ = ["dominance", "matrix", "scaled_to_unit"]
 
 
-def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
+def dominance(C: FloatArray | Complement, p: int, z: FloatArray | None = None) -> None:
     r"""Show it by diagonal dominance: with d = z/root(C_ii), C_ii d_i is at least the p - 1 largest |C_ij| d_j.
 
     The eigenvalues of :math:`D^{1/2} C_{QQ} D^{1/2}` are those of :math:`C_{QQ} D`, whose rows have their centres
@@ -19,7 +20,7 @@ def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
     """
     own = C.diagonal()
     need((own >= 0).all(), "S: the diagonal")
-    count = min(p, len(C)) - 1
+    count = min(p, len(own)) - 1
     if count < 1:
         return
     need((own > 1e-280).all(), "S: the diagonal")
@@ -27,13 +28,29 @@ def dominance(C: FloatArray, p: int, z: FloatArray | None = None) -> None:
     if z is not None:
         need(z.shape == own.shape and (z > 1e-30).all() and (z < 1e30).all(), "S: the scaling")
         d *= z
+    sums = (_largest(C, d, count) if isinstance(C, np.ndarray) else _largest_in_blocks(C, d, count)).sum(axis=1)
+    # count + 3 roundings: a product, count - 1 sums, this factor and its product, a product. d is any positive number.
+    need((sums * (1 + gamma(count + 4)) <= own * d).all(), "S: dominance")
+
+
+def _largest(C: FloatArray, d: FloatArray, count: int) -> FloatArray:
+    """Return the largest |C_ij| d_j of each row beside the diagonal."""
     N = np.abs(C)
     np.fill_diagonal(N, 0.0)
     N *= d
-    m = len(C)
-    sums = np.partition(N, m - count, axis=1)[:, m - count :].sum(axis=1)
-    # count + 3 roundings: a product, count - 1 sums, this factor and its product, a product. d is any positive number.
-    need((sums * (1 + gamma(count + 4)) <= own * d).all(), "S: dominance")
+    largest: FloatArray = np.partition(N, len(N) - count, axis=1)[:, len(N) - count :]
+    return largest
+
+
+def _largest_in_blocks(C: Complement, d: FloatArray, count: int) -> FloatArray:
+    """Return the same; a block serves its columns as rows, too."""
+    largest = np.zeros((len(d), count))
+    for a, b, block in C.blocks():
+        N = np.abs(block)
+        for rows, columns, part in ((a, b, N), (b, a, N.T))[: 1 if a == b else 2]:
+            known = np.concatenate([largest[rows], part * d[columns]], axis=1)
+            largest[rows] = np.partition(known, known.shape[1] - count, axis=1)[:, known.shape[1] - count :]
+    return largest
 
 
 def scaled_to_unit(C: FloatArray) -> FloatArray:

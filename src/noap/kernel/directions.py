@@ -32,7 +32,7 @@ class Penalty:
         m = len(V)
         need(sigma.shape in ((0,), (m,)), "V: a multiplier for each direction")
         need((sigma >= 0).all() and (sigma < 1e100).all(), "V: multipliers out of range")
-        self._sigma, self._V = sigma, V
+        self._sigma, self._V = sigma if len(sigma) else np.zeros(m), V
         self.loss = float(sigma.max(initial=0.0)) * (TOLERANCE * TOLERANCE) * (1 + 8 * U)
         self.error = 0.0
         if sigma.any():

@@ -5,14 +5,14 @@ docs/kernel.md, section 5.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from noap.kernel.arithmetic import Refused, U, gamma, need, proves_semidefinite
 from noap.kernel.data import Data
 from noap.kernel.directions import Penalty
-from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
+from noap.kernel.witness import BOX, CORE, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Bounded", "NearMatrix", "VarianceLine", "closes"]
@@ -30,14 +30,6 @@ class Bounded(NamedTuple):
     costs: FloatArray
     r_max: float
     metric: None = None
-
-
-class _Line(Protocol):
-    c: float
-    plain: float
-    weighted: float
-
-    def at(self, s: float, t: float, features: IntArray) -> FloatArray: ...
 
 
 class NearMatrix:
@@ -75,7 +67,7 @@ class NearMatrix:
         need(line.counts in (IN_PLAIN_NORM, IN_WEIGHTED_NORM), "E: an unknown norm")
         numbers = (line.c, line.plain, line.weighted, float(loads.max()), float(lifts.max()))
         need(all(abs(x) < 1e100 for x in numbers), "E: out of range")
-        self.c, self.weighted = line.c, line.weighted
+        self.c, self.weighted, self.counts = line.c, line.weighted, line.counts
         self.dues: FloatArray = np.zeros(b)
         need(metric is None or line.dues is None, "E: dues in a metric")
         if line.dues is not None and line.pulls is not None:
@@ -87,16 +79,15 @@ class NearMatrix:
         box = line.plain + line.weighted * np.outer(w, w) + 0.5 * (shared + shared.T)
         B, far = _decoded(G, box, line)
         own = line.plain + line.weighted * (w * w) + loads * n - lifts
-        B.flat[:: b + 1] = G.diagonal() - own
+        np.fill_diagonal(B, G.diagonal() - own)  # v_i^2 has a sign: one side is enough
         self.B = B
         far -= box
-        far.flat[:: b + 1] = (G.diagonal() - B.diagonal()) - own  # v_i^2 has a sign: one side is enough
-        excess = float(far.max())
+        np.fill_diagonal(far, 0.0)
         # Box, differences and their comparison take 7u of the line's numbers and 2u of G and B; a G that is itself off
         # by 4u of its largest entry, as that of a complement, has room here. What underflows, c has room for.
-        self.plain = line.plain + max(excess, 0.0) + error + 16 * U * (size + float(np.abs(B).max()))
+        self.plain = line.plain + float(far.max()) + error + 16 * U * (size + float(np.abs(B).max()))
         self.prices = np.where(loads > 0, math.inf, 0.0)
-        usable = (loads > 0) & (lifts > 0)
+        usable = lifts > 0
         self.prices[usable] = loads[usable] * (loads[usable] / (4.0 * lifts[usable])) * (1 + 4 * U)
         need(np.isfinite(self.prices).all(), "E: a multiplier without its lift")
         if metric is not None:  # two roundings of each entry
@@ -109,6 +100,17 @@ class NearMatrix:
             need(proves_semidefinite(factor @ factor.T - B, self.c - loss), "E: B is not below cI + LL'")
         else:
             need(proves_semidefinite(-B, self.c), "E: B is not below c")
+
+    def _spread(self, places: IntArray, count: int) -> None:
+        """Let prices and dues be about so many features, of which the line knows those of these places."""
+        prices, dues = np.full(count, math.inf), np.zeros(count)
+        prices[places], dues[places] = self.prices, self.dues
+        self.prices, self.dues = prices, dues
+
+    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
+        """Return what each of the features adds at these norms, beside v'Bv, up to 2u of it."""
+        added: FloatArray = self.prices[features] * (s if self.counts == IN_PLAIN_NORM else t) + self.dues[features]
+        return added
 
 
 def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[FloatArray, FloatArray, float]:
@@ -132,21 +134,21 @@ def _less_pulls(G: FloatArray, dues: FloatArray, pulls: FloatArray) -> tuple[Flo
 
 def _decoded(G: FloatArray, box: FloatArray, line: Line) -> tuple[FloatArray, FloatArray]:
     """Return B off the diagonal, and by how much G may exceed it there, in the sense that the line's signs leave."""
-    b = len(G)
-    if line.form == THRESHOLD:
-        need(line.entries is None, "E: entries of a threshold")
-        B = G - np.clip(G, -np.maximum(box, 0.0), np.maximum(box, 0.0))
-        return B, np.abs(G - B)
-    need(line.entries is not None and line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
-    assert line.entries is not None
-    entries = np.zeros((b, b))
-    entries[np.triu_indices(b, 1)] = line.entries
-    entries += entries.T
-    if line.form == BOX:
-        B = G + box * (entries / 32767.0)
-        return B, np.abs(B - G)
-    B = G + entries
-    far = np.abs(B - G)
+    every = line.form not in (THRESHOLD, CORE)
+    need((line.form == CORE) == (line.core is not None), "E: a core is missing, or one too many")
+    need(line.core is None or line.core.shape == (len(G),), "E: a core of another length")
+    at = np.arange(len(G) if every else 0) if line.core is None else np.flatnonzero(line.core)
+    need((line.entries is None) == (line.form == THRESHOLD), "E: entries are missing, or those of a threshold")
+    far = np.maximum(box, 0.0)
+    B = G - np.clip(G, -far, far)
+    if line.entries is not None:
+        b, within = len(at), np.ix_(at, at)
+        need(line.entries.shape == (b * (b - 1) // 2,), "E: entries are missing")
+        entries = np.zeros((b, b))
+        entries[np.triu_indices(b, 1)] = line.entries
+        entries += entries.T
+        B[within] = G[within] + (box[within] * (entries / 32767.0) if line.form in (BOX, CORE) else entries)
+        far[within] = np.abs(B - G)[within]
     if line.signs is not None:
         known = np.outer(line.signs, line.signs).astype(np.float64)
         far = np.where(known == 0, far, known * (G - B))
@@ -162,32 +164,25 @@ class VarianceLine(NearMatrix):
         penalty = Penalty(data.directions, line.deflation, data.top)
         G = data.A[np.ix_(features, features)]
         metric = None if data.metric is None else data.metric.B[np.ix_(features, features)]
-        super().__init__(G - penalty.block(features) if penalty else G, data.w[features], line, penalty.error, metric)
-        self.c = math.nextafter(self.c + penalty.loss, math.inf) if penalty else self.c
-        d = len(data.A)
-        every_price, every_due = np.full(d, math.inf), np.zeros(d)
-        every_price[features], every_due[features] = self.prices, self.dues
-        self.prices, self.dues, self.counts = every_price, every_due, line.counts
-        self.signs = np.zeros(d, np.int8)
+        super().__init__(G - penalty.block(features), data.w[features], line, penalty.error, metric)
+        self.c = math.nextafter(self.c + penalty.loss, math.inf)
+        self._spread(features, data.d)
+        self.signs = np.zeros(data.d, np.int8)
         if line.signs is not None:
             need(line.form == FREE and np.isin(line.signs, (-1, 0, 1)).all(), "E: signs of another kind")
             self.signs[features] = line.signs
 
-    def at(self, s: float, t: float, features: IntArray) -> FloatArray:
-        """Return what each of the features adds to the variance at these norms, beside v'Bv, up to 2u of it."""
-        norm = s if self.counts == IN_PLAIN_NORM else t
-        added: FloatArray = self.prices[features] * norm + self.dues[features]
-        return added
-
 
 def _top(numbers: FloatArray, count: int) -> float:
     """Return the sum of the largest numbers, those below 0 left out."""
-    return float(np.maximum(np.sort(numbers)[len(numbers) - count :], 0.0).sum())
+    if 0 < count < len(numbers):
+        numbers = np.partition(numbers, len(numbers) - count)
+    return float(np.maximum(numbers[len(numbers) - count :], 0.0).sum())
 
 
 def closes(
     data: Data | Bounded,
-    lines: Sequence[_Line],
+    lines: Sequence[NearMatrix],
     T: float,
     I: IntArray,  # noqa: E741
     F: IntArray,
@@ -206,30 +201,30 @@ def closes(
     least, most = paid * (1 - error), (paid + dearest) * (1 + error)
     need(T + least > 1e-200, "E: nothing is left of the threshold")
     squares = data.w * data.w
-    low = float(np.nextafter(min(squares[I].min(initial=math.inf), squares[F].min(initial=math.inf)), 0.0))
+    low = min(float(squares[I].min(initial=math.inf)), float(squares[F].min(initial=math.inf)))
     if data.metric is not None:  # v'Bv is at most its largest entry times s, and at least the sum of below_j v_j^2
         spread = 1.0 / data.metric.below
-        m = (float(spread[I].sum()) + _top(spread[F], count)) * (1 + error)
-        lowest = (1 - 4 * U) / data.metric.largest
+        m, lowest = float(spread[I].sum()) + _top(spread[F], count), 1.0 / data.metric.largest
         low, squares = low * lowest, squares * spread
-    high = (float(squares[I].sum()) + _top(squares[F], count)) * (1 + error)
+    high = float(squares[I].sum()) + _top(squares[F], count)
     pieces = _PIECES if dearest > 0 and data.r_max > 0 else 1
     cuts = np.linspace(least, most, pieces + 1)
 
-    def excess(line: _Line, t: float) -> float:
+    def excess(line: NearMatrix, t: float) -> float:
         """Return at most 0 only if the line closes every set of the node at this t; NaN refuses."""
         found = []
-        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2 * (1 - 16 * U)
+        h = (np.sqrt(T + cuts) + data.r_max * math.sqrt(t)) ** 2
         for s in (m,) if line.plain >= 0 else (m, lowest):
             slopes = line.plain * s, line.weighted * t
             fixed, each = float(line.at(s, t, I).sum()), line.at(s, t, F)
             Y = line.c + slopes[0] + slopes[1] + fixed
-            size = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed + _top(each, count)
+            whole = _top(each, count)
+            size = abs(line.c) + abs(slopes[0]) + abs(slopes[1]) + fixed + whole
             for i in range(pieces):
                 theta = (h[i + 1] - h[i]) / (cuts[i + 1] - cuts[i]) if dearest > 0 else 0.0
-                gained = _top(each - theta * data.costs[F], count)
+                gained = _top(each - theta * data.costs[F], count) if dearest > 0 else whole
                 right = h[i] - theta * (cuts[i] - least)
-                found.append(Y + gained - right + gamma(len(I) + count + 28) * (size + h[i + 1]))
+                found.append(Y + gained - right + gamma(2 * (len(I) + count) + 60) * (size + h[i + 1]))
         return float(np.max(found))  # NaN stays NaN, and refuses
 
     known = {t: np.array([excess(line, t) for line in lines]) for t in (low, high)}

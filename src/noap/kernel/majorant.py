@@ -6,6 +6,7 @@ section 3.
 """
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,10 +21,12 @@ if TYPE_CHECKING:
     from noap.kernel.conflicts import ChordMajorant
     from noap.kernel.samples import SampleMajorant
 
-__all__ = ["Majorant", "eliminate", "schur"]
+__all__ = ["Complement", "Majorant", "eliminate", "eliminated", "schur"]
 
 # All of M is formed once so many times its entries have been asked for.
 _OFTEN = 2
+# Rows and columns of a block of a complement that is never formed.
+_BLOCK = 1024
 # No attack spends more than this multiple of the length of the longest column.
 _FARTHEST = 4.0
 # An included feature takes its chord where what it has along the vector is below this part of its budget.
@@ -45,10 +48,6 @@ class Majorant:
     Where v is orthogonal to directions V (rows), there is no gain. Instead of g the budget is taken off :math:`g - c`,
     :math:`c = V^\top \lambda` with the attack's multipliers, and the penalty of its deflation is taken off M.
 
-    Where contributions add up and features cost something, those of a choice are worth their costs
-    (docs/kernel.md, section 3): the column of a free feature shrinks by the root of 1 - pi_j over what it contributes
-    at most, and an included one that the attack turns away from u takes the chord of its contribution instead.
-
     Attributes
     ----------
     gain, error : float
@@ -58,7 +57,8 @@ class Majorant:
     costs, paid : arrays of shape (d,)
         What a free feature counts on the diagonal, and an included one in the threshold.
     contains : bool
-        Whether M contains what free features cost.
+        Whether M contains what free features cost: where contributions add up their columns shrink, and an included
+        feature that the attack turns away from u takes the chord of its contribution (docs/kernel.md, section 3).
     """
 
     def __init__(self, data: Data, attack: Attack) -> None:
@@ -139,7 +139,8 @@ class Majorant:
             moved, size = not self.plain or self._penalty or self.contains, 2 * d if self.contains else d
             if moved and self._asked > _OFTEN * size**2 and len(features) < d and not (self.contains and d > _MOST):
                 every = np.arange(d)
-                self._whole = self.block(np.concatenate([every, every]) if self.contains else every, included=size - d)
+                whole = np.concatenate([every, every]) if self.contains else every
+                self._whole = self.block(whole, included=size - d)
         if self._whole is not None:
             at = np.concatenate([I, F + d]) if self.contains else features
             known: FloatArray = self._whole[np.ix_(at[:rows], at)]
@@ -180,41 +181,101 @@ def eliminate(
     :math:`|K_i||K_j| \le \max P_{ii}` of the factorisation (where :math:`C_{ii} \ge 0`, which every test demands). So
     :math:`E + rI \succeq 0`: the computed C is exact data, and no condition number appears.
     """
-    data, n = majorant.data, len(I)
+    data, n, J = majorant.data, len(I), np.concatenate([I, F])
+    level, t = _threshold(majorant, T, I, F, p)
+    M = majorant.block(J, level, n)
+    r = _shift(majorant, t, M.diagonal(), n, F, p)
+    P = -M if data.metric is None else t * data.metric.B[np.ix_(J, J)] - M
+    P.flat[:: len(P) + 1] += (t if data.metric is None else 0.0) - r
+    P.flat[n * (len(P) + 1) :: len(P) + 1] += majorant.costs[F] * majorant.priced
+    return schur(P, n) if p > 0 or n == 0 else schur(P[:n, :n], n)
+
+
+def _threshold(
+    majorant: "Majorant | ChordMajorant | SampleMajorant",
+    T: float,
+    I: IntArray,  # noqa: E741
+    F: IntArray,
+    p: int,
+) -> tuple[float, float]:
+    """Return T with the costs of I, and the threshold of the matrix; refuse a node that the majorant is not about."""
     majorant.covers(I, F, p)
-    level = T + float(majorant.paid[I].sum()) * (1 - gamma(n + 4))
+    level = T + float(majorant.paid[I].sum()) * (1 - gamma(len(I) + 4))
     t = (1.0 + majorant.gain) * level - majorant.loss
     # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
-    need(t < 1e100 and (t > 1e-200 or len(data.directions)), "M: nothing is left of the threshold")
-    J = np.concatenate([I, F])
-    M = majorant.block(J, level, n)
+    need(t < 1e100 and (t > 1e-200 or len(majorant.data.directions)), "M: nothing is left of the threshold")
+    return level, t
+
+
+def _shift(
+    majorant: "Majorant | ChordMajorant | SampleMajorant", t: float, own: FloatArray, n: int, F: IntArray, p: int
+) -> float:
+    """Return r, by the diagonal of M."""
     costs = majorant.costs[F] * majorant.priced
-    size = n + min(p, len(F))
-    largest = float(np.abs(M.diagonal()).max(initial=0.0)) + float(costs.max(initial=0.0))
-    longest = 1.0 if data.metric is None else data.metric.largest
-    r = size * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) * longest + largest))
-    P = -M
-    if data.metric is None:
-        P.flat[:: len(P) + 1] += t - r
-    else:
-        P += t * data.metric.B[np.ix_(J, J)]
-        P.flat[:: len(P) + 1] -= r
-    P.flat[n * (len(P) + 1) :: len(P) + 1] += costs
-    return schur(P, n) if p > 0 or n == 0 else schur(P[:n, :n], n)
+    largest = float(np.abs(own).max(initial=0.0)) + float(costs.max(initial=0.0))
+    return float((n + min(p, len(F))) * (majorant.error + 4.0 * gamma(2 * n + 20) * (abs(t) + largest)))
+
+
+class Complement:
+    """What `eliminate` returns, block by block: of so many features it is never formed."""
+
+    def __init__(
+        self,
+        majorant: "SampleMajorant",
+        T: float,
+        I: IntArray,  # noqa: E741
+        F: IntArray,
+        p: int,
+        block: int = _BLOCK,
+    ) -> None:
+        self._majorant, self._F, self._block, n = majorant, F, block, len(I)
+        self._level, t = _threshold(majorant, T, I, F, p)
+        own = majorant.diagonal(np.concatenate([I, F]), self._level)
+        r = _shift(majorant, t, own, n, F, p)
+        P = np.zeros((n, n + len(F)))
+        P[:, :n] = -majorant.block(I, self._level)
+        P[:, n:] = -majorant.entries(I, F, self._level)
+        P.flat[:: n + len(F) + 1] += t - r
+        self._W = eliminated(P)
+        self._own = t - r - own[n:] + majorant.costs[F] * majorant.priced - np.einsum("ij,ij->j", self._W, self._W)
+
+    def diagonal(self) -> FloatArray:
+        """Return C_ii."""
+        own: FloatArray = self._own
+        return own
+
+    def blocks(self) -> Iterator[tuple[slice, slice, FloatArray]]:
+        """Yield rows, columns and entries beside the diagonal; of C_ij and C_ji, which are one number, one is there."""
+        F, W = self._F, self._W
+        parts = [slice(at, min(at + self._block, len(F))) for at in range(0, len(F), self._block)]
+        for i, a in enumerate(parts):
+            for b in parts[i:]:
+                C = -self._majorant.entries(F[a], F[b], self._level) - W[:, a].T @ W[:, b]
+                if a == b:
+                    C = 0.5 * (C + C.T)
+                    np.fill_diagonal(C, 0.0)
+                yield a, b, C
 
 
 def schur(P: FloatArray, n: int) -> FloatArray:
     """Return the Schur complement of the first n rows, refused unless their block is positive definite."""
     if n == 0:  # of nothing to eliminate LAPACK would complain aloud
         return P
-    L = cholesky(P[:n, :n])
-    if L is None:
-        raise Refused("M: the included features alone")
-    if len(P) == n:
-        return np.zeros((0, 0))
-    from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
-
-    W, _ = dtrtrs(L, P[:n, n:], lower=1)
+    W = eliminated(P[:n])
     C = P[n:, n:] - W.T @ W
     whole: FloatArray = 0.5 * (C + C.T)
     return whole
+
+
+def eliminated(P: FloatArray) -> FloatArray:
+    r"""Return W = L^{-1} P_IF for rows P_I, L the factor of P_II; refuse unless that is positive definite."""
+    n = len(P)
+    if n == 0:
+        return P
+    L = cholesky(P[:, :n])
+    if L is None:
+        raise Refused("M: the included features alone")
+    from scipy.linalg.lapack import dtrtrs  # `import noap` stays quick
+
+    W: FloatArray = dtrtrs(L, P[:, n:], lower=1)[0]
+    return W

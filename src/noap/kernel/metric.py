@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from noap.kernel.arithmetic import U, need, proves_semidefinite
+from noap.kernel.arithmetic import need, proves_semidefinite
 from noap.linalg.types import FloatArray, IntArray
 
 __all__ = ["Metric"]
@@ -29,7 +29,7 @@ class Metric:
     below : array of shape (d,)
         :math:`v^\top B v \ge \sum \mathrm{below}_j v_j^2`.
     largest : float
-        Of the entries of B, in size.
+        Of the entries of B; it is on the diagonal.
     is_diagonal : bool
     """
 
@@ -37,7 +37,7 @@ class Metric:
         d = len(given)
         self.is_diagonal = given.ndim == 1
         own = given if self.is_diagonal else given.diagonal()
-        need(given.shape in ((d,), (d, d)) and np.isfinite(given).all() and (own > 0).all(), "B: its diagonal")
+        need(np.isfinite(given).all() and (own > 0).all(), "B: its diagonal")
         self.units: IntArray = -(np.frexp(own)[1].astype(np.intp) // 2)
         if self.is_diagonal:
             self.below: FloatArray = np.ldexp(own, 2 * self.units)
@@ -45,16 +45,16 @@ class Metric:
         else:
             need((given == given.T).all(), "B must be symmetric")
             self.B = np.ldexp(given, self.units[:, None] + self.units)
-            need(0 < least < 2 and proves_semidefinite(self.B, -least), "B is not shown to be positive definite")
+            need(least > 0 and proves_semidefinite(self.B, -least), "B is not shown to be positive definite")
             self.below = np.full(d, least)
-        self.largest = float(np.abs(self.B).max())
+        self.largest = float(self.B.max())
 
-    def square_above(self, features: IntArray, x: FloatArray) -> float:
-        """Return x'Bx, computed exactly and rounded up: near to a singular metric most of it cancels."""
+    def square(self, features: IntArray, x: FloatArray) -> float:
+        """Return x'Bx, computed exactly and rounded once: near to a singular metric most of it cancels."""
         exact = [Fraction(one) for one in x.tolist()]
         rows = self.B[np.ix_(features, features)].tolist()
         total = sum(
             (a * Fraction(b) * c for a, row in zip(exact, rows, strict=True) for b, c in zip(row, exact, strict=True)),
             Fraction(0),
         )
-        return float(total) * (1 + 4 * U)
+        return float(total)

@@ -7,20 +7,22 @@ certificate: X and budgets are multiplied by :math:`2^{-e}`. docs/kernel.md, sec
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from noap.kernel.arithmetic import TINY, U, gamma, need, sum_up
 from noap.kernel.cancelled import sum_of_squares
-from noap.kernel.data import Terms
+from noap.kernel.data import Choices, Terms, over_the_largest
 from noap.kernel.definite import dominance
 from noap.kernel.envelope import Bounded, NearMatrix, closes
 from noap.kernel.majorant import schur
-from noap.kernel.witness import IN_PLAIN_NORM, Line, SampleAttack
+from noap.kernel.witness import Line, SampleAttack
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "MOST_AT_ONCE",
     "NO_DIRECTIONS",
     "SampleData",
     "SampleLine",
@@ -38,6 +40,8 @@ _SMALL = 1e-140
 _NEAR = 1e-9
 # Where rounding alone makes room for the other features there is none: its root would be no longer a rounding.
 _FAINT = 1e-12
+# With more features no matrix of all of them is formed.
+MOST_AT_ONCE = 2000
 # About so many numbers of a portion of the rows are in hand at a time.
 _PORTION = 2**18
 
@@ -60,7 +64,7 @@ def norms_above(E: FloatArray, inside: int, p: int) -> FloatArray:
     return above
 
 
-class SampleData:
+class SampleData(Choices):
     r"""The rows of X that can contribute, and their budgets, with no value below that of the claim.
 
     Attributes
@@ -71,16 +75,12 @@ class SampleData:
         Their numbers.
     rho : array of shape (m,)
         Their budgets, at most.
-    n, d, k, exponent : int
-        n counts all samples.
+    n : int
+        Counts all samples.
     squares : array of shape (d,)
         At least :math:`\|x_j\|^2/n` of these rows.
-    costs, most : arrays of shape (d,)
-        What a feature costs, at most, and at least what leaving it out can take off a value.
     top : float
         The largest of these squares.
-    include, exclude : arrays of int
-    allowed : bool array of shape (d,)
     """
 
     additive = False  # contributions of features do not add up
@@ -94,44 +94,44 @@ class SampleData:
         self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
     ) -> None:
         need(terms.directions is None, NO_DIRECTIONS)
-        need(exponent is None or (isinstance(exponent, int) and abs(exponent) <= 600), "the exponent is out of range")
-        self.terms, self.n, self.d, self.k = terms, terms.n_samples, d, terms.k
-        self.include, self.exclude = terms.include, terms.exclude
-        self.allowed: BoolArray = np.ones(d, dtype=np.bool_)
-        self.allowed[terms.exclude] = False
+        super().__init__(terms, d)
+        self.n = terms.n_samples
         assert terms.rho is not None
         need((terms.rho >= 0).all(), "budgets must be at least 0")
-        budgets = np.broadcast_to(terms.rho, (self.n,))
+        budgets = self._as_given(terms.rho)
         sizes, at = [0.0], 0
         for block in blocks() if exponent is None else ():
             sizes.append(float(np.abs(block[np.isfinite(budgets[at : at + len(block)])]).max(initial=0.0)))
             at += len(block)
         own = math.frexp(max(sizes))[1]
         for _ in range(2):  # the second time by the size of those that can contribute, where others are far larger
-            self.exponent = max(min(own, 600), -600) if exponent is None else exponent
+            self._charge(max(min(own, 600), -600) if exponent is None else exponent)
             self.X, self.rho, self.rows = self._counting(blocks, budgets)
             size = float(np.abs(self.X).max(initial=0.0))
             if exponent is not None or size == 0 or size > 2.0**-20:
                 break
             own = self.exponent + math.frexp(size)[1]
         need(size == 0 or 2.0**-40 < size < 2.0**40, "the exponent does not fit the data")
-        squares = np.zeros(d)
+        squares = self._columns_squared() * ((1 + gamma(len(self.X) + 8)) / self.n)
+        self.top = float(squares.max(initial=0.0))
+        self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)
+
+    def _as_given(self, rho: FloatArray) -> FloatArray:
+        """Return the budgets in the user's units, with a row for every sample."""
+        return np.broadcast_to(rho, (self.n,))
+
+    def _columns_squared(self) -> FloatArray:
+        """Return about what a feature can add to n times a value, in so many roundings as there are rows, and 4."""
+        squares = np.zeros(self.d)
         for X in self.portions():
             squares += np.einsum("ij,ij->j", X, X)
-        squares *= (1 + gamma(len(self.X) + 8)) / self.n
-        self.top, self._squares = float(squares.max(initial=0.0)), squares
-        self._charge(terms)
+        return squares
 
-    def _charge(self, terms: Terms) -> None:
-        """Take costs, and what leaving a feature out can take off a value after them."""
-        self.terms, self.k = terms, terms.k
-        self.has_costs = terms.costs is not None and bool(terms.costs.any())
-        costs = np.zeros(self.d) if terms.costs is None else np.ldexp(terms.costs, -2 * self.exponent)
-        need(np.isfinite(costs).all() and (costs >= 0).all(), "costs must be finite and at least 0")
-        self.costs: FloatArray = np.where(costs < 1e-250, 0.0, np.minimum(costs, 1e290))
-        squares = self._squares
-        self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)
-        self.most: FloatArray = np.where(squares > 0, np.nextafter(self.squares - self.costs, np.inf), -self.costs)
+    @property
+    def most(self) -> FloatArray:
+        """At least what leaving a feature out can take off a value."""
+        left: FloatArray = np.nextafter(self.squares - self.costs, np.inf)
+        return np.where(self.squares > 0, left, -self.costs)
 
     def priced(self, k: int, costs: FloatArray | None) -> "SampleData":
         """Return the same data for at most k features, no more than before, with other costs in the user's units.
@@ -139,25 +139,21 @@ class SampleData:
         Rows that contribute nothing to a choice of more features contribute nothing to it.
         """
         need(k <= self.k, "more features than the rows were chosen for")
-        made, own = copy.copy(self), self.terms
-        made._charge(Terms(k, own.n_samples, own.rho, costs, own.include, own.exclude))
+        made = copy.copy(self)
+        made.terms, made.k = replace(self.terms, k=k, costs=costs), k
+        made._charge(self.exponent)
         return made
 
     def _counting(
         self, blocks: Callable[[], Iterable[FloatArray]], budgets: FloatArray
     ) -> tuple[FloatArray, FloatArray, IntArray]:
         """Return the rows that can contribute, in these units, with budgets and numbers."""
-        inside, free, p = self.root()
-        columns = np.concatenate([inside, free])
         kept_rows, kept_rho, kept, at = [], [], [], 0
         for block in blocks():
             rho = budgets[at : at + len(block)]
             with np.errstate(over="ignore"):  # what is too large for these units is decided exactly
                 scaled, r = np.ldexp(block, -self.exponent), np.ldexp(rho, -self.exponent)
-            above = norms_above(scaled[:, columns], len(inside), p)
-            counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
-            for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
-                counts[i] = not _cancelled(block[i, inside], block[i, free], p, float(rho[i]))
+            counts = self._counts(block, rho, scaled, r)
             kept_rows.append(scaled if counts.all() else scaled[counts])
             kept_rho.append(np.where(r[counts] < _SMALL, 0.0, r[counts]))
             kept.append(at + np.flatnonzero(counts))
@@ -165,7 +161,16 @@ class SampleData:
         need(at == self.n, "another number of samples")
         X = kept_rows[0] if len(kept_rows) == 1 else np.concatenate(kept_rows) if kept_rows else np.empty((0, self.d))
         need(np.isfinite(X).all(), "samples that are not finite")
-        return X, np.concatenate([np.empty(0), *kept_rho]), np.concatenate([np.empty(0, np.intp), *kept])
+        return X, np.concatenate([budgets[:0], *kept_rho]), np.concatenate([np.empty(0, np.intp), *kept])
+
+    def _counts(self, block: FloatArray, rho: FloatArray, scaled: FloatArray, r: FloatArray) -> BoolArray:
+        """Return which rows can contribute, from these numbers in both units."""
+        inside, free, p = self.root()
+        above = norms_above(scaled[:, np.concatenate([inside, free])], len(inside), p)
+        counts = ~(above <= r) | (np.isinf(r) & np.isfinite(rho))
+        for i in np.flatnonzero(counts & ((above * (1 - _NEAR) <= r) | ~np.isfinite(above))):
+            counts[i] = not _cancelled(block[i, inside], block[i, free], p, float(rho[i]))
+        return counts
 
     def root(self) -> tuple[IntArray, IntArray, int]:
         """Return all choices as a node (I, F, p)."""
@@ -179,19 +184,38 @@ class SampleData:
         for at in range(0, len(self.X), step):
             yield self.X[at : at + step]
 
+    def left_above(self, at: int, X: FloatArray, columns: IntArray, inside: int, p: int) -> FloatArray:
+        r"""Return at least the largest :math:`|x_i^\top v|` less budget of each row of a portion; at most 0 if that is.
+
+        Parameters
+        ----------
+        at : int
+            Where the portion begins.
+        columns, inside, p
+            The node, columns of I first.
+        """
+        return norms_above(X[:, columns], inside, p) - self.rho[at : at + len(X)]
+
+    def majorant(self, attack: SampleAttack) -> "SampleMajorant":
+        """Return the majorant of an attack."""
+        return SampleMajorant(self, attack)
+
     def counting(self, I: IntArray, F: IntArray, p: int) -> IntArray:  # noqa: E741
         """Return the positions of the rows that can contribute in a node."""
         columns = np.concatenate([I, F])
         found, at = [np.empty(0, np.intp)], 0
         for X in self.portions():
-            above = norms_above(X[:, columns], len(I), p)
-            found.append(at + np.flatnonzero(~(above <= self.rho[at : at + len(X)])))
+            found.append(at + np.flatnonzero(~(self.left_above(at, X, columns, len(I), p) <= 0)))
             at += len(X)
         return np.concatenate(found)
 
     def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         r"""Return at least what any choice of a node is worth, by the lengths of its samples or of its features."""
         return min(self._by_samples(I, F, p), self._by_features(I, F, p))
+
+    def budgets_of(self, positions: IntArray, columns: IntArray) -> FloatArray:
+        """Return the budgets of some rows, by position."""
+        return self.rho[positions]
 
     def _by_features(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         r"""Return a bound by the squares :math:`a_j = \|x_j\|^2/n`.
@@ -201,52 +225,48 @@ class SampleData:
         """
         count = min(max(p, 0), len(F))
         reach = sum_up([*self.squares[I].tolist(), *_largest(self.squares[F], count)])
-        least = float(self.rho.min(initial=math.inf)) / math.sqrt(self.n) * (1 - 4 * U)
+        least = self._least / math.sqrt(self.n) * (1 - 4 * U)
         left = max(1.0 - least / math.sqrt(reach) * (1 - 4 * U), 0.0) if reach > 0 else 0.0
         most = np.nextafter(left * left * (1 + 8 * U) * self.squares * (1 + 4 * U) - self.costs, np.inf)
         return sum_up([*most[I].tolist(), *_largest(np.maximum(most[F], 0.0), count)])
+
+    @property
+    def _least(self) -> float:
+        """The least budget of a sample."""
+        return float(self.rho.min(initial=math.inf))
 
     def _by_samples(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         r"""Return :math:`\frac1n \sum_i (N(x_i) - \rho_i)_+^2` less what I costs, rounded up."""
         columns, total, at = np.concatenate([I, F]), 0.0, 0
         for X in self.portions():
-            left = np.maximum(norms_above(X[:, columns], len(I), p) - self.rho[at : at + len(X)], 0.0)
+            left = np.maximum(self.left_above(at, X, columns, len(I), p), 0.0)
             total += float(left @ left)
             at += len(X)
         total *= (1 + gamma(len(self.X) + 12)) / self.n
         paid = float(self.costs[I].sum()) * (1 - gamma(len(I) + 4))
         return math.nextafter(total - paid, math.inf) if total > 0 else -paid
 
-    def value_at_least(self, features: IntArray, weights: FloatArray) -> float:
-        r"""Return at most the value of the choice that a vector makes, in the units of the certificate.
-
-        A score is off by :math:`\gamma_b \sum |x_{ij}||w_j|`, and by what underflows.
-        """
-        used = weights != 0
-        features, weights = features[used], weights[used]
-        chosen = np.union1d(features, self.include).astype(np.intp)
-        need(len(chosen) <= self.k, "its vector and the demanded features are more than k")
-        need((np.diff(np.sort(features)) > 0).all() and (features >= 0).all(), "its vector has a feature twice")
-        need(np.isfinite(weights).all() and self.allowed[features].all(), "its vector uses a forbidden feature")
-        costs = None if self.terms.costs is None else self.terms.costs[chosen]
-        spent = 0.0
-        if costs is not None and costs.any():
-            spent = float(np.ldexp(costs, -2 * self.exponent).sum()) * (1 + gamma(len(chosen) + 4)) + TINY
-        if len(features) == 0:
-            return 0.0 - spent
+    def _worth(self, features: IntArray, weights: FloatArray) -> float:
+        r"""Return it from scores that are off by :math:`\gamma_b \sum |x_{ij}||w_j|`, and by what underflows."""
         w = np.ldexp(weights, -math.frexp(float(np.abs(weights).max()))[1])
         b, length, total, at = len(w), math.sqrt(float(w @ w)), 0.0, 0
-        # Budgets of these units that became 0 are 0 to the value but for what is taken off here.
-        assert self.terms.rho is not None
-        rho = np.ldexp(np.broadcast_to(self.terms.rho, (self.n,))[self.rows], -self.exponent)
         for X in self.portions():
             B = X[:, features]
             scores = np.abs(B @ w) - gamma(b + 4) * (np.abs(B) @ np.abs(w))
-            left = scores / length * (1 - gamma(b + 8)) - rho[at : at + len(X)] * (1 + 4 * U) - 1e-150
+            taken = self._taken_above(self.rows[at : at + len(X)], features, np.abs(w) / length)
+            left = scores / length * (1 - gamma(b + 8)) - taken
             left = np.maximum(left, 0.0)
             total += float(left @ left)
             at += len(X)
-        return total / self.n * (1 - gamma(len(self.X) + 12)) - spent
+        return total / self.n * (1 - gamma(len(self.X) + 12))
+
+    def _taken_above(self, rows: IntArray, features: IntArray, sizes: FloatArray) -> FloatArray:
+        """Return at least what the adversary takes of the scores of a vector with entries of about these sizes."""
+        assert self.terms.rho is not None
+        # Budgets of these units that became 0 are 0 to the value but for what is added here.
+        rho = np.ldexp(self._as_given(self.terms.rho)[rows], -self.exponent)
+        taken: FloatArray = rho * (1 + 4 * U) + 1e-150
+        return taken
 
 
 def _largest(numbers: FloatArray, count: int) -> list[float]:
@@ -347,42 +367,55 @@ class SampleMajorant:
             assert attack.moves is not None
             need((np.diff(attack.rows) > 0).all() and np.isfinite(attack.moves).all(), "M: moves")
             moves = attack.moves.astype(np.float64)
-        G: FloatArray = np.zeros((c, c))
-        at = 0
+        self._whole = c <= MOST_AT_ONCE
+        self._rows: FloatArray = np.empty((0 if self._whole else len(data.X), c))
+        G: FloatArray = np.zeros((c if self._whole else 0,) * 2)
+        at = formed = 0
         for portion in data.portions():
-            X, rho, numbers = (
-                portion[:, self.columns],
-                data.rho[at : at + len(portion)],
-                data.rows[at : at + len(portion)],
-            )
+            left = data.left_above(at, portion, self.columns, inside, p)
+            live = np.flatnonzero(~(left <= 0))  # the others can be moved to 0
+            X, rho = portion[np.ix_(live, self.columns)], data.budgets_of(at + live, self.columns)
+            numbers, left = data.rows[at + live], left[live]
             at += len(portion)
-            norms = norms_above(X, inside, p)
-            live = ~(norms <= rho)  # the others can be moved to 0
-            X, rho, norms, numbers = X[live], rho[live], norms[live], numbers[live]
             if moves is None:
-                E, strong = response(X, rho, self.v, inside, p, attack.spread, self.gain > 0)
+                E, strong = self._response(X, rho)
             else:
                 place = np.minimum(np.searchsorted(attack.rows, numbers), max(len(attack.rows) - 1, 0))
                 need(len(numbers) == 0 or (len(attack.rows) > 0 and (attack.rows[place] == numbers).all()), "M: a row")
                 E, strong = moves[place] if len(numbers) else X, np.zeros(len(X), dtype=np.bool_)
-            within = (norms_above(E, inside, p) <= rho) | (E == 0).all(axis=1) | strong
-            need(within.all(), "M: a row is moved beyond its budget")
-            Y = X + E
+            Y = X + self._within(E, rho, strong)
             if self.gain > 0:
-                z = (norms[strong] - rho[strong]) * (1 + 8 * U) + TINY
+                z = left[strong] * (1 + 8 * U) + TINY
                 longer = np.full(len(Y), 1.0 + self.gain)
                 longer[strong] = 1.0 + np.maximum(self.gain - rho[strong] / z * (1 - 8 * U), 0.0)
                 Y *= (np.sqrt(longer) * (1 + 8 * U))[:, None]
-            G += Y.T @ Y
-        need(np.isfinite(G).all(), "M: out of range")
+            if self._whole:
+                G += Y.T @ Y
+            else:
+                self._rows[formed : formed + len(Y)] = Y
+                formed += len(Y)
+        self._rows = self._rows[:formed]
         self._gram: FloatArray = 0.5 * (G + G.T) / data.n
-        self.error = 1.1 * gamma(len(data.X) + 24) * float(self._gram.diagonal().max(initial=0.0)) + TINY
+        squares = np.einsum("ij,ij->j", self._rows, self._rows) / data.n
+        self._own: FloatArray = self._gram.diagonal() if self._whole else squares
+        need(np.isfinite(self._own).all(), "M: out of range")
+        self.error = 1.1 * gamma(len(data.X) + 24) * float(self._own.max(initial=0.0)) + TINY
 
     def moves(self, positions: IntArray) -> FloatArray:
         """Return the response of some samples, by position."""
-        attack, data = self.attack, self.data
-        X, inside = data.X[np.ix_(positions, self.columns)], len(attack.included)
-        return response(X, data.rho[positions], self.v, inside, attack.places, attack.spread, gains=False)[0]
+        X, rho = self.data.X[np.ix_(positions, self.columns)], self.data.budgets_of(positions, self.columns)
+        return self._response(X, rho, gains=False)[0]
+
+    def _response(self, X: FloatArray, rho: FloatArray, gains: bool = True) -> tuple[FloatArray, BoolArray]:
+        """Return the response of some samples, and those of R."""
+        attack = self.attack
+        return response(X, rho, self.v, len(attack.included), attack.places, attack.spread, gains and self.gain > 0)
+
+    def _within(self, E: FloatArray, rho: FloatArray, strong: BoolArray) -> FloatArray:
+        """Return the moves, or refuse those beyond their budgets."""
+        norms = norms_above(E, len(self.attack.included), self.attack.places)
+        need(((norms <= rho) | (E == 0).all(axis=1) | strong).all(), "M: a row is moved beyond its budget")
+        return E
 
     def _unit(self) -> FloatArray:
         """Return the vector that is responded to, a little shorter than 1."""
@@ -408,11 +441,25 @@ class SampleMajorant:
 
     def block(self, features: IntArray, level: float, included: int = 0) -> FloatArray:
         """Return M on some features, for a threshold (costs of included features with it)."""
-        at = self.at[features]
-        M: FloatArray = self._gram[np.ix_(at, at)]
+        M = self.entries(features, features, level)
+        return M if self._whole else 0.5 * (M + M.T)
+
+    def entries(self, features: IntArray, others: IntArray, level: float) -> FloatArray:
+        """Return M between some features and others."""
+        a, b = self.at[features], self.at[others]
+        if self._whole:
+            M: FloatArray = self._gram[np.ix_(a, b)]
+        else:
+            M = self._rows[:, a].T @ self._rows[:, b] / self.data.n
         if self.gain > 0:
-            M += (self.gain * level) * np.outer(self.v[at], self.v[at])
+            M += (self.gain * level) * np.outer(self.v[a], self.v[b])
         return M
+
+    def diagonal(self, features: IntArray, level: float) -> FloatArray:
+        """Return the entries of M on the diagonal."""
+        at = self.at[features]
+        own: FloatArray = self._own[at] + (self.gain * level) * self.v[at] ** 2
+        return own
 
 
 class SampleLine(NearMatrix):
@@ -426,20 +473,12 @@ class SampleLine(NearMatrix):
         places = np.minimum(np.searchsorted(data.rows, line.features), max(len(data.rows) - 1, 0))
         need(len(line.features) > 0 and len(data.rows) > 0, "E: a line without samples")
         need((data.rows[places] == line.features).all(), "E: a sample that has no part in any value")
+        need(data.rho.ndim == 1, "E: no line is about entries")
         need(line.signs is None or not line.signs.any(), "E: signs of samples")
         self.data, self.places, m = data, places, len(places)
-        largest = float(data.rho.max())
-        w = np.nextafter(data.rho / largest, 0.0) if largest > 0 else np.ones(len(data.rho))
-        super().__init__(np.zeros((m, m)), w[places], line)
+        super().__init__(np.zeros((m, m)), over_the_largest(data.rho)[1][places], line)
         need(0 < self.c < 1e100, "E: c")
-        prices, dues = np.full(len(data.X), math.inf), np.zeros(len(data.X))
-        prices[places], dues[places] = self.prices, self.dues
-        self.prices, self.dues, self.counts = prices, dues, line.counts
-
-    def at(self, s: float, t: float, rows: IntArray) -> FloatArray:
-        """Return what each of the samples adds at these norms."""
-        added: FloatArray = self.prices[rows] * (s if self.counts == IN_PLAIN_NORM else t) + self.dues[rows]
-        return added
+        self._spread(places, len(data.X))
 
     def holds(self, I: IntArray, F: IntArray, p: int, z: FloatArray | None) -> None:  # noqa: E741
         r"""Refuse unless :math:`X_S X_S^\top + R \preceq cI` for every S of a node.
@@ -486,7 +525,5 @@ def check_samples_envelope(
         return
     for line, z in zip(lines, scalings, strict=True):
         line.holds(I, F, p, None if z is None else z[F])
-    largest = float(data.rho.max())
-    w = np.nextafter(data.rho / largest, 0.0) if largest > 0 else np.ones(len(data.rho))
-    bounded = Bounded(w, np.zeros(len(w)), largest)
-    closes(bounded, lines, (T + paid) * data.n * (1 - 4 * U), rows, rows[:0], 0)
+    largest, w = over_the_largest(data.rho)
+    closes(Bounded(w, np.zeros(len(w)), largest), lines, (T + paid) * data.n * (1 - 4 * U), rows, rows[:0], 0)

@@ -12,6 +12,7 @@ import numpy as np
 from noap.kernel.arithmetic import Refused, need
 from noap.kernel.witness import (
     BOX,
+    CORE,
     FREE,
     LENGTHS,
     PLAIN,
@@ -115,11 +116,12 @@ ARRAYS: dict[str, Array] = {
     "line_weighted": Array("f8", "mu_w"),
     "line_deflation": Array("f8", "sigma, m of each"),
     "line_counts": Array("u1", "norm in which cardinality is counted: 0 plain, 1 weighted"),
-    "line_form": Array("u1", "0 THRESHOLD, 1 BOX, 2 FREE; plus 4 with dues and pulls"),
+    "line_form": Array("u1", "0 THRESHOLD, 1 BOX, 2 FREE, 3 CORE; plus 4 with dues and pulls"),
     "line_features": Array("u4", "features of all lines"),
     "line_loads": Array("f4", "lambda"),
     "line_lifts": Array("f4", "q"),
-    "line_steps": Array("i2", "BOX: B - G' over the box, times 32767"),
+    "line_core": Array("u1", "CORE: 1 for its features, 0 for all others"),
+    "line_steps": Array("i2", "BOX and CORE: B - G' over the box, times 32767"),
     "line_free": Array("f4", "FREE: B - G'"),
     "line_signs": Array("i1", "FREE: signs of the entries of v"),
     "line_dues": Array("f4", "alpha"),
@@ -273,7 +275,8 @@ def written(
         "line_features": _joined(one.features for one in lines.rows),
         "line_loads": _joined(one.loads for one in lines.rows),
         "line_lifts": _joined(one.lifts for one in lines.rows),
-        "line_steps": _joined(one.entries for one in lines.rows if one.form == BOX),
+        "line_core": _joined(one.core for one in lines.rows if one.core is not None),
+        "line_steps": _joined(one.entries for one in lines.rows if one.form in (BOX, CORE)),
         "line_free": _joined(one.entries for one in lines.rows if one.form == FREE),
         "line_signs": _joined(
             np.zeros(len(one.features)) if one.signs is None else one.signs for one in lines.rows if one.form == FREE
@@ -538,12 +541,17 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
     sigma = reader.part("line_deflation", reader.directions)
     counts, code = int(reader.part("line_counts", 1)[0]), int(reader.part("line_form", 1)[0])
     form = code % _WITH_DUES
-    need(code < 2 * _WITH_DUES and form in (THRESHOLD, BOX, FREE), "a line of an unknown form")
+    need(code < 2 * _WITH_DUES and form in (THRESHOLD, BOX, FREE, CORE), "a line of an unknown form")
     features = reader.features("line_features", b, max(reader.d, reader.samples or 0))
     loads, lifts = reader.part("line_loads", b), reader.part("line_lifts", b)
-    pairs = b * (b - 1) // 2
-    entries = signs = dues = pulls = None
-    if form == BOX:
+    entries = signs = core = dues = pulls = None
+    if form == CORE:
+        core = reader.part("line_core", b)
+        need((core <= 1).all(), "a feature is in the core or not")
+        core = core == 1
+    m = b if core is None else int(core.sum())
+    pairs = m * (m - 1) // 2
+    if form in (BOX, CORE):
         entries = reader.part("line_steps", pairs)
         need((entries > -32768).all(), "a step out of the box")
     if form == FREE:
@@ -552,4 +560,4 @@ def _line(reader: _Reader, i: int, b: int) -> Line:
         dues, pulls = reader.part("line_dues", b), reader.part("line_pulls", b * b).reshape(b, b)
     signless = (loads, lifts) if dues is None else (loads, lifts, dues)
     need(all((part >= 0).all() for part in signless), "a negative multiplier of a line")
-    return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls, sigma)
+    return Line(features, c, plain, weighted, counts, form, loads, lifts, entries, signs, dues, pulls, sigma, core)

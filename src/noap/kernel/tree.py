@@ -12,8 +12,8 @@ from noap.kernel import definite, envelope
 from noap.kernel.arithmetic import Refused, gamma, need, sum_up
 from noap.kernel.conflicts import ChordMajorant, Cover, Demands, kept_features, pairs
 from noap.kernel.data import Data, Features
-from noap.kernel.majorant import Majorant, eliminate
-from noap.kernel.samples import SampleData, SampleLine, SampleMajorant, check_samples_envelope
+from noap.kernel.majorant import Complement, Majorant, eliminate
+from noap.kernel.samples import MOST_AT_ONCE, SampleData, SampleLine, SampleMajorant, check_samples_envelope
 from noap.kernel.witness import (
     Beyond,
     Chord,
@@ -94,7 +94,7 @@ class Checked:
             if isinstance(data, SampleData):
                 if not isinstance(attack, SampleAttack):
                     raise Refused("M: not an attack on samples")
-                return SampleMajorant(data, attack)
+                return data.majorant(attack)
             if isinstance(attack, SampleAttack):
                 raise Refused("M: an attack on samples")
             if isinstance(attack, Chord):
@@ -280,9 +280,9 @@ def check_tree(
         T, I, F, p, signs, empty = stack.pop()  # noqa: E741
         if isinstance(node, Feature):
             j = node.feature
-            is_free = bool(np.isin(j, F))
+            is_free = j in F
             # A feature that does not fit to an included one is in no choice of the node.
-            if (not is_free and graph is None) or bool(np.isin(j, I)) or j >= d:
+            if (not is_free and graph is None) or j in I or j >= d:
                 raise Refused(f"feature {j} is decided", number)
             rest = F[j != F]
             stack.append((T, I, rest, p, signs, empty))
@@ -290,7 +290,7 @@ def check_tree(
             stack.append((T, np.append(I, j), near if p > 1 else rest[:0], p - 1, signs, empty or not is_free))
         elif isinstance(node, Sign):
             j = node.feature
-            if j >= d or signs[j] != 0 or not (bool(np.isin(j, F)) or bool(np.isin(j, I))):
+            if j >= d or signs[j] != 0 or not (j in F or j in I):
                 raise Refused(f"the sign of feature {j} is known", number)
             # v and -v have the same value: the first sign may be taken for +.
             for sign in (-1, 1) if signs.any() else (1,):
@@ -343,7 +343,12 @@ def check_leaf(
     if isinstance(data, SampleData) and p >= len(F) and not data.costs[F].any():
         I, F, p = np.concatenate([I, F]).astype(np.intp), F[:0], 0  # noqa: E741  # all may be used, at no cost
     if isinstance(leaf, Dominance):
-        C = eliminate(checked.majorant(leaf.attack), T, I, F, p)
+        majorant = checked.majorant(leaf.attack)
+        C: Complement | FloatArray
+        if isinstance(majorant, SampleMajorant) and len(F) > MOST_AT_ONCE:
+            C = Complement(majorant, T, I, F, p)
+        else:
+            C = eliminate(majorant, T, I, F, p)
         z = None if leaf.scaling is None else checked.scaling(leaf.scaling)[F]
         definite.dominance(C, p, z)
     elif isinstance(leaf, Matrix):

@@ -10,10 +10,11 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "BOX",
+    "CORE",
     "FREE",
     "IN_PLAIN_NORM",
     "IN_WEIGHTED_NORM",
@@ -47,7 +48,7 @@ __all__ = [
 ]
 
 # Forms of a line's matrix, and the norm in which it counts the features that are used.
-THRESHOLD, BOX, FREE = 0, 1, 2
+THRESHOLD, BOX, FREE, CORE = 0, 1, 2, 3
 IN_PLAIN_NORM, IN_WEIGHTED_NORM = 0, 1
 
 _NO_FEATURES: IntArray = np.empty(0, np.intp)
@@ -129,13 +130,15 @@ class Line:
     c, plain, weighted : float
         The constant, and the slopes mu_1 of s and mu_w of t before cardinality is paid for.
     counts : IN_PLAIN_NORM or IN_WEIGHTED_NORM
-    form : THRESHOLD, BOX or FREE
+    form : THRESHOLD, BOX, FREE or CORE
     loads, lifts : float32 arrays of shape (b,)
     entries : int16 (BOX) or float32 (FREE) array of shape (b (b - 1)/2,), None for THRESHOLD
+        For CORE those of the m features in the core, m (m - 1)/2 of type int16; all others are of THRESHOLD.
     signs : int8 array of shape (b,), for FREE
     dues : float32 array of shape (b,), pulls : float32 array of shape (b, b); both or none
     deflation : array of shape (m,)
         A multiplier for each direction that v is orthogonal to, or none at all.
+    core : bool array of shape (b,), for CORE
     """
 
     features: IntArray
@@ -151,6 +154,7 @@ class Line:
     dues: npt.NDArray[np.float32] | None = None
     pulls: npt.NDArray[np.float32] | None = None
     deflation: FloatArray = field(default_factory=lambda: _NO_NUMBERS)
+    core: BoolArray | None = None
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,16 @@ from noap.linalg.types import FloatArray, IntArray
 from noap.mip.backends.base import Backend, Settings, SolverOutcome, Stop
 from noap.mip.model import Model, Row, SquareRow
 
-__all__ = ["Lowered", "Solved", "Square", "binaries_for_sets", "lower", "solve_model", "tangents_for_squares"]
+__all__ = [
+    "Lowered",
+    "Solved",
+    "Square",
+    "binaries_for_sets",
+    "lower",
+    "solve_model",
+    "tangents_for_squares",
+    "tightened_relaxation",
+]
 
 # The steepest tangent of a square whose switch is near 0.
 _STEEPEST = 1e-2
@@ -214,7 +223,7 @@ def solve_model(model: Model, backend: Backend, settings: Settings) -> Solved:
     if not lowered.squares:
         outcome = backend.solve(lowered.model, settings)
         return Solved(_narrowed(outcome, lowered), lowered, 1)
-    lowered = _tightened_relaxation(lowered, backend, settings)
+    lowered = tightened_relaxation(lowered, backend, settings)
     gap = max(settings.gap, _EARLY_GAP)
     best_bound, nodes, rounds = math.inf, 0, 0
     point: FloatArray | None = None
@@ -224,8 +233,12 @@ def solve_model(model: Model, backend: Backend, settings: Settings) -> Solved:
         if left is not None and left <= 0:
             stop = Stop.TIME
             break
+        remaining = None if settings.node_limit is None else settings.node_limit - nodes
+        if remaining is not None and remaining <= 0:
+            stop = Stop.NODES
+            break
         try:
-            outcome = backend.solve(lowered.model, replace(settings, time_limit=left, gap=gap))
+            outcome = backend.solve(lowered.model, replace(settings, time_limit=left, gap=gap, node_limit=remaining))
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED  # between two solves: what the rounds have proved so far stands
             break
@@ -284,7 +297,7 @@ def _violated(lowered: Lowered, x: FloatArray, tolerance: float) -> Lowered:
     return replace(lowered, model=replace(lowered.model, rows=(*lowered.model.rows, *extra)))
 
 
-def _tightened_relaxation(lowered: Lowered, backend: Backend, settings: Settings) -> Lowered:
+def tightened_relaxation(lowered: Lowered, backend: Backend, settings: Settings) -> Lowered:
     """Add tangents where the continuous relaxation breaks a square."""
     began = time.perf_counter()
     for _ in range(_RELAXED_ROUNDS):

@@ -22,6 +22,7 @@ __all__ = [
     "KEPT_START",
     "OPTIONS",
     "chosen_features",
+    "incumbent",
     "mip_options",
     "mip_r_options",
     "run_mip",
@@ -30,7 +31,7 @@ __all__ = [
     "widened",
 ]
 
-OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts")
+OPTIONS = ("backend", "pieces", "reduced_dim", "as_printed", "breakpoints", "threads", "cuts", "node_limit")
 """Options of `run_mip`; `run_mip_r` takes rank too."""
 
 # Two directions whose cosine is within this of 1 are the same: solvers respect rows to 1e-6.
@@ -58,7 +59,8 @@ def run_mip(problem: Problem, controls: Controls, **options: Any) -> Result:
     ----------
     problem : Problem
     controls : Controls
-    backend : "scip", "highs" or "gurobi"
+    backend : "scip", "highs", "gurobi" or an object
+        An object has the attributes of :class:`noap.mip.backends.base.Backend` (docs/adding-a-backend.md).
     pieces : int
         The paper's N: chords on each side of 0.
     reduced_dim : int, optional
@@ -71,6 +73,8 @@ def run_mip(problem: Problem, controls: Controls, **options: Any) -> Result:
         Adaptive: solve, put breakpoints where the solution made its error, solve again, while time remains and the
         asked gap is not reached. Every round's bound holds; the smallest is reported.
     threads : int
+    node_limit : int, optional
+        Of the solver, over all its rounds.
     cuts : Cuts, optional
         Which valid rows to add; all by default. Not together with as_printed.
 
@@ -94,7 +98,7 @@ def run_mip_r(problem: Problem, controls: Controls, **options: Any) -> Result:
 
     Parameters
     ----------
-    problem, controls, backend, pieces, reduced_dim, as_printed, breakpoints, threads, cuts : as for run_mip
+    problem, controls, backend, pieces, reduced_dim, as_printed, breakpoints, threads, cuts, node_limit : as for run_mip
     rank : int
         The paper's r.
 
@@ -126,7 +130,7 @@ def run_program(problem: Problem, controls: Controls, method: str, options: Opti
         return zero_result(problem, method, controls.gap)
     chosen = chosen_features(problem, options.reduced_dim)
     part = problem if chosen is None else problem.restricted(chosen)
-    v, interrupted = _incumbent(part, controls)
+    v, interrupted = incumbent(part, controls)
     search, ascended = ProgramSearch(part, controls, options, v), v
     if part.optimum_is_zero:
         # Algorithm 1 looks at variance only and may keep just the features that the adversary cancels.
@@ -148,7 +152,7 @@ def chosen_features(problem: Problem, reduced_dim: int | None) -> IntArray | Non
     return screen_submatrix(problem.covariance, problem.k, reduced_dim)
 
 
-def _incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
+def incumbent(problem: Problem, controls: Controls) -> tuple[FloatArray, bool]:
     """Return ascent's direction and whether Ctrl-C stopped it."""
     v = strongest_alone(problem)
     if problem.optimum_is_zero:
@@ -199,6 +203,7 @@ def _report(
         formulation_error=search.formulation_error,
         program_v=None if own is None else widened(own, chosen, problem.n_features),
         messages=tuple(messages),
+        trace=tuple(search.trace),
     )
 
 

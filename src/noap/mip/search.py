@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from noap.mip.lowering import solve_model
 from noap.problem import Problem
 from noap.runtime.controls import Controls, Stopped
 from noap.runtime.line import Part
+from noap.runtime.progress import TracePoint
 
 __all__ = ["Options", "ProgramSearch", "progress_line", "watching"]
 
@@ -48,6 +49,7 @@ class Options:
     threads: int
     cuts: Cuts
     as_printed: bool
+    node_limit: int | None
 
     @classmethod
     def checked(
@@ -62,6 +64,7 @@ class Options:
         breakpoints: Any = "even",
         threads: Any = 1,
         cuts: Any = None,
+        node_limit: Any = None,
     ) -> "Options":
         """Validate, or raise InvalidProblem (BackendNotAvailable for a solver that is not installed)."""
         if breakpoints not in ("even", "adaptive"):
@@ -85,6 +88,7 @@ class Options:
             as_count("threads", threads),
             Cuts.printed() if as_printed else (cuts or Cuts()),
             bool(as_printed),
+            None if node_limit is None else as_count("node_limit", node_limit),
         )
 
 
@@ -105,6 +109,8 @@ class ProgramSearch:
     own : array of shape (d,) or None
         The direction of the last program's own solution, whether or not it beats `v`, 0 where that is v = 0; None
         before there is a solution.
+    trace : list of TracePoint
+        The bound whenever the solver had a better one.
     """
 
     problem: Problem
@@ -120,6 +126,7 @@ class ProgramSearch:
     stop: Stop = Stop.FAILED
     degenerate: bool = False
     own: FloatArray | None = None
+    trace: list[TracePoint] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.value = self.problem.value(self.v)
@@ -163,11 +170,22 @@ class ProgramSearch:
         if left is not None and left <= 0:
             self.stop = Stop.TIME
             return None
+        nodes = None if self.options.node_limit is None else self.options.node_limit - self.nodes
+        if nodes is not None and nodes <= 0:
+            self.stop = Stop.NODES
+            return None
         name = f"{self.options.backend.name}, round {self.rounds + 1}"
         try:
-            with watching(self.controls.progress, formulation.value_of, self.value, name) as watch:
+            with watching(self.controls.progress, formulation.value_of, self.value, name) as show:
+
+                def watch(state: Progress) -> None:
+                    self._follow(formulation, state)
+                    if show is not None:
+                        show(state)
+
                 settings = Settings(
                     time_limit=left,
+                    node_limit=nodes,
                     gap=max(_SOLVER_SHARE * self.controls.gap, _CLOSEST),
                     threads=self.options.threads,
                     seed=int(self.controls.rng.integers(2**30)),
@@ -178,6 +196,15 @@ class ProgramSearch:
         except KeyboardInterrupt:
             self.stop = Stop.INTERRUPTED
             return None
+
+    def _follow(self, formulation: Formulation, state: Progress) -> None:
+        """Add the solver's bound to the trace, raised as the reported one, where it is the smallest so far."""
+        if state.bound is None:
+            return
+        raised = formulation.value_of(state.bound + _TOLERANCE * max(1.0, abs(state.bound)))
+        bound = max(raised, self.value)
+        if bound < (self.trace[-1].bound if self.trace else math.inf):
+            self.trace.append(TracePoint(self.controls.seconds, self.value, bound, self.nodes + state.nodes))
 
     def _record(self, formulation: Formulation, outcome: SolverOutcome) -> None:
         self.rounds += 1
@@ -191,6 +218,8 @@ class ProgramSearch:
             optimal = outcome.stop in (Stop.OPTIMAL, Stop.INFEASIBLE)
             self.formulation_error = formulation.error(outcome.x if optimal else None)
             self.solver_gap = _solver_gap(formulation, outcome)
+        if math.isfinite(self.bound):
+            self.trace.append(TracePoint(self.controls.seconds, self.value, self.bound, self.nodes))
 
     def _bound_of(self, formulation: Formulation, outcome: SolverOutcome) -> float:
         if outcome.stop is Stop.INFEASIBLE:

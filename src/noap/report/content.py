@@ -211,6 +211,7 @@ def build_report(
         time_limit=None if time_limit is None else count * time_limit,
         random_state=random_state,
         options={"progress": progress},
+        keep_data=True,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -3,7 +3,7 @@
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-__all__ = ["down", "up"]
+__all__ = ["down", "percent_up", "up"]
 
 
 def up(number: float, digits: int = 5) -> str:
@@ -22,6 +22,22 @@ def down(number: float, digits: int = 5) -> str:
     ('1.7430', '0.25000')
     """
     return _rounded(number, digits, ROUND_FLOOR)
+
+
+def percent_up(share: float) -> str:
+    """Return a share in per cent with two digits, rounded up.
+
+    >>> percent_up(1e-4), percent_up(0.17501), percent_up(2.5e-9), percent_up(0.0), percent_up(float("inf"))
+    ('0.01 %', '18 %', '2.5e-7 %', '0 %', 'unknown')
+    """
+    if not math.isfinite(share):
+        return "unknown"
+    # The shortest decimal of the float: 100 times it has no rounding of its own.
+    hundredths = Decimal(repr(float(share))) * 100
+    if hundredths == 0:
+        return "0 %"
+    rounded = hundredths.quantize(Decimal(1).scaleb(hundredths.adjusted() - 1), rounding=ROUND_CEILING).normalize()
+    return f"{rounded:f} %" if -5 < rounded.adjusted() < 7 else f"{rounded:e} %".replace("e-0", "e-")
 
 
 def _rounded(number: float, digits: int, rounding: str) -> str:

@@ -48,6 +48,8 @@ class Limits:
     workers : Workers
         Threads or workers of a cluster for the passes over many features.
     settings : Settings
+    start : array-like or None
+        A vector of the user from which ascent may start.
 
     Examples
     --------
@@ -60,6 +62,7 @@ class Limits:
     keep_proof: bool = False
     workers: Workers = field(default=HERE, repr=False)
     settings: Settings = field(default=Settings(), repr=False)
+    start: Any = field(default=None, repr=False)
 
     @classmethod
     def checked(
@@ -70,6 +73,7 @@ class Limits:
         n_jobs: Any = None,
         client: Any = None,
         settings: Any = None,
+        start: Any = None,
     ) -> "Limits":
         """Validate what the user passed."""
         if not isinstance(certificate, bool):
@@ -82,7 +86,7 @@ class Limits:
         if settings is not None and not isinstance(settings, Settings):
             raise InvalidProblem(f"settings must be a noap.Settings, got {type(settings).__name__}.")
         nodes, workers = None if node_limit is None else int(node_limit), Workers.checked(n_jobs, client)
-        return cls(nodes, as_megabytes(memory_limit), certificate, workers, settings or Settings())
+        return cls(nodes, as_megabytes(memory_limit), certificate, workers, settings or Settings(), start)
 
     @property
     def bytes(self) -> float | None:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from noap.linalg.types import BoolArray, FloatArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.runtime.controls import never
 from noap.search.sample_ascent import kept, portions, squares
 from noap.settings import SampleSettings
 
-__all__ = ["Duel", "climbed", "opponents", "smoothed"]
+__all__ = ["Cuts", "Duel", "climbed", "opponents", "smoothed", "spread"]
 
 # No attack is worth finding for a smaller target: its smoothing would underflow.
 _NOTHING = 1e-250
@@ -41,21 +42,38 @@ def climbed(M: FloatArray, V: FloatArray, inside: int, p: int, steps: int) -> tu
     return V, np.einsum("ij,ij->i", V @ M, V)
 
 
-def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, settings: SampleSettings) -> FloatArray:
-    r"""Return the best attack found on one support, from E on; it stops below the target.
+def smoothed(
+    X: FloatArray,
+    rho: FloatArray,
+    E: FloatArray,
+    target: float,
+    settings: SampleSettings,
+    supports: IntArray | None = None,
+    check: Callable[[], None] = never,
+) -> FloatArray:
+    r"""Return the best attack found on one support (all columns), or on several, from E on; stop below the target.
 
-    The largest eigenvalue of (X + E)'(X + E) is smoothed to :math:`\mu \log \sum_i \exp(\lambda_i/\mu)`, with smaller
-    and smaller :math:`\mu`, and goes down by accelerated gradient steps that are put back on the balls of the rows.
+    The largest eigenvalue of (X + E)'(X + E) on a support is smoothed to :math:`\mu \log \sum_i \exp(\lambda_i/\mu)`,
+    the sum over all eigenvalues on all supports, with smaller and smaller :math:`\mu`, and goes down by accelerated
+    gradient steps that are put back on the balls of the rows.
     """
+    c = X.shape[1]
+    S: IntArray = np.arange(c)[None] if supports is None else supports
+    pairs = (S[:, :, None] * c + S[:, None, :]).ravel()
 
     def at(E: FloatArray, mu: float) -> tuple[float, float, FloatArray]:
         Y = X + E
-        eigenvalues, Q = np.linalg.eigh(Y.T @ Y)
-        shares = np.exp((eigenvalues - eigenvalues[-1]) / mu)
+        eigenvalues, Q = np.linalg.eigh((Y.T @ Y).ravel()[pairs].reshape(*S.shape, S.shape[1]))
+        top = float(eigenvalues.max())
+        shares = np.exp((eigenvalues - top) / mu)
         total = float(shares.sum())
-        return eigenvalues[-1] + mu * math.log(total), eigenvalues[-1], Y @ ((2.0 * shares / total * Q) @ Q.T)
+        blocks = (2.0 * shares / total)[:, None, :] * Q @ Q.transpose(0, 2, 1)
+        W = np.bincount(pairs, blocks.ravel(), c * c).reshape(c, c)
+        return top + mu * math.log(total), top, Y @ W
 
     def put_back(E: FloatArray) -> FloatArray:
+        if rho.ndim > 1:
+            return np.clip(E, -rho, rho)
         lengths = np.sqrt(np.einsum("ij,ij->i", E, E))
         within: FloatArray = E * np.minimum(1.0, rho / np.maximum(lengths, 1e-300))[:, None]
         return within
@@ -67,6 +85,7 @@ def smoothed(X: FloatArray, rho: FloatArray, E: FloatArray, target: float, setti
         here = ahead = best
         momentum, last, mu = 1.0, math.inf, width * target
         for _ in range(settings.smooth_steps):
+            check()
             if least < target:
                 return best
             f, _, gradient = at(ahead, mu)
@@ -95,8 +114,11 @@ def _projected(E: FloatArray, inside: int, p: int, rho: FloatArray) -> None:
     """Put rows on their ball, nearly by the shortest way, in place; to single precision none is outside afterwards.
 
     The projection divides the largest entries by one number, puts those that tie at the p-th place on one level, and
-    leaves the smaller ones; number and level are iterated a few times.
+    leaves the smaller ones; number and level are iterated a few times. Of entries the ball is a box.
     """
+    if rho.ndim > 1:
+        np.clip(E, -rho, rho, out=E)
+        return
     m = E.shape[1] - inside
     scale = (rho * (1 - 3e-7)).astype(E.dtype)
     if p == 0 or m <= p:
@@ -144,6 +166,9 @@ def _projected(E: FloatArray, inside: int, p: int, rho: FloatArray) -> None:
 def _settled(X: FloatArray, E: FloatArray, chosen: BoolArray, inside: int, p: int, rho: FloatArray) -> None:
     """Take the columns that are not chosen down by as much as N leaves room for, in place."""
     others = np.flatnonzero(~chosen)
+    if rho.ndim > 1:
+        E[:, others] = -np.clip(X[:, others], -rho[:, others], rho[:, others])
+        return
     if p == 0 or not len(others):
         return
     taken = np.flatnonzero(chosen[inside:]) + inside
@@ -161,6 +186,20 @@ def _settled(X: FloatArray, E: FloatArray, chosen: BoolArray, inside: int, p: in
     E[:, others] = -np.clip(X[:, others], -t, t)
 
 
+def spread(X: FloatArray, E: FloatArray, some: IntArray, inside: int, p: int, rho: FloatArray) -> FloatArray:
+    """Return moves of all features, by those of some: the others go down by as much as N leaves room for."""
+    chosen = np.zeros(X.shape[1], dtype=np.bool_)
+    chosen[some] = True
+    moves = np.zeros(X.shape, dtype=np.float32)
+    for rows in portions(*X.shape):
+        whole: FloatArray = np.zeros(X[rows].shape)
+        whole[:, some] = E[rows]
+        _settled(X[rows], whole, chosen, inside, p, rho[rows])
+        moves[rows] = whole
+        _projected(moves[rows], inside, p, rho[rows])
+    return moves
+
+
 @dataclass
 class Duel:
     """The saddle-point solver on one node.
@@ -169,7 +208,7 @@ class Duel:
     ----------
     X : array of shape (m, c)
         Samples that can contribute on the node's features, those of I first.
-    rho : array of shape (m,)
+    rho : array of shape (m,), against entries (m, c)
     inside, p : int
     E : float32 array of shape (m, c)
         The attack so far, within its ball.
@@ -273,6 +312,7 @@ class Duel:
         parts = list(portions(len(self.X), max(len(J), len(V))))
         X = [self.X[rows][:, J].astype(np.float32) for rows in parts]
         E = [self.E[rows][:, J].astype(np.float32) for rows in parts]
+        budgets = [self.rho[rows] if self.rho.ndim == 1 else self.rho[rows][:, J] for rows in parts]
         lead = V[int(np.argmax(self.weights))]
         for _ in range(settings.inner_steps):
             moves = [x + e for x, e in zip(X, E, strict=True)] if len(parts) == 1 else None
@@ -280,7 +320,7 @@ class Duel:
             gets = np.zeros(len(V))
             for i in range(len(parts)):
                 R = scores[i] if scores is not None else (X[i] + E[i]) @ V.T
-                gets += np.einsum("ij,ij->j", R, R, dtype=np.float64)
+                gets += np.einsum("ij,ij->j", R, R)
             rate = settings.rate / math.sqrt(1.0 + settings.decay * self.clock)
             self.clock += 1
             w = self.weights * np.exp(rate * (gets - gets.max()) / max(gets.max(), 1e-300))
@@ -292,10 +332,10 @@ class Duel:
                 lead /= np.float32(max(largest, 1e-30))
             step = settings.step * (1.0 if self.clock > settings.warm else 3.0) / max(largest, 1e-30)
             pull = (self.weights * step).astype(np.float32)
-            for i, rows in enumerate(parts):
+            for i in range(len(parts)):
                 R = scores[i] if scores is not None else (X[i] + E[i]) @ V.T
                 E[i] -= (R * pull) @ V
-                _projected(E[i], self.inside, self.p, self.rho[rows])
+                _projected(E[i], self.inside, self.p, budgets[i])
         moved = np.empty_like(self.E)
         for i, rows in enumerate(parts):
             whole = self.E[rows].astype(np.float64)
@@ -304,3 +344,48 @@ class Duel:
             moved[rows] = whole
             _projected(moved[rows], self.inside, self.p, self.rho[rows])
         self.E = moved
+
+
+class Cuts(Duel):
+    """The solver where moves are in boxes: the smoothed attack on the supports of all known opponents."""
+
+    def play(self, target: float, looks: int, check: Callable[[], None]) -> float:
+        """Add the supports of strong opponents, attack all of them, until no known opponent gets the target, or no new.
+
+        Return what the strongest gets.
+        """
+        settings, inside, p = self.settings, self.inside, self.p
+        best, best_E = math.inf, self.E
+        known = np.empty((0, inside + min(p, self.X.shape[1] - inside)), np.intp)
+        for _ in range(looks):
+            check()
+            M = self.gram(self.E)
+            V = np.concatenate([self.V, opponents(M, inside, p, settings.anchors_of_cuts)])
+            V, gets = climbed(M, V, inside, p, settings.far)
+            if gets.max() < best:
+                best, best_E, self.M = float(gets.max()), self.E, M
+            order = np.argsort(-gets, kind="stable")
+            S, first = np.unique(self._supports(V[order]), axis=0, return_index=True)
+            first = np.sort(first)[: settings.most_opponents]
+            self.V, gets = V[order[first]], gets[order[first]]
+            strong = np.exp((gets - gets[0]) / max(settings.widths[-1] * gets[0], 1e-300))
+            self.weights = strong / strong.sum()
+            S = self._supports(self.V)[gets > target * (1 - settings.near_cuts)]
+            both = np.unique(np.concatenate([known, S]), axis=0)
+            if best <= target or len(both) == len(known):
+                break
+            known = both
+            J = np.unique(known)
+            E = self.E.astype(np.float64)
+            places = np.searchsorted(J, known)
+            E[:, J] = smoothed(self.X[:, J], self.rho[:, J], E[:, J], target * (1 - 1e-5), settings, places, check)
+            self.E = E
+        self.E = best_E
+        return best
+
+    def _supports(self, V: FloatArray) -> IntArray:
+        """Return the columns of vectors, as many for each: those of I, and the largest others."""
+        free = np.abs(V[:, self.inside :])
+        p = min(self.p, free.shape[1])
+        others = np.sort(np.argsort(-free, axis=1, kind="stable")[:, :p], axis=1) + self.inside
+        return np.concatenate([np.broadcast_to(np.arange(self.inside), (len(V), self.inside)), others], axis=1)

@@ -110,6 +110,8 @@ class CheapTree:
         Raises when a limit is reached.
     graph : Graph or None
         What features demand of each other, in a small claim.
+    count : int
+        Features of the root.
     nodes : int
         Nodes looked at so far.
     """
@@ -119,6 +121,7 @@ class CheapTree:
     settings: Settings
     check: Callable[[], None]
     graph: Graph | None = None
+    count: int = 0
     nodes: int = 0
     bounders: list[Bounder] = field(default_factory=list)
 
@@ -156,7 +159,7 @@ class CheapTree:
     @property
     def has_fringe(self) -> bool:
         """Whether features are so many that nodes are tested on a pool of them."""
-        return self.data.d > self.settings.fringe_features and not self.data.constrained and self.data.metric is None
+        return self.count > self.settings.fringe_features and not self.data.constrained and self.data.metric is None
 
     def _features(self) -> Data:
         assert isinstance(self.data, Data)
@@ -262,6 +265,7 @@ class CheapTree:
     def holds(self, bounder: Bounder, I: IntArray, F: IntArray, p: int, outlook: Outlook) -> bool:  # noqa: E741
         """Return whether a majorant closes a node; the outlook learns what to branch on."""
         if bounder.fringe is not None:
+            bounder.fringe.T = self.T
             closed, ratio, feature = bounder.fringe.test(I, F, p, bounder.z)
             if feature >= 0:
                 outlook.see(ratio, feature, bounder.attack)

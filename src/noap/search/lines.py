@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from noap.kernel.arithmetic import proves_semidefinite
-from noap.kernel.witness import BOX, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
+from noap.kernel.witness import BOX, CORE, FREE, IN_PLAIN_NORM, IN_WEIGHTED_NORM, THRESHOLD, Line
 from noap.linalg.outward import gamma
-from noap.linalg.types import FloatArray, IntArray
+from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.search.multipliers import Proposal
 from noap.search.spectrum import largest_eigenvalue
 from noap.settings import RelaxationSettings
@@ -92,6 +92,10 @@ class KnownLine:
         if witness.dues is not None:
             dues[at] = witness.dues
         return cls(witness, prices, dues)
+
+    def among(self, at: IntArray) -> "KnownLine":
+        """Return the line for the features at some positions."""
+        return KnownLine(self.witness, self.prices[at], self.dues[at])
 
     def slopes(self, node: Choices) -> tuple[float, float, float]:
         """Return the constant and the slopes of s and t for the vectors of a node, without dues."""
@@ -263,6 +267,7 @@ def line_of(
     signs: IntArray | None = None,
     settings: RelaxationSettings | None = None,
     metric: FloatArray | None = None,
+    core: BoolArray | None = None,
 ) -> Line:
     """Write a proposal down as a witness: first what is rounded, then what follows from it.
 
@@ -278,6 +283,8 @@ def line_of(
     signs : array of shape (b,), optional
         Known signs of v: the witness is of form FREE.
     metric : array of shape (b, b), optional
+    core : bool array of shape (b,), optional
+        The features that the proposal's matrix is about; all by default. Beside it A is cut by thresholds.
     """
     loads, lifts = proposal.loads.astype(np.float32), proposal.lifts.astype(np.float32)
     loads[lifts <= 0] = 0.0
@@ -288,15 +295,14 @@ def line_of(
     plain, weighted = (mu, proposal.nu) if counts == IN_PLAIN_NORM else (proposal.nu, mu)
     near, box = _near(G, dues, pulls), _box(plain, weighted, loads, weights, counts)
     if mu < 0.0:  # a box below 0, by rounding of the loads, is raised
-        paid = np.outer(norm, norm)
-        np.fill_diagonal(paid, 0.0)
-        short = float(np.min(box[paid > 0] / paid[paid > 0], initial=0.0)) * (1 + 1e-9)
+        some = norm > 0
+        short = float((box[np.ix_(some, some)] / norm[some] / norm[some, None]).min(initial=0.0)) * (1 + 1e-9)
         plain, weighted = (mu - short, weighted) if counts == IN_PLAIN_NORM else (plain, mu - short)
         box = _box(plain, weighted, loads, weights, counts)
-    upper = np.triu_indices(len(G), 1)
-    away, size = (proposal.B - near)[upper], box[upper]
+    upper, within = np.triu_indices(len(proposal.B), 1), _within(core, len(G))
+    away, size = (proposal.B - near[within])[upper], box[within][upper]
     if signs is None:
-        form = BOX
+        form = BOX if core is None else CORE
         steps = np.clip(np.divide(away, size, out=np.zeros_like(away), where=size > 0), -1.0, 1.0) * _STEPS
         entries: npt.NDArray[Any] = np.rint(steps).astype(np.int16)
     else:
@@ -305,7 +311,7 @@ def line_of(
         low, high = np.where(known < 0, -np.inf, -size), np.where(known > 0, np.inf, size)
         entries = np.clip(away, low, high).astype(np.float32)
     written = None if signs is None else signs.astype(np.int8)
-    made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, written, dues, pulls)
+    made = Line(features, 0.0, plain, weighted, counts, form, loads, lifts, entries, written, dues, pulls, core=core)
     return _with_constant(made, decoded(made, G, weights), settings, float(np.abs(G).max()), metric)
 
 
@@ -413,17 +419,23 @@ def decoded(line: Line, G: FloatArray, weights: FloatArray) -> FloatArray:
     """
     near = _near(G, line.dues, line.pulls)
     box = _box(line.plain, line.weighted, line.loads, weights, line.counts)
-    if line.form == THRESHOLD:
-        B = near - np.clip(near, -box, box)
-    else:
-        assert line.entries is not None
-        upper = np.triu_indices(len(G), 1)
-        away = np.zeros_like(near)
+    B = near - np.clip(near, -box, box) if line.form in (THRESHOLD, CORE) else near.copy()
+    if line.entries is not None:
+        within = _within(line.core, len(G))
+        own = near[within]
+        upper = np.triu_indices(len(own), 1)
+        away = np.zeros_like(own)
         steps = line.entries.astype(np.float64)
-        away[upper] = box[upper] * steps / _STEPS if line.form == BOX else steps
-        B = near + away + away.T
+        away[upper] = steps if line.form == FREE else box[within][upper] * steps / _STEPS
+        B[within] = own + away + away.T
     np.fill_diagonal(B, near.diagonal() + line.lifts - box.diagonal())
     return B
+
+
+def _within(core: BoolArray | None, b: int) -> tuple[Any, ...]:
+    """Return the block of the features that a line has entries for."""
+    at = np.arange(b) if core is None else np.flatnonzero(core)
+    return np.ix_(at, at)
 
 
 def _near(G: FloatArray, dues: FloatArray | None, pulls: FloatArray | None) -> FloatArray:
@@ -439,9 +451,12 @@ def _near(G: FloatArray, dues: FloatArray | None, pulls: FloatArray | None) -> F
 
 def _box(plain: float, weighted: float, loads: FloatArray, weights: FloatArray, counts: int) -> FloatArray:
     """Return how far entries may be away; its diagonal is what the diagonal loses."""
-    half: FloatArray = 0.5 * np.outer(
-        loads.astype(np.float64), np.ones(len(loads)) if counts == IN_PLAIN_NORM else weights
-    )
-    box: FloatArray = half + half.T
-    box += plain if weighted == 0.0 else plain + weighted * np.outer(weights, weights)
+    half = 0.5 * loads.astype(np.float64)
+    alike = bool((weights == 1.0).all())
+    if alike or counts == IN_PLAIN_NORM:
+        box: FloatArray = half[:, None] + half
+    else:
+        box = np.outer(half, weights)
+        box = box + box.T
+    box += plain + (weighted if alike or weighted == 0.0 else weighted * np.outer(weights, weights))
     return box

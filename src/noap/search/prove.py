@@ -7,9 +7,9 @@ root -> cheap subtree, if it closes within its budget
 
 import heapq
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from noap.kernel.witness import LENGTHS, Feature, Level, Matrix, Node, Sign
 from noap.linalg.types import FloatArray, IntArray
 from noap.search.ascent import climbed, deflations, value_of
 from noap.search.cheap import Better, CheapTree, Hole, Outlook, children
+from noap.search.lines import KnownLine
 from noap.search.matrix import definite_line
 from noap.search.relaxed import Relaxation, RelaxedNode
 from noap.settings import Settings
@@ -117,6 +118,8 @@ class Search:
         What it is about instead of all choices.
     graph : Graph, optional
         Of a small claim: what its features demand of each other.
+    dense : bool
+        Whether lines have all entries, however many features there are.
     """
 
     def __init__(
@@ -128,16 +131,19 @@ class Search:
         check: Callable[[], None] = lambda: None,
         node: "tuple[IntArray, IntArray, int] | None" = None,
         graph: Graph | None = None,
+        dense: bool = False,
     ) -> None:
         self.data, self.target, self.settings, self.check, self.graph = data, target, settings, check, graph
         I, F, p = whole(data) if node is None else node  # noqa: E741
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
+        self._v, self._dense, self.rest = v, dense, cast("Search | None", None)
         self._node = I, F if p > 0 else F[:0], min(p, len(F))
-        self.cheap = CheapTree(data, target, settings, check, graph)
+        self.cheap = CheapTree(data, target, settings, check, graph, len(self.features))
         self.cheap.respond_to(v)
         self.checked = Checked(data, graph)
-        self.root = _Knot(None, self._by_lengths())
-        self.relaxed_nodes, self.bytes = 0, 0
+        # Lengths say nothing where A is not definite.
+        self.root = _Knot(None, data.sum_of_most(*self._node) if data.definite else np.inf)
+        self.relaxed_nodes, self._held = 0, 0
         self.levels: tuple[float, tuple[Level, ...]] | None = None
         self._open: list[tuple[float, int, _Knot]] = []
         self._relaxation_where_decided: Relaxation | None = None
@@ -151,18 +157,23 @@ class Search:
     @property
     def nodes(self) -> int:
         """Nodes looked at so far, of both kinds."""
-        return self.cheap.nodes + self.relaxed_nodes
+        return self.cheap.nodes + self.relaxed_nodes + (0 if self.rest is None else self.rest.nodes)
+
+    @property
+    def bytes(self) -> int:
+        """About what open nodes hold."""
+        return self._held + (0 if self.rest is None else self.rest.bytes)
 
     @property
     def bound(self) -> float:
         """The bound so far, in floating point; infinite where nothing is known yet."""
+        if self.rest is not None:
+            return self.rest.bound
         if self.root.is_open:
             return max(self.target, self.root.bound)
         return max([self.target, *(-entry[0] for entry in self._open[:1])])
 
-    def run(
-        self, cheap_only: bool = False, by_levels: Callable[[], "tuple[float, tuple[Level, ...]] | None"] | None = None
-    ) -> bool:
+    def run(self, cheap_only: bool = False, by_levels: ByLevels | None = None) -> bool:
         """Search until the target is proved; False where it cannot be. Raises Stop when a limit is reached.
 
         Parameters
@@ -172,14 +183,14 @@ class Search:
         by_levels : callable, optional
             Asked, after the first nodes, for levels that prove the target, with their bound.
         """
-        I, F, p = self._root()  # noqa: E741
+        I, F, p = self._node  # noqa: E741
         if len(I) + len(F) == 0 or self.root.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
             return True
         settings, w = self.settings, self.data.w[self.features]
         budget, holes = settings.cheap_nodes, 0
         if self.data.r_max == 0:
-            budget = settings.cheap_nodes_vanilla
+            budget = settings.cheap_nodes_fringe if self.cheap.has_fringe else settings.cheap_nodes_vanilla
         elif self.data.metric is not None and self.data.constrained:
             budget, holes = settings.cheap_nodes_in_metric, settings.holes
         elif w.min() < settings.alike * w.max():
@@ -196,19 +207,21 @@ class Search:
         subtree = self._closed_cheaply(budget, holes)
         if self.root.proof is not None:
             return True
-        if cheap_only or len(self.features) > settings.relaxed_features:
+        relaxation = None if cheap_only else self._relaxation()
+        if relaxation is None or not (relaxation.has_core or len(self.features) <= settings.relaxed_features):
             return False
-        relaxation = self._relaxation()
         if len(self.data.directions):
             self._relaxation_where_decided = self._relaxation(decided=True)
         self.relaxed_nodes += 1
-        self.root.relaxed = relaxation.node(*self._places(I, F, p))
+        self.root.relaxed = self.root.relaxed or self._relaxed_root()
         self._push(self.root)
         if self._lines(relaxation, self.root.relaxed, thorough=True):
             self._open.clear()
             self.root.proof = [self.root.relaxed.witness]
             return True
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
+        if self.root.relaxed.core is not None:
+            return self._go_on_without(relaxation)
         if subtree is not None:
             self._open_holes(relaxation, subtree)
         if self.data.costs.any() and self._closed_cheaply(settings.cheap_nodes_with_costs, 0) is not None:
@@ -230,12 +243,34 @@ class Search:
             # In this order: whatever interrupts, no leaf is forgotten.
             knot.kids = kids[1]
             knot.branch = kids[0]
-            self.bytes -= _bytes(knot.relaxed)
+            self._held -= _bytes(knot.relaxed)
             knot.relaxed.state = None
             for kid in knot.kids:
                 if kid.proof is None:
                     self._push(kid)
         return True
+
+    def _go_on_without(self, relaxation: Relaxation) -> bool:
+        """Leave out what the lines of the root say is in no choice above the target, and search on."""
+        root, (I, F, p) = self.root.relaxed, self._node  # noqa: E741
+        assert root is not None
+        needless = relaxation.needless(root, self.target)
+        left = np.setdiff1d(F, self.features[needless])
+        if len(left) > self.settings.relaxed_features:
+            return False
+        node = I, left, p
+        self.rest = Search(self.data, self._v, self.target, self.settings, self.check, node, self.graph, dense=True)
+        at = np.searchsorted(self.features, self.rest.features)
+        self.rest.root.relaxed = self.rest._relaxed_root([line.among(at) for line in root.lines])
+        chain: list[Node | _Knot] = []
+        for j in self.features[needless].tolist():
+            chain += [Feature(j), root.witness]
+        self.root.proof = [*chain, self.rest.root]
+        self._open.clear()
+        return self.rest.run()
+
+    def _relaxed_root(self, known: Sequence[KnownLine] = ()) -> RelaxedNode:
+        return self._relaxation().node(*self._places(*self._node), known)
 
     def _closed_cheaply(self, budget: int, holes: int) -> "list[Node | Hole] | None":
         """Return the subtree that closes the root by majorants and dominance, perhaps with holes; None if none does."""
@@ -246,13 +281,13 @@ class Search:
 
     def relax(self) -> bool:
         """Bound the root by lines, without branching; return whether that proves the target."""
-        I, F, p = self._root()  # noqa: E741
+        I, F, _ = self._node  # noqa: E741
         if len(I) + len(F) == 0 or self.root.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
             return True
         relaxation = self._relaxation()
         self.relaxed_nodes += 1
-        self.root.relaxed = relaxation.node(*self._places(I, F, p))
+        self.root.relaxed = self._relaxed_root()
         self._push(self.root)
         if self._lines(relaxation, self.root.relaxed, thorough=True, alone=True):
             self._open.clear()
@@ -342,15 +377,6 @@ class Search:
         """Return the nodes of the tree in preorder, as they are now."""
         return [node for node, _ in self._assembled(self.root)]
 
-    def _by_lengths(self) -> float:
-        """Return what lengths alone prove of the root."""
-        if not self.data.definite:
-            return np.inf
-        return self.data.sum_of_most(*self._root())
-
-    def _root(self) -> tuple[IntArray, IntArray, int]:
-        return self._node
-
     def _relaxation(self, decided: bool = False) -> Relaxation:
         data, at = self.data, self.features
         A, deflation = data.A[np.ix_(at, at)], None
@@ -370,6 +396,7 @@ class Search:
             deflation=deflation,
             top=data.top,
             metric=data.metric,
+            dense=self._dense,
         )
 
     def _places(self, I: IntArray, F: IntArray, p: int) -> tuple[IntArray, IntArray, int]:  # noqa: E741
@@ -378,7 +405,7 @@ class Search:
 
     def _push(self, knot: _Knot) -> None:
         assert knot.relaxed is not None
-        self.bytes += _bytes(knot.relaxed)
+        self._held += _bytes(knot.relaxed)
         heapq.heappush(self._open, (-knot.relaxed.bound, next(self._numbers), knot))
 
     def _children(self, relaxation: Relaxation, node: RelaxedNode) -> tuple[Feature | Sign, list[_Knot]] | None:
@@ -462,7 +489,7 @@ class Search:
         assert node.state is not None
         W = node.state.W
         start: FloatArray = np.zeros(len(self.data.A))
-        start[self.features[node.features]] = W[int(np.argmax(W.diagonal()))]
+        start[self.features[node.at]] = W[int(np.argmax(W.diagonal()))]
         v = climbed(self.data, start, self.settings.ascent_steps, self._node)
         if v.any() and value_of(self.data, v) > self.target:
             raise Better(v)
@@ -490,7 +517,7 @@ class Search:
             return Found(*self.levels, self.nodes)
         # Lengths say nothing where A is not definite, and little in a metric.
         if self.root.is_open and self.root.relaxed is None and not (self.data.definite and self.data.metric is None):
-            self.root.relaxed = self._relaxation().node(*self._places(*self._root()))
+            self.root.relaxed = self._relaxed_root()
         step = 1e-12
         for _ in range(self.settings.kernel_attempts):
             nodes = list(self._assembled(self.root))
@@ -545,6 +572,8 @@ def smaller_bound(data: Data | SampleData, checked: Checked, settings: Settings,
     """Return the smallest of some bounds above a value that the same witnesses prove."""
     level = found.levels[-1]
     if level.by_conflicts or len(found.levels) > 1:  # what they rest on was proved at thresholds of its own
+        return found
+    if len(level.nodes) * len(level.features) ** 2 > settings.smaller_work:
         return found
     parts: FloatArray = np.geomspace(1e-6, 1.0, max(settings.smaller_bounds, 0) + 1)[:-1]
     low, high, best = 0, len(parts), found

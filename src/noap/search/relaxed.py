@@ -1,7 +1,7 @@
 """The relaxation at the nodes of a tree: lines where the bound is made, until it meets the target or does not pay."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from noap.kernel.metric import Metric
 from noap.kernel.witness import IN_PLAIN_NORM, IN_WEIGHTED_NORM, Envelope, Line
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.search.core import Completed, Core
 from noap.search.lines import FAINT, Choices, KnownLine, SteepLines, line_of, lowest_bound, threshold_line
 from noap.search.multipliers import Multipliers, Proposal
 from noap.search.spectrum import largest_eigenvalue
@@ -40,6 +41,8 @@ class RelaxedNode:
     beside : array or None
         What A has beside the matrix of the state, on the node's features: where v is orthogonal to directions and all
         is decided, the state works on A projected off them.
+    core : Core or None
+        Where features are many, of a root: the state is about these features only.
     """
 
     choices: Choices
@@ -50,6 +53,12 @@ class RelaxedNode:
     t: float = 1.0
     slope: float = 0.0
     beside: FloatArray | None = None
+    core: Core | None = None
+
+    @property
+    def at(self) -> IntArray:
+        """Positions of the features that the state is about, ascending."""
+        return self.features if self.core is None else self.core.features
 
     @property
     def features(self) -> IntArray:
@@ -130,6 +139,8 @@ class Relaxation:
     metric : Metric, optional
         Of all features of the problem. ADMM then works on A - TB, with T the constant of the best line so far: what is
         positive semidefinite there is so for every length of v.
+    dense : bool
+        Whether no line has a core.
     """
 
     def __init__(
@@ -143,8 +154,9 @@ class Relaxation:
         deflation: FloatArray | None = None,
         top: float | None = None,
         metric: Metric | None = None,
+        dense: bool = False,
     ) -> None:
-        self.deflation, self.lowest = deflation, 1.0
+        self.deflation, self.lowest, self.dense = deflation, 1.0, dense
         self.metric: FloatArray | None = None
         self.spread: FloatArray | None = None
         if metric is not None and features is not None:
@@ -158,24 +170,39 @@ class Relaxation:
         self.top = float(np.abs(A).max(initial=0.0)) if top is None else top
         self.alike = float(self.weights.min(initial=1.0)) >= self.settings.same_norm
 
-    def node(self, included: IntArray, free: IntArray, places: int) -> RelaxedNode:
-        """Return a node to begin with, with the lines of no threshold and of the highest."""
+    def node(self, included: IntArray, free: IntArray, places: int, known: Sequence[KnownLine] = ()) -> RelaxedNode:
+        """Return a node to begin with, with the lines of no threshold and of the highest.
+
+        With many features there is a core, and no line without a threshold: that is a matter of all eigenvectors.
+        """
         choices = self._choices(included, free, places)
         at = np.union1d(choices.included, choices.free)
         A, weights = self.A[np.ix_(at, at)], self.weights[at]
         steepest = (0.0, float((np.abs(A) / np.outer(weights, weights)).max())) if self.alike else (self.top, 0.0)
         slopes = [(0.0, 0.0), steepest]
         metric = None if self.metric is None else self.metric[np.ix_(at, at)]
+        if self.has_core:
+            del slopes[0]
         made = [threshold_line(A, self.features[at], weights, *one, self.settings, metric) for one in slopes]
-        lines = [self._known(one, at) for one in made]
+        lines = [*known, *(self._known(one, at) for one in made)]
         costs = None if self.costs is None else self.costs[at]
         state = None
-        if A.any():
+        core = None
+        if A.any() and self.has_core:
+            core = Core(A, weights, self.settings, self.settings.first_slope * self.top)
+            state = core.state
+        elif A.any():
             begun = A if metric is None else A - made[0].c * metric
             state = Multipliers.of(begun, weights, None if self.alike else np.ones(len(at)), costs, self.settings)
-        node = RelaxedNode(choices, np.zeros(len(self.A), np.intp), lines, state)
+        node = RelaxedNode(choices, np.zeros(len(self.A), np.intp), lines, state, core=core)
         self._look(node)
         return node
+
+    @property
+    def has_core(self) -> bool:
+        """Whether features are so many that lines are made of a core and thresholds."""
+        plain = self.alike and self.costs is None and self.metric is None and self.deflation is None
+        return plain and not self.dense and len(self.A) > self.settings.dense_features
 
     def decided(self, included: IntArray, V: FloatArray) -> RelaxedNode:
         """Return a node of which all features are decided, whose state works on A projected off directions.
@@ -207,7 +234,7 @@ class Relaxation:
     ) -> RelaxedNode:
         """Return a node below, with what is known above it."""
         choices = self._choices(included, free, places)
-        state = node.state
+        state = None if node.core is not None else node.state
         if state is not None:
             state = state.restricted(np.isin(node.features, np.concatenate([choices.included, choices.free])))
         beside = node.beside if signs is not None else None  # signs are decided last: the features stay
@@ -267,9 +294,18 @@ class Relaxation:
             if number >= 2 and reached - target > (1 - worth_it) * (before - target):
                 break
             before, t = node.bound, node.t
-            line = self._best(node, target, steps, expired)
+            if node.core is None:
+                line = self._best(node, target, steps, expired)
+            else:
+                line = self._best_with_core(node, node.core, target, expired)
             node.lines = [*node.lines, line]
             self._look(node)
+            if (
+                node.core is not None
+                and not alone
+                and len(self.needless(node, target)) >= len(node.features) - len(node.at)
+            ):
+                break
             reached = max(line.least_bound(node.choices, t, settings), target)
             if line.witness.counts == IN_PLAIN_NORM:
                 self._steeper(node, target, line.witness)
@@ -342,6 +378,54 @@ class Relaxation:
                 A, self.features[at], weights, aim.counts, best, signs=signs, settings=settings, metric=metric
             )
         return self._known(made, at)
+
+    def _best_with_core(self, node: RelaxedNode, core: Core, target: float, expired: Callable[[], bool]) -> KnownLine:
+        """Return the same of a root with a core, which grows as long as the whole exceeds it."""
+        settings, every, places = self.settings, node.features, node.choices.places
+        aim = self._aim(node, target, np.ones(len(every), dtype=np.bool_))
+        slope, lowest = aim.weighted, math.inf
+        best: Completed | None = None
+        for _ in range(settings.core_rounds):
+            state, low = core.state, math.inf
+            free: BoolArray = np.ones(len(core.features), dtype=np.bool_)
+            for _ in range(settings.core_looks):
+                used = slope.value
+                one = state.advance(used, 0.0, free, places, slope.at)
+                c = largest_eigenvalue(one.B, settings)
+                if c + used * slope.at < low:
+                    low, own, found = c + used * slope.at, c, one
+                if low <= aim.height or expired():
+                    break
+                excess = state.excess(free, places)
+                length = state.length(state.norm) * (1.0 + max(excess, 0.0))
+                slope.follow(length, state.settled(excess), settings.least_slope_factor)
+            whole = core.completed(found, own)
+            exceeds = whole.c - own
+            if low + exceeds < lowest:
+                lowest, best = low + exceeds, whole
+            missing = lowest - aim.height
+            if missing <= whole.spare * slope.at or expired():
+                break
+            if exceeds <= settings.core_near * missing or not core.grow(whole):
+                break
+        node.slope, node.state = slope.value, core.state
+        assert best is not None
+        line = line_of(
+            self.A, self.features, self.weights, aim.counts, best.proposal, settings=settings, core=best.core
+        )
+        return self._known(line, every)
+
+    def needless(self, node: RelaxedNode, target: float) -> IntArray:
+        """Return the free features without which a node may go on: its lines close what includes one of them."""
+        free, choices = node.choices.free, node.choices
+        rows = np.array([self.weights[free], *(line.prices[free] for line in node.lines)])
+        _, first, alike = np.unique(rows, axis=1, return_index=True, return_inverse=True)
+        closed: BoolArray = np.zeros(len(first), dtype=np.bool_)
+        for number, j in enumerate(free[first]):
+            with_it = self._choices(np.append(choices.included, j), free[free != j], choices.places - 1)
+            closed[number] = lowest_bound(node.lines, with_it, self.settings, target)[0] <= target
+        found: IntArray = free[closed[alike]]
+        return found
 
     def _known(self, line: Line, at: IntArray) -> KnownLine:
         if self.deflation is not None:

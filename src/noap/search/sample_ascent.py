@@ -1,7 +1,8 @@
-r"""Ascent against attacks on samples: exact half-steps, many vectors at once, portion by portion of the samples.
+r"""Ascent against attacks on samples or entries: exact half-steps, many vectors at once, by portions of the samples.
 
-For unit v the value is :math:`\frac1n \sum_i (|x_i^\top v| - \rho_i)_+^2`. With s the soft-thresholded scores, v along
-the p largest entries of :math:`X^\top s` never lowers it.
+For unit v the value is :math:`\frac1n \sum_i (|x_i^\top v| - \rho_i)_+^2`, against entries with :math:`\sum_j
+\delta_{ij} |v_j|` in the place of :math:`\rho_i`. With s the soft-thresholded scores, v along the p largest entries of
+:math:`X^\top s`, less :math:`\sum_i \delta_{ij} |s_i|` each, never lowers it.
 """
 
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from noap.kernel.samples import SampleData
 from noap.linalg.types import FloatArray
 from noap.settings import Settings
 
-__all__ = ["ascend_samples", "kept", "portions", "sample_value", "squares", "stepped"]
+__all__ = ["ascend_samples", "kept", "portions", "sample_value", "squares", "stepped", "taken"]
 
 # So many numbers of a portion of the rows are in hand at a time.
 _PORTION = 2**18
@@ -25,6 +26,15 @@ def portions(rows: int, width: int) -> Iterator[slice]:
         yield slice(at, min(at + step, rows))
 
 
+def taken(rho: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return what the adversary takes of the scores of vectors of these entries' sizes, one column for each vector."""
+    if rho.ndim == 1:
+        return rho[:, None]
+    shared = rho.strides[0] == 0 and len(rho) > 1
+    spent: FloatArray = (rho[:1] if shared else rho) @ sizes.T
+    return spent
+
+
 def sample_value(data: SampleData, v: FloatArray) -> float:
     """Return the value of the choice that v makes, in floating point."""
     chosen = v != 0
@@ -32,7 +42,8 @@ def sample_value(data: SampleData, v: FloatArray) -> float:
     total, at = 0.0, 0
     support = np.flatnonzero(v)
     for X in data.portions():
-        left = np.maximum(np.abs(X[:, support] @ v[support]) - data.rho[at : at + len(X)], 0.0)
+        budgets = data.budgets_of(np.arange(at, at + len(X)), support)
+        left = np.maximum(np.abs(X[:, support] @ v[support]) - taken(budgets, np.abs(v[None, support]))[:, 0], 0.0)
         total += float(left @ left)
         at += len(X)
     return float(total / data.n - data.costs[chosen].sum())
@@ -74,7 +85,7 @@ def kept(W: FloatArray, inside: int, p: int, gains: FloatArray | None = None) ->
 def stepped(
     X: FloatArray, rho: FloatArray, costs: FloatArray, V: FloatArray, inside: int, p: int, steps: int
 ) -> tuple[FloatArray, FloatArray]:
-    r"""Return vectors after so many steps of ascent, and their :math:`\sum_i (|x_i^\top v| - \rho_i)_+^2` less costs.
+    r"""Return vectors after so many steps of ascent, and n times their values.
 
     Parameters
     ----------
@@ -82,18 +93,25 @@ def stepped(
         Times the number of samples.
     """
 
-    def scores(V: FloatArray) -> Iterator[tuple[FloatArray, FloatArray]]:
+    def scores(V: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
+        sizes = np.abs(V) if entries else V
         for rows in portions(len(X), max(X.shape[1], len(V))):
             S = X[rows] @ V.T
-            yield X[rows], np.sign(S) * np.maximum(np.abs(S) - rho[rows, None], 0.0)
+            yield rows, np.sign(S) * np.maximum(np.abs(S) - taken(rho[rows], sizes), 0.0)
 
-    dear = costs.any()
+    dear, entries = costs.any(), rho.ndim > 1
     for _ in range(steps):
         W, left, whole = np.zeros_like(V), np.zeros(len(V)), np.zeros(len(V))
-        for block, S in scores(V):
-            W += S.T @ block
+        lost: FloatArray = np.zeros_like(V)
+        for rows, S in scores(V):
+            W += S.T @ X[rows]
             left += np.einsum("ij,ij->j", S, S)
-            whole += rho[: len(S)].max(initial=0.0) * np.abs(S).sum(axis=0)
+            if entries:
+                lost += np.abs(S).T @ rho[rows]
+            else:
+                whole += rho[rows].max(initial=0.0) * np.abs(S).sum(axis=0)
+        if entries:
+            W = np.sign(W) * np.maximum(np.abs(W) - lost, 0.0)
         moved = left > 0
         gains = None
         if dear:  # what a feature adds is its square less what the adversary takes of it
@@ -124,7 +142,8 @@ def ascend_samples(data: SampleData, settings: Settings, starts: FloatArray | No
     cols = np.concatenate([I, F])
     if not len(data.X) or not len(cols):
         return nothing
-    X, rho, costs = data.X[:, cols] if len(cols) < data.d or len(I) else data.X, data.rho, data.n * data.costs[cols]
+    X, costs = data.X[:, cols] if len(cols) < data.d or len(I) else data.X, data.n * data.costs[cols]
+    rho = data.budgets_of(np.arange(len(X)), cols)
     V = [kept(X[np.argsort(-squares(X, len(I), p), kind="stable")[: settings.ascent_starts]], len(I), p)]
     lengths = np.einsum("ij,ij->j", X, X)
     longest = np.argsort(-lengths, kind="stable")[: settings.ascent_starts]

@@ -8,7 +8,7 @@ decided supports -> responses with gains, a smoothed attack, lines about samples
 import heapq
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,101 +17,28 @@ from noap.kernel.samples import SampleData, SampleMajorant
 from noap.kernel.tree import Checked, check_levels
 from noap.kernel.witness import LENGTHS, Dominance, Feature, Level, Node, SampleAttack
 from noap.linalg.types import FloatArray, IntArray
-from noap.search.attacks import Duel, climbed, opponents, smoothed
+from noap.search.attacks import Cuts, Duel, climbed, opponents, smoothed, spread
 from noap.search.cheap import Better, Bounder, CheapTree, Hole, Outlook, children
+from noap.search.fringe import Fringe
 from noap.search.prove import Found, smaller_bound
 from noap.search.sample_ascent import sample_value, squares, stepped
 from noap.search.sample_lines import envelope_of
+from noap.search.sample_nodes import Knot, Local, Played, Triple, places
 from noap.settings import Settings
 
 __all__ = ["SampleSearch"]
 
-_Node = tuple[IntArray, IntArray, int]
 _BY_LENGTHS: Node = LENGTHS
-# Steps of ascent from a node's own rows, from the strongest opponents, and on one support.
-_OWN_STEPS, _OPPONENTS_STEPS, _SUPPORTS_STEPS = 15, 12, 60
+# Steps of ascent from a node's own rows, from the strongest opponents, and on one support, at first and at last.
+_OWN_STEPS, _OPPONENTS_STEPS, _FIRST_STEPS, _SUPPORTS_STEPS = 15, 12, 12, 60
 
 
-@dataclass(frozen=True, eq=False)
-class _Local:
-    """The samples and features of a node, those of I first, as the solver takes them."""
+class _Raised(Exception):
+    """Attacks on entries leave one support more than the target, and nothing else is known."""
 
-    node: _Node
-    columns: IntArray
-    rows: IntArray
-    X: FloatArray
-    rho: FloatArray
-
-    @property
-    def inside(self) -> int:
-        return len(self.node[0])
-
-    @property
-    def p(self) -> int:
-        return self.node[2]
-
-
-@dataclass(frozen=True, eq=False)
-class _Played:
-    """What the solver left behind at a node: moves of its samples, opponents, and their mixture."""
-
-    local: _Local
-    E: FloatArray
-    V: FloatArray
-    weights: FloatArray
-
-    def within(self, local: _Local) -> "tuple[FloatArray, FloatArray, FloatArray]":
-        """Return the moves of a node below, and those of the opponents that are its own, with their weights."""
-        here = _places(self.local.columns, local.columns)
-        others = np.ones(len(self.local.columns), dtype=np.bool_)
-        others[here] = False
-        inside = ~(self.V[:, others] != 0).any(axis=1)
-        V, weights = self.V[inside][:, here], self.weights[inside]
-        fits = (V[:, local.inside :] != 0).sum(axis=1) <= local.p
-        V, weights = V[fits], weights[fits]
-        if not weights.sum() > 0:
-            V, weights = V[:0], weights[:0]
-        E = np.ascontiguousarray(self.E[np.ix_(_places(self.local.rows, local.rows), here)])
-        return E, V, weights / max(float(weights.sum()), 1e-300)
-
-
-def _places(numbers: IntArray, some: IntArray) -> IntArray:
-    """Return where some numbers stand among others."""
-    order = np.argsort(numbers)
-    found: IntArray = order[np.searchsorted(numbers, some, sorter=order)]
-    return found
-
-
-@dataclass(eq=False)
-class _Knot:
-    """A node of the tree that is kept.
-
-    Attributes
-    ----------
-    node : (I, F, p)
-    bound : float
-        What is known of it by its own or by a node above.
-    own, fallback : float, list of nodes
-        A bound, and what proves it.
-    proof : list of nodes and knots, or None while it is open
-    key : float
-        The larger, the earlier it is looked at: what the strongest opponent got above.
-    played : _Played or None
-        What the solver of a node above goes on with here.
-    """
-
-    node: _Node
-    bound: float
-    own: float
-    fallback: list[Node]
-    proof: "list[Node | _Knot] | None" = None
-    key: float = np.inf
-    played: _Played | None = None
-
-    @property
-    def bytes(self) -> int:
-        """About what it holds."""
-        return 0 if self.played is None else self.played.E.nbytes + self.played.V.nbytes
+    def __init__(self, bound: float) -> None:
+        super().__init__("a larger target")
+        self.bound = bound
 
 
 class SampleSearch:
@@ -141,21 +68,25 @@ class SampleSearch:
         most_bytes: float | None = None,
     ) -> None:
         self.most_bytes = np.inf if most_bytes is None else most_bytes
-        self.data, self.v, self.target, self.settings, self.check = data, v, target, settings, check
+        self.data, self.v, self.settings, self.check = data, v, settings, check
         I, F, p = data.root()  # noqa: E741
         F = F[data.most[F] > 0]
         self.features: IntArray = np.union1d(I, F).astype(np.intp)
         self.by_lengths = data.sum_of_most(I, F, p)
-        self.root = self._knot((I, F, p), self.by_lengths)
-        self._knots = [self.root]  # those above come first
-        self._supports: dict[tuple[int, ...], tuple[Node | None, float, Node]] = {}
-        self.cheap = CheapTree(data, target, settings, check)
+        self.of_entries = data.rho.ndim > 1
         self.checked = Checked(data)
-        self.nodes, self.bytes = 0, 0
+        self.nodes, self._numbers = 0, itertools.count()
+        self._begin(target, self._knot((I, F, p), self.by_lengths))
+
+    def _begin(self, target: float, root: Knot) -> None:
+        """Begin with a target and what is known of the root."""
+        self.target, self.root, self._knots = target, root, [root]  # those above come first
+        self._supports: dict[tuple[int, ...], tuple[Node | None, float, Node]] = {}
+        self.cheap = CheapTree(self.data, target, self.settings, self.check)
         self._kept: list[Bounder] = []
-        self._open: list[tuple[float, int, _Knot]] = []
-        self._numbers = itertools.count()
-        self._given_up: list[_Knot] = []
+        self._open: list[tuple[float, int, Knot]] = []
+        self._given_up: list[Knot] = []
+        self.bytes = 0
 
     @property
     def bound(self) -> float:
@@ -177,7 +108,13 @@ class SampleSearch:
             if fits:
                 self.bytes += needed
                 self.check()  # memory is heard before it is taken
-            proof = self._examine(knot, fits)
+            try:
+                proof = self._examine(knot, fits)
+            except _Raised as raised:
+                further = self.settings.samples.beyond_raised * (raised.bound - self.target)
+                self._begin(raised.bound + further, replace(self.root, proof=None, key=np.inf, played=None))
+                self._push(self.root)
+                continue
             self.bytes -= needed if fits else 0
             self.nodes += 1
             if proof is None and needed > self.most_bytes:
@@ -191,7 +128,7 @@ class SampleSearch:
             # In this order: whatever interrupts, no leaf is forgotten.
             knot.proof, knot.played = proof, None
             for kid in proof:
-                if isinstance(kid, _Knot) and kid.proof is None:
+                if isinstance(kid, Knot) and kid.proof is None:
                     self._push(kid)
         return not self._given_up
 
@@ -205,67 +142,69 @@ class SampleSearch:
             first = first or bounder
             self._certify(self.root, bounder, 1)
         if self.root.bound > self.target and local.X.size <= settings.most_entries:
-            duel = self._duel(self.root, local, first)
+            few = self._pooled(self.root, local, first)
+            duel = self._duel(self.root, few, self._moves_of(first, few))
             duel.play((self.target + self._paid(local)) * self.data.n, settings.looks_at_root, self.check)
-            self._ascended(local, duel.strongest(6), _OPPONENTS_STEPS)
-            self._certify(self.root, self._bounder(self._as_witness(duel.E, local)), 1)
+            self._ascended(few, duel.strongest(6), _OPPONENTS_STEPS)
+            self._certify(self.root, self._bounder(self._as_witness(duel.E, few, local)), 1)
         return self.root.bound <= self.target
 
     def _is_settled(self) -> bool:
-        """Return whether lengths prove the target, or are all there will be: of so many features no matrix is made."""
+        """Return whether lengths prove the target, or are all there will be: of so many features no pass is made."""
         # Where no sample counts, what demanded features cost is all there is, to its rounding.
         if len(self.features) == 0 or len(self.data.rows) == 0 or self.by_lengths <= self.target:
             self.root.proof = [LENGTHS]
-        return self.root.proof is not None or len(self.features) > self.settings.samples.most_features
+        return self.root.proof is not None or len(self.features) > self.settings.samples.most_in_blocks
 
-    def _entries(self, knot: _Knot) -> int:
+    def _entries(self, knot: Knot) -> int:
         rows = len(self.data.X) if knot.played is None else len(knot.played.local.rows)
         return rows * (len(knot.node[0]) + len(knot.node[1]))
 
-    def _needed(self, knot: _Knot) -> int:
+    def _needed(self, knot: Knot) -> int:
         """Return about how many bytes examining a node takes: its samples, moves thrice, opponents, matrices."""
-        c = len(knot.node[0]) + len(knot.node[1])
-        return self._entries(knot) * (8 + 3 * 4 + 8) + 8 * c * (6 * c + 3 * self.settings.samples.most_opponents)
+        settings, c = self.settings.samples, len(knot.node[0]) + len(knot.node[1])
+        few, rows = (c, 0) if c <= settings.most_features else (settings.pool, 8 * (2 + len(settings.gains)))
+        return self._entries(knot) * (8 + 3 * 4 + 8 + rows) + 8 * few * (6 * few + 3 * settings.most_opponents)
 
-    def _push(self, knot: _Knot) -> None:
+    def _push(self, knot: Knot) -> None:
         self.bytes += knot.bytes
         heapq.heappush(self._open, (-knot.key, next(self._numbers), knot))
 
-    def _paid(self, local: _Local) -> float:
+    def _paid(self, local: Local) -> float:
         return float(self.data.costs[local.node[0]].sum())
 
     # A node
 
-    def _knot(self, node: _Node, above: float) -> _Knot:
+    def _knot(self, node: Triple, above: float) -> Knot:
         I, F, p = node  # noqa: E741
         p = min(p, len(F))
         node = I, F if p > 0 else F[:0], p
         own = self.data.sum_of_most(*node)
-        return _Knot(node, min(own, above), own, [LENGTHS])
+        return Knot(node, min(own, above), own, [LENGTHS])
 
-    def _child(self, knot: _Knot, node: _Node) -> _Knot:
+    def _child(self, knot: Knot, node: Triple) -> Knot:
         """Return a knot below one, with what is known there."""
         made = self._knot(node, knot.bound)
         made.key, made.played = knot.key, knot.played
         self._knots.append(made)
         return made
 
-    def _local(self, node: _Node, empty: bool = False) -> _Local:
+    def _local(self, node: Triple, empty: bool = False) -> Local:
         I, F, p = np.sort(node[0]), np.sort(node[1]), node[2]  # noqa: E741
         columns: IntArray = np.concatenate([I, F]).astype(np.intp)
         if empty:
-            return _Local((I, F, p), columns, columns[:0], np.empty((0, len(columns))), np.empty(0))
+            return Local((I, F, p), columns, columns[:0], np.empty((0, len(columns))), np.empty(0))
         rows = self.data.counting(I, F, p)
         whole = len(rows) == len(self.data.X) and np.array_equal(columns, np.arange(self.data.d))
         X = self.data.X if whole else np.ascontiguousarray(self.data.X[np.ix_(rows, columns)])
-        return _Local((I, F, p), columns, rows, X, self.data.rho[rows])
+        return Local((I, F, p), columns, rows, X, self.data.budgets_of(rows, columns))
 
-    def _examine(self, knot: _Knot, fits: bool) -> "list[Node | _Knot] | None":
+    def _examine(self, knot: Knot, fits: bool) -> "list[Node | Knot] | None":
         """Return what a node is closed by or split into; None where nothing helps.
 
         Parameters
         ----------
-        knot : _Knot
+        knot : Knot
         fits : bool
             Otherwise its samples are too many for the solver, and responses are all.
         """
@@ -277,12 +216,12 @@ class SampleSearch:
         if knot.own <= self.target:
             return [LENGTHS]
         local = self._local(knot.node, empty=not fits)
-        inherited = None if knot.played is None or not fits else knot.played.within(local)
         v = self.v
         if not is_root and fits:
-            V = opponents(local.X.T @ local.X, local.inside, p, 6)
-            V = V if inherited is None else np.concatenate([V, inherited[1][:10]])
-            v = self._ascended(local, V, _OWN_STEPS)
+            few = self._pooled(knot, local)
+            V = opponents(few.X.T @ few.X, few.inside, p, 6)
+            V = V if knot.played is None else np.concatenate([V, knot.played.within(few)[1][:10]])
+            v = self._ascended(few, V, _OWN_STEPS)
         outlooks: list[tuple[float, int, Bounder]] = []
         for bounder in self._responses(local, v, settings.gains):
             self.check()
@@ -302,18 +241,25 @@ class SampleSearch:
             for *_, bounder in outlooks:
                 self._certify(knot, bounder)
             return None
-        return self._contest(knot, self._duel(knot, local, outlooks[0][2] if outlooks else None, inherited), local)
+        return self._contest(knot, local, outlooks[0][2] if outlooks else None)
 
-    def _contest(self, knot: _Knot, duel: Duel, local: _Local) -> "list[Node | _Knot]":
-        """Return what the solver's attack leaves of a node: a subtree with few open nodes, or both of its children."""
+    def _contest(self, knot: Knot, local: Local, response: Bounder | None) -> "list[Node | Knot]":
+        """Return what the solver's attack leaves of a node: a subtree with few open nodes, or its children."""
         settings, is_root, paid = self.settings.samples, knot is self.root, self._paid(local) * self.data.n
-        goal, looks = self.target * self.data.n, settings.looks_at_root if is_root else settings.looks_below
+        few = self._pooled(knot, local, response)
+        duel = self._duel(knot, few, self._moves_of(response, few))
+        looks = settings.looks_at_root if is_root else settings.looks_below
+        if self.of_entries:
+            looks = settings.looks_of_cuts[0 if is_root else 1]
+        goal = self.target * self.data.n
         last: Bounder | None = None
         for _ in range(settings.attempts):
             knot.key = duel.play(goal + paid, looks, self.check)
-            self._ascended(local, duel.strongest(6), _OPPONENTS_STEPS)
-            last = self._bounder(self._as_witness(duel.E, local))
-            knot.played = _Played(local, duel.E, duel.V, duel.weights)
+            self._ascended(few, duel.strongest(6), _OPPONENTS_STEPS)
+            last = self._bounder(self._as_witness(duel.E, few, local))
+            knot.played = Played(few, duel.E, duel.V, duel.weights)
+            if self.of_entries and knot.key > goal + paid:
+                self._attackable(few, duel.V[:3])
             above = knot.key > goal + paid and local.p > 2
             budget = settings.cheap_nodes * (1 if above else settings.cheap_factor)
             proof = self._cheap(knot, [last, *self._kept], budget, settings.left_at_root)
@@ -326,13 +272,32 @@ class SampleSearch:
         if len(self._kept) < settings.kept_attacks and is_root:
             self._kept.append(last)
         self._certify(knot, last)
-        # What opponents put on a feature, most where some of them do without it.
-        mass = (duel.weights @ (duel.V * duel.V)) * (1.0 + settings.branching - duel.weights @ (duel.V != 0))
-        feature = int(local.columns[local.inside + int(np.argmax(mass[local.inside :]))])
-        without, with_it = children(*local.node, feature)
-        return [Feature(feature), self._child(knot, with_it), self._child(knot, without)]
+        return self._split(knot, few, duel)
 
-    def _ascended(self, local: _Local, V: FloatArray, steps: int) -> FloatArray:
+    def _split(self, knot: Knot, few: Local, duel: Duel) -> "list[Node | Knot]":
+        """Branch on features in turn until those opponents that use none of them have little weight left."""
+        settings, node, proof, weights = self.settings.samples, knot.node, list[Node | Knot](), duel.weights
+        used = duel.V != 0
+        for _ in range(settings.branches if few.p == 1 else 1):
+            # What opponents put on a feature, most where some of them do without it.
+            mass = (weights @ (duel.V * duel.V)) * (1.0 + settings.branching - weights @ used / weights.sum())
+            at = few.inside + int(np.argmax(mass[few.inside :]))
+            if proof and not mass[at] > 0:
+                break
+            without, with_it = children(*node, int(few.columns[at]))
+            proof += [Feature(int(few.columns[at])), self._child(knot, with_it)]
+            weights, node = np.where(used[:, at], 0.0, weights), without
+            if weights.sum() <= settings.weight_left:
+                break
+        return [*proof, self._child(knot, node)]
+
+    def _attackable(self, local: Local, V: FloatArray) -> None:
+        """Raise Raised where attacks leave one of these vectors' supports more than the target."""
+        for v in V:
+            if (v != 0).sum() == self.data.k:
+                self._support(local.columns[v != 0])
+
+    def _ascended(self, local: Local, V: FloatArray, steps: int) -> FloatArray:
         """Return the best vector that ascent reaches; raise Better where it is worth more than the target."""
         costs = self.data.n * self.data.costs[local.columns]
         V, values = stepped(local.X, local.rho, costs, V, local.inside, local.p, steps)
@@ -345,14 +310,44 @@ class SampleSearch:
     # Attacks
 
     def _bounder(self, attack: SampleAttack) -> Bounder:
-        return Bounder(attack, SampleMajorant(self.data, attack), np.ones(self.data.d))
+        majorant, fringe = self.data.majorant(attack), None
+        if len(majorant.columns) > self.settings.samples.most_features:
+            fringe = Fringe(majorant, self.data.k, self.target, self.settings, self.check)
+        return Bounder(attack, majorant, np.ones(self.data.d), fringe=fringe)
 
-    def _responses(self, local: _Local, v: FloatArray, gains: tuple[float, ...]) -> Iterator[Bounder]:
+    def _pooled(self, knot: Knot, local: Local, response: Bounder | None = None) -> Local:
+        """Return a node with those features only that the solver works on, where there are too many.
+
+        A node below has those of the node above; the root those whose rows are far from dominance.
+        """
+        settings = self.settings.samples
+        if len(local.columns) <= settings.most_features:
+            return local
+        I, F, p = local.node  # noqa: E741
+        if knot.played is not None:
+            F = F[np.isin(F, knot.played.local.columns)]
+        else:
+            lengths = np.einsum("ij,ij->j", local.X, local.X)[local.inside :]
+            chosen = np.isin(F, np.flatnonzero(self.v))
+            if response is not None and response.fringe is not None:
+                lengths = response.fringe.weakness(F)
+            chosen[np.argsort(-lengths, kind="stable")[: settings.pool]] = True
+            F = F[chosen]
+        columns: IntArray = np.concatenate([I, F])
+        at = places(local.columns, columns)
+        rho = local.rho[:, at] if self.of_entries else local.rho
+        return Local((I, F, p), columns, local.rows, np.ascontiguousarray(local.X[:, at]), rho)
+
+    def _responses(self, local: Local, v: FloatArray, gains: tuple[float, ...]) -> Iterator[Bounder]:
         """Yield the response to a vector, plainly and with gains in multiples of what every sample of R has."""
         at, (I, _, p) = np.flatnonzero(v), local.node  # noqa: E741
         if not len(at) or not np.isin(at, local.columns).all():
             return
         spread = 1.0 if p == 0 else self.settings.samples.spread if len(I) > p else 0.0
+        if self.of_entries:
+            for spread in self.settings.samples.spreads_of_entries:
+                yield self._bounder(SampleAttack(*local.node, at, v[at], 0.0, spread))
+            return
         try:
             yield self._bounder(SampleAttack(*local.node, at, v[at], 0.0, spread))
             least = self._least_gain(local, v)
@@ -361,7 +356,7 @@ class SampleSearch:
         except Refused:
             return
 
-    def _least_gain(self, local: _Local, v: FloatArray) -> float:
+    def _least_gain(self, local: Local, v: FloatArray) -> float:
         """Return the gain that every sample which a response pushes with its whole budget has by itself."""
         data, least, at = self.data, np.inf, 0
         for X in data.portions():
@@ -373,21 +368,16 @@ class SampleSearch:
                 least = min(least, float((rho[strong] / np.maximum(z, 1e-300)).min()))
         return least if 1e-6 < least < 1e5 else 0.0
 
-    def _duel(
-        self,
-        knot: _Knot,
-        local: _Local,
-        response: Bounder | None,
-        inherited: "tuple[FloatArray, FloatArray, FloatArray] | None" = None,
-    ) -> Duel:
+    def _duel(self, knot: Knot, local: Local, moves: FloatArray) -> Duel:
         """Return the solver at a node, from the moves of the node above or from those of the response."""
-        E = _moves_of(response, local).astype(np.float32)
+        E, inherited = moves.astype(np.float32), None if knot.played is None else knot.played.within(local)
         V: FloatArray = np.zeros((0, len(local.columns)))
         weights: FloatArray = np.zeros(0)
         if inherited is not None:
             other, V, weights = inherited
         settings, clock = self.settings.samples, 0 if knot is self.root else 50
-        duel = Duel(local.X, local.rho, local.inside, local.p, E, V, weights, settings, clock)
+        solver = Cuts if self.of_entries else Duel
+        duel = solver(local.X, local.rho, local.inside, local.p, E, V, weights, settings, clock)
         if inherited is not None:  # the better start of the two
             M, N = duel.gram(E), duel.gram(other)
             C = np.concatenate([V, opponents(M, local.inside, local.p, 12), opponents(N, local.inside, local.p, 12)])
@@ -396,18 +386,29 @@ class SampleSearch:
                 duel.E = other
         return duel
 
-    def _as_witness(self, E: FloatArray, local: _Local) -> SampleAttack:
-        """Return an attack as a witness, in single precision and within its budgets."""
-        scale = np.sqrt(squares(E.astype(np.float64), local.inside, local.p))
-        least = np.minimum(1.0, local.rho / np.maximum(scale, 1e-300) * (1 - 3e-7))
-        moves = (E * least[:, None]).astype(np.float32)
+    def _as_witness(self, E: FloatArray, few: Local, local: Local) -> SampleAttack:
+        """Return an attack on some features of a node as a witness, in single precision and within its budgets."""
+        if few is not local:
+            E = spread(local.X, E, places(local.columns, few.columns), local.inside, local.p, local.rho)
+        if not self.of_entries:  # whose moves the kernel cuts to their budgets
+            scale = np.sqrt(squares(E.astype(np.float64), local.inside, local.p))
+            E = E * np.minimum(1.0, local.rho / np.maximum(scale, 1e-300) * (1 - 3e-7))[:, None]
+        moves = E.astype(np.float32)
         return SampleAttack(*local.node, rows=self.data.rows[local.rows], moves=moves)
+
+    def _moves_of(self, response: Bounder | None, local: Local) -> FloatArray:
+        """Return the attack of a response on samples and features of a node; none without a response."""
+        if response is None or not isinstance(response.majorant, SampleMajorant):
+            return np.zeros(local.X.shape)
+        return response.majorant.moves(local.rows)[:, response.majorant.at[local.columns]]
 
     # Cheap trees
 
-    def _cheap(self, knot: _Knot, bounders: list[Bounder], budget: int, left: int) -> "list[Node | _Knot] | None":
+    def _cheap(self, knot: Knot, bounders: list[Bounder], budget: int, left: int) -> "list[Node | Knot] | None":
         """Return a subtree by these majorants with decided supports closed and few nodes open, or None."""
         self.cheap.bounders = bounders
+        if len(knot.node[1]) > self.settings.samples.most_features:  # the kernel has a pass over all pairs for a leaf
+            budget = min(budget, self.settings.samples.nodes_in_blocks)
         found = self.cheap.close(*knot.node, budget, left + self.settings.samples.decided_inline)
         if found is None or (len(found) == 1 and isinstance(found[0], Hole)):
             return None
@@ -425,7 +426,7 @@ class SampleSearch:
             self._child(knot, (one.included, one.free, one.places)) if isinstance(one, Hole) else one for one in nodes
         ]
 
-    def _certify(self, knot: _Knot, bounder: Bounder, nodes: int = 0) -> None:
+    def _certify(self, knot: Knot, bounder: Bounder, nodes: int = 0) -> None:
         """Lower the bound of a node that stays open: the least threshold at which a small cheap tree closes it.
 
         With a budget of one node the target itself comes first.
@@ -456,6 +457,9 @@ class SampleSearch:
         name = tuple(np.sort(support).tolist())
         if name not in self._supports:
             self._supports[name] = self._bounded(np.array(name, dtype=np.intp))
+        leaf, bound, _ = self._supports[name]
+        if self.of_entries and leaf is None and bound > self.target:
+            raise _Raised(bound)
         return self._supports[name]
 
     def _bounded(self, support: IntArray) -> tuple[Node | None, float, Node]:
@@ -466,23 +470,28 @@ class SampleSearch:
             return LENGTHS, by_lengths, LENGTHS
         local = self._local((support, support[:0], 0))
         starts = np.concatenate([np.linalg.eigh(local.X.T @ local.X)[1].T, np.eye(k)])
-        v = self._ascended(local, starts, _SUPPORTS_STEPS)
-        outlook, response = Outlook(), None
-        for bounder in self._responses(local, v, settings.gains_at_supports):
+        v, outlook = self._ascended(local, starts, _FIRST_STEPS), Outlook()
+        response: Bounder | None = None
+        for bounder in self._responses(local, v, settings.gains):
             if self.cheap.holds(bounder, *local.node, outlook):
                 return Dominance(bounder.attack), by_lengths, LENGTHS
             response = response or bounder
         goal = (self.target + self._paid(local)) * data.n * (1 - 1e-6)
-        attack = self._as_witness(smoothed(local.X, local.rho, _moves_of(response, local), goal, settings), local)
-        bounder = self._bounder(attack)
-        if self.cheap.holds(bounder, *local.node, outlook):
+        E = smoothed(local.X, local.rho, self._moves_of(response, local), goal, settings)
+        attack = self._as_witness(E, local, local)
+        best = self._bounder(attack)
+        if self.cheap.holds(best, *local.node, outlook):
             return Dominance(attack), by_lengths, LENGTHS
+        v = self._ascended(local, starts, _SUPPORTS_STEPS)
+        for bounder in self._responses(local, v, settings.gains_at_supports):
+            if self.cheap.holds(bounder, *local.node, outlook):
+                return Dominance(bounder.attack), by_lengths, LENGTHS
         known, weaker = by_lengths, _BY_LENGTHS
-        eigenvalues = np.linalg.eigvalsh(bounder.majorant.block(local.columns, 0.0))
+        eigenvalues = np.linalg.eigvalsh(best.majorant.block(local.columns, 0.0))
         least = float(eigenvalues[-1]) * (1 + 1e-9) - self._paid(local)
         if 0 < least < known:
             known, weaker = least, Dominance(attack, None, least)
-        if len(local.rows) <= settings.most_samples:
+        if len(local.rows) <= settings.most_samples and not self.of_entries:
             envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
             if bound <= self.target:
                 return envelope, bound, LENGTHS
@@ -492,7 +501,7 @@ class SampleSearch:
 
     # The proof
 
-    def _assembled(self) -> tuple[float, list[tuple[Node, _Knot]]]:
+    def _assembled(self) -> tuple[float, list[tuple[Node, Knot]]]:
         """Return the bound, and the nodes in preorder, each with the knot that it belongs to.
 
         Where what is below a knot proves less than the knot itself, its own proof is taken.
@@ -501,17 +510,17 @@ class SampleSearch:
         for knot in reversed(self._knots):
             below = knot.own
             if knot.proof is not None:
-                below = max([self.target, *(bounds[id(kid)] for kid in knot.proof if isinstance(kid, _Knot))])
+                below = max([self.target, *(bounds[id(kid)] for kid in knot.proof if isinstance(kid, Knot))])
             bounds[id(knot)] = min(below, max(knot.own, self.target))
-        nodes, stack = list[tuple[Node, _Knot]](), list[tuple[Node | _Knot, _Knot]]([(self.root, self.root)])
+        nodes, stack = list[tuple[Node, Knot]](), list[tuple[Node | Knot, Knot]]([(self.root, self.root)])
         while stack:
             one, owner = stack.pop()
-            if not isinstance(one, _Knot):
+            if not isinstance(one, Knot):
                 nodes.append((one, owner))
                 continue
-            kids = [bounds[id(kid)] for kid in one.proof or () if isinstance(kid, _Knot)]
+            kids = [bounds[id(kid)] for kid in one.proof or () if isinstance(kid, Knot)]
             closed = one.proof is not None and max([self.target, *kids]) <= bounds[id(one)]
-            inner: Sequence[Node | _Knot] = one.proof if closed and one.proof is not None else one.fallback
+            inner: Sequence[Node | Knot] = one.proof if closed and one.proof is not None else one.fallback
             stack.extend((node, one) for node in reversed(inner))
         return bounds[id(self.root)], nodes
 
@@ -542,11 +551,6 @@ class SampleSearch:
 
     def smaller(self, found: Found, value: float) -> Found:
         """Return the smallest of some bounds above a value that the same witnesses prove."""
+        if len(self.features) > self.settings.samples.most_features:  # each try is a pass over all pairs
+            return found
         return smaller_bound(self.data, self.checked, self.settings, found, value)
-
-
-def _moves_of(response: Bounder | None, local: _Local) -> FloatArray:
-    """Return the attack of a response on the samples in question; none without a response."""
-    if response is None or not isinstance(response.majorant, SampleMajorant):
-        return np.zeros(local.X.shape)
-    return response.majorant.moves(local.rows)

@@ -2,11 +2,12 @@
 
 import numpy as np
 from scipy.linalg import eigh
+from scipy.sparse import csr_array, eye_array
 
 from noap.linalg.types import FloatArray
 from noap.settings import RelaxationSettings
 
-__all__ = ["largest_eigenvalue", "on_spectahedron"]
+__all__ = ["largest_eigenvalue", "leading", "on_spectahedron"]
 
 _DEFAULTS = RelaxationSettings()
 
@@ -25,9 +26,27 @@ def largest_eigenvalue(
     m = len(B)
     if metric is not None:
         return float(eigh(B, metric, eigvals_only=True, subset_by_index=[m - 1, m - 1], check_finite=False)[0])
+    if m > settings.dense_features:
+        accuracy, size = 1e-8, float(np.abs(B).sum(axis=1).max(initial=1e-300))
+        # Shifted away from 0, near which Lanczos steps seem to have converged too soon.
+        shifted = csr_array(B) + size * eye_array(m, format="csr")
+        return float(leading(shifted, 1, accuracy)[0][-1]) - size * (1.0 - 2.0 * accuracy)
     if m < settings.small:
         return float(np.linalg.eigvalsh(B)[-1])
     return float(eigh(B, eigvals_only=True, subset_by_index=[m - 1, m - 1], driver="evr", check_finite=False)[0])
+
+
+def leading(B: csr_array, count: int, accuracy: float = 1e-4) -> tuple[FloatArray, FloatArray]:
+    """Return the largest eigenvalues of a sparse matrix, rising, and their vectors, by Lanczos steps."""
+    from scipy.sparse.linalg import ArpackNoConvergence, eigsh  # `import noap` stays quick
+
+    m = B.shape[0]
+    try:
+        values, vectors = eigsh(B, k=count, which="LA", v0=np.random.default_rng(0).random(m), tol=accuracy)
+    except ArpackNoConvergence:
+        values, vectors = eigh(B.toarray(), subset_by_index=[m - count, m - 1], check_finite=False)
+    order = np.argsort(values)
+    return values[order].astype(np.float64), vectors[:, order].astype(np.float64)
 
 
 def on_spectahedron(

@@ -13,7 +13,7 @@ from noap.data.files.columns import chosen
 from noap.data.files.reading import Reading, is_text, stem_suffix
 from noap.data.files.text import read_text
 from noap.data.implicit import centred
-from noap.data.standardising import centre_and_scale, standardise
+from noap.data.standardising import centre_and_scale, standardize
 from noap.data.validation import Samples, as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg import frozen
@@ -45,13 +45,13 @@ class Table:
         return Samples(self.X, self.names)
 
     def standardised(self, center: bool, scale: bool) -> Samples:
-        """Return the centred and scaled samples, as `noap.standardise` makes them.
+        """Return the centred and scaled samples, as `noap.standardize` makes them.
 
         Many sparse features are not filled: they are what `noap.centred` and the estimators make of them.
         """
         if self._stays_sparse(center):
             return Samples(centred(self.X, scale=scale, names=self.names), self.names)
-        return Samples(standardise(self.samples, center=center, scale=scale), self.names)
+        return Samples(standardize(self.samples, center=center, scale=scale), self.names)
 
     def preparation(self, center: bool, scale: bool) -> tuple[FloatArray, FloatArray]:
         """Return mean and scale of every column, with which `standardised` is (x - mean)/scale to the last bit."""

@@ -1,7 +1,7 @@
 """Samples on a device, centred and scaled when they are looked at.
 
 An entry is (x - mean_j)/scale_j in double precision, each operation rounded once; of an array of float32 each is
-rounded to float32 besides. These are the very numbers of the host array that `noap.standardise` makes of the same X, so
+rounded to float32 besides. These are the very numbers of the host array that `noap.standardize` makes of the same X, so
 that fingerprints, values and proofs are those of that array.
 """
 
@@ -152,7 +152,7 @@ class DeviceColumns:
     def column_sums(self, rows: int, squared: bool) -> FloatArray:
         """Return the sums of the columns, or of their squares: row i is added to row i mod `rows`, and these by halves.
 
-        The order is that of `noap.standardise`, to the last bit.
+        The order is that of `noap.standardize`, to the last bit.
         """
         n, library = self.shape[0], self.library
 

@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from noap.linalg.types import FloatArray
 from noap.mip.model import Model
@@ -58,6 +58,7 @@ class Settings:
     ----------
     time_limit : float or None
         Seconds.
+    node_limit : int or None
     gap : float
         Relative gap of the solver's own objective at which it may stop.
     threads : int
@@ -70,6 +71,7 @@ class Settings:
     """
 
     time_limit: float | None = None
+    node_limit: int | None = None
     gap: float = 1e-5
     threads: int = 1
     seed: int = 0
@@ -101,6 +103,7 @@ class SolverOutcome:
     nodes: int
 
 
+@runtime_checkable
 class Backend(Protocol):
     """A solver behind a name. `solve` takes only what `capabilities` claims; everything else is lowered first."""
 

@@ -86,6 +86,8 @@ def _environment(gurobipy: Any, settings: Settings) -> Any:
     env.setParam("OptimalityTol", 1e-8)
     if settings.time_limit is not None:
         env.setParam("TimeLimit", max(settings.time_limit, 1e-3))
+    if settings.node_limit is not None:
+        env.setParam("NodeLimit", settings.node_limit)
     return env
 
 

@@ -41,6 +41,8 @@ class Highs:
         highs.setOptionValue("primal_feasibility_tolerance", 1e-8)
         if settings.time_limit is not None:
             highs.setOptionValue("time_limit", max(settings.time_limit, 1e-3))
+        if settings.node_limit is not None:
+            highs.setOptionValue("mip_max_nodes", settings.node_limit)
         highs.passModel(_written(highspy, model))
         if model.start is not None:
             first = highspy.HighsSolution()

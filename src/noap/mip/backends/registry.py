@@ -41,14 +41,22 @@ class BackendInfo:
     install: str
 
 
-def backend_named(name: str) -> Backend:
-    """Return the backend, or raise: InvalidProblem for an unknown name, BackendNotAvailable for an absent package.
+def backend_named(name: "str | Backend") -> Backend:
+    """Return the backend of this name, and an object as it is.
+
+    Raises InvalidProblem for an unknown name, BackendNotAvailable for an absent package.
 
     Examples
     --------
     >>> backend_named("scip").capabilities.sos2
     True
     """
+    if not isinstance(name, str):
+        if isinstance(name, type) or not isinstance(name, Backend):
+            raise InvalidProblem(
+                f"backend must be a name, or an object with name, capabilities, reject and solve, got {name!r}."
+            )
+        return name
     if name not in _ENTRIES:
         raise InvalidProblem(f"backend must be one of {', '.join(map(repr, _ENTRIES))}, got {name!r}.")
     adapter, class_name, package, extra, _ = _ENTRIES[name]

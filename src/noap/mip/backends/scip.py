@@ -1,5 +1,6 @@
 """SCIP through PySCIPOpt: ordered sets and convex quadratic rows natively."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ from noap.linalg.types import FloatArray
 from noap.mip.backends.base import Capabilities, Progress, Settings, SolverOutcome, Stop
 from noap.mip.model import Model
 
-__all__ = ["Scip"]
+__all__ = ["Scip", "save"]
 
 _STOPS = {
     "optimal": Stop.OPTIMAL,
@@ -48,6 +49,16 @@ class Scip:
         return _read(scip, columns, model)
 
 
+def save(model: Model, path: Path) -> None:
+    """Write a model to a file, in the format of its suffix."""
+    from pyscipopt import Model as ScipModel
+
+    scip = ScipModel("noap")
+    scip.hideOutput()
+    _write(scip, model)
+    scip.writeProblem(str(path), verbose=False)
+
+
 def _set_limits(scip: Any, settings: Settings) -> None:
     scip.setParam("misc/catchctrlc", True)
     scip.setParam("limits/gap", settings.gap)
@@ -61,6 +72,8 @@ def _set_limits(scip: Any, settings: Settings) -> None:
         scip.setHeuristics(SCIP_PARAMSETTING.AGGRESSIVE)
     if settings.time_limit is not None:
         scip.setParam("limits/time", max(settings.time_limit, 1e-3))
+    if settings.node_limit is not None:
+        scip.setParam("limits/totalnodes", settings.node_limit)
 
 
 def _write(scip: Any, model: Model) -> list[Any]:
