@@ -183,8 +183,13 @@ ROWS = [
 ROWS = [(kind, name.replace(".", kind + "_"), own or name.strip("."), *rest) for kind, name, own, *rest in ROWS]
 ARRAYS = {name: code for _, name, _, code, *_ in ROWS}
 BIG = sys.float_info.max
+LARGEST = ONE << 30  # of a budget of an entry
 COLUMNS = ("name", "dtype", "count", "bytes")
-WORDS = {"kind": "single list joint", "adversary": "none feature-wise sample-wise", "source": "samples covariance"}
+WORDS = {
+    "kind": "single list joint",
+    "adversary": "none feature-wise sample-wise entry-wise",
+    "source": "samples covariance",
+}
 NUMBERS = {"value": (-BIG, BIG), "bound": (-BIG, BIG), "shift": (0, BIG), "exponent": (-600, 600)}
 NUMBERS |= {"k": (1, 2**32 - 1), "n_features": (1, 2**32 - 1), "n_samples": (1, 2**63 - 1)}
 
@@ -251,7 +256,8 @@ class Certificate:
         self.arrays = arrays = read_arrays(raw, start, self.header["arrays"])
         names = ("n_samples", "n_features", "k", "kind", "adversary", "source")
         n, d, self.k, self.kind, self.adversary, self.source = map(self.header.get, names)
-        self.n, self.d, self.of_samples, on_samples = n, d, self.source == "samples", self.adversary == "sample-wise"
+        self.n, self.d, self.of_samples, self.boxes = n, d, self.source == "samples", self.adversary == "entry-wise"
+        on_samples = self.boxes or self.adversary == "sample-wise"
         self.attacked = on_samples and any(arrays["rho"])  # without budgets such an adversary does nothing
         # Numbers that the table speaks of. There are as many records of a kind as its first array has numbers.
         self.many, self.means = up(len(arrays["directions"]), d), d * self.of_samples * (len(arrays["mean"]) > 0)
@@ -270,11 +276,13 @@ class Certificate:
         for name, rest in arrays.items():
             need(not rest, f"{name} is too long or too short")
         vars(self).update(vars(self.records["problem"][0]))
-        width = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n)}[self.adversary]
+        width = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n), "entry-wise": (1, d, n * d)}[
+            self.adversary
+        ]
         need(len(self.rho) in width, "rho is too long or too short")
         self.check_kinds(on_samples)
         rho = [*self.rho] if self.attacked or not on_samples else []
-        self.rho = rho * (width[-1] if len(rho) == 1 else 1) or [0.0] * d
+        self.rho = rho * (width[-1] // max(len(rho), 1)) or [0.0] * d
         self.include, self.exclude, self.unit = [*self.include], {*self.exclude}, Fraction(4) ** self.header["exponent"]
         self.costs = [*map(Fraction, self.costs)] or [Fraction(0)] * d
         self.arrange()
@@ -311,7 +319,6 @@ class Certificate:
         need(self.kind == "joint" or not several, "it has several slots, and claims nothing of them")
         need(self.kind != "list" or not self.attacked, "no rule is about a list against attacks on samples")
         need(all(all(one.weights) for one in get["list"]), "a weight of the list is 0")
-        need(all(line.form != 3 for line in get["line"]), "a line has a form of 3")
         for one in get["majorant"]:
             need(not any(one.chord) or not (one.size or one.gain or on_samples), "chords with a vector or a gain")
         for one, attack in zip(get["majorant"], get["attack"], strict=False):
@@ -763,7 +770,7 @@ class Line:
             if y:
                 g -= alpha[i] * y[i, j] + alpha[j] * y[j, i] >> BITS
             if (j, i) not in steps:
-                step = -min(max(g, -limit), limit)
+                step = -min(max(g, -max(limit, 0)), max(limit, 0))
             else:
                 step = fixed(steps[j, i]) if form == FREE else limit * steps[j, i] // 32767
             excess[0] = max(excess[0], (-sign * step if sign else abs(step)) - limit, -limit)
@@ -850,6 +857,58 @@ class Samples(Problem):
         return Fraction(total) / (ONE * ONE * self.n)
 
 
+class Entries(Samples):
+    """The same with a budget for every entry: rows of an attack are in boxes, and z_ij = (|x_ij| - delta_ij)_+ counts.
+
+    For fixed u, S leaves sum_S (|a_j'u| - sum_i delta_ij |u_i|)_+^2, each of these at most sum_i z_ij^2.
+    """
+
+    def __init__(self, values, file, say):
+        Problem.__init__(self, file, say)
+        d, e, self.rows, self.delta, self.taken, self.beyond = self.d, self.exponent, {}, {}, {}, {}
+        for i in range(self.n):
+            x, budgets = values[i * d : i * d + d], self.rho[i * d : i * d + d]
+            if any(abs(x[j]) > budgets[j] for j in self.allowed):
+                self.taken[i] = [-1 if b == inf else fixed(b, e) + 1 for b in budgets]
+                self.rows[i] = [0 if b == inf else fixed(a, e) for a, b in zip(x, budgets, strict=True)]
+                self.delta[i] = [min(b - 1 if b > 0 else LARGEST, LARGEST) for b in self.taken[i]]
+                pairs = zip(x, budgets, self.rows[i], self.delta[i], strict=True)
+                self.beyond[i] = [max(abs(a) + 1 - b, 1) if abs(given) > most else 0 for given, most, a, b in pairs]
+        self.known, self.top = self.rows, max((max(row) for row in self.delta.values()), default=0)
+        self.reach = max((max(map(abs, row)) for row in self.rows.values()), default=0) + 1
+        columns = zip(*self.beyond.values(), strict=True) if self.beyond else [()] * d
+        self.diagonal = [up(sum(z * z for z in column), ONE * self.n) for column in columns]
+        self.most, self.least = self.contributions(), 1
+        self.largest_variance, self.below, self.widest = max(self.diagonal), dict.fromkeys(self.rows, ONE), ONE
+
+    def counting(self, inside, free, places):
+        """Return the rows that can contribute in a node, with at least N of what is beyond the budgets of each."""
+        found = {}
+        for i, row in self.beyond.items():
+            square = largest([z * z for z in row], inside, free, places)
+            if square:
+                found[i] = isqrt(square) + 1
+        return found
+
+    def contributions(self):
+        """Return at least what leaving each feature out takes off a value."""
+        return [a - pi for a, pi in zip(self.diagonal, self.pi, strict=True)]
+
+    def lengths(self, node):
+        """Return at least the value of any choice."""
+        return largest(self.most, node.inside, node.free, node.most)
+
+    def attained(self, features, w):
+        """Return at most sum (|x_i'w| - sum delta_ij |w_j|)_+^2 / n for a vector w divided by its length."""
+        length, total = isqrt(inner(w, w) << 2 * BITS) + 1, 0
+        for i, row in self.rows.items():
+            taken, used = [self.taken[i][j] for j in features], [row[j] for j in features]
+            if all(b > 0 or not a for a, b in zip(w, taken, strict=True)):
+                score = abs(inner(w, used)) - sum(abs(a) * (1 + max(b, 0)) for a, b in zip(w, taken, strict=True))
+                total += max((score << BITS) // length - 2, 0) ** 2
+        return Fraction(total) / (ONE * ONE * self.n)
+
+
 @lru_cache(200)
 class SampleMajorant:
     """M = sum_i om_i y_i y_i' / n + kappa (T + pi_I) v0 v0' for rows y_i = x_i + e_i, N(e_i) <= rho_i, and t as ever.
@@ -857,6 +916,7 @@ class SampleMajorant:
     For unit v of the node, f_i = (|x_i'v| - rho_i)_+^2 <= (y_i'v)^2. A row of R has e_i = -+rho_i v0: with c = v0'v
     then (y_i'v)^2 >= f_i + (1 - c^2) (rho_i / z_i) f_i, z_i = N(x_i) - rho_i. With om_i = 1 + (kappa - rho_i / z_i)_+
     on R and 1 + kappa elsewhere, sum om_i (y_i'v)^2 + kappa c^2 n L >= (1 + kappa) n L where sum f_i >= n L.
+    Against entries f_i <= (y_i'v)^2 for every unit v if |e_ij| <= delta_ij; there is no gain.
     """
 
     costs, loss = ONE, 0  # costs count once
@@ -873,6 +933,8 @@ class SampleMajorant:
         self.factor, self.inside, self.n = ONE + self.gain, columns[:first], problem.n
         need(len(self.columns) == c > 0 and self.places <= problem.k, "its node has a feature twice, or none")
         need(features or not self.gain, "a gain without a vector")
+        self.boxes = problem.boxes
+        need(not (self.boxes and self.gain), "a gain against entries")
         need(self.columns.issuperset(features), "its vector is not one of its node")
         need(any(record.weights) or not features, "its vector is 0")
         scale = frexp(max(map(abs, record.weights), default=1.0))[1]
@@ -883,11 +945,17 @@ class SampleMajorant:
         moves = {i: [*map(fixed, attack.moves[a * c : a * c + c])] for a, i in enumerate(attack.samples)}
         left, right = [], []
         for i, norm in problem.counting(self.inside, columns[first:], self.places).items():
-            rho, x = problem.rho[i], [problem.rows[i][j] for j in columns]
+            x, strong = [problem.rows[i][j] for j in columns], False
             need(features or i in moves, f"sample {i} has no move")
-            move, strong = self.response(x, rho) if features else (moves[i], False)
-            used = largest([e * e for e in move], range(first), range(first, c), self.places)
-            need(strong or used <= rho * rho, f"sample {i} is moved by more than its budget")
+            if self.boxes:
+                delta = [problem.delta[i][j] for j in columns]
+                move = self.boxed(x, delta) if features else moves[i]
+                move = [max(min(e, b), -b) for e, b in zip(move, delta, strict=True)]
+            else:
+                rho = problem.rho[i]
+                move, strong = self.response(x, rho) if features else (moves[i], False)
+                used = largest([e * e for e in move], range(first), range(first, c), self.places)
+                need(strong or used <= rho * rho, f"sample {i} is moved by more than its budget")
             weight = ONE + max(self.gain - (rho << BITS) // (norm - rho), 0) if strong else self.factor
             right.append([a + e for a, e in zip(x, move, strict=True)])
             left.append([weight * a >> BITS for a in right[-1]])
@@ -895,6 +963,21 @@ class SampleMajorant:
         # y is off by an ulp, its product with the weight by another and the weight, the sum of n of them by both.
         self.error = 8 + 8 * up(up((2 * problem.reach + problem.top + ONE) * (self.factor + ONE)))
         self.gram = lru_cache(None)(self.gram)
+
+    def boxed(self, x, delta):
+        """Return a move of entries, as docs/certificate-format.md has it."""
+        v = [*self.v.values()]
+        near = [-max(min(a, b), -b) for a, b in zip(x, delta, strict=True)]
+        score, most = inner(x, v), sum(b * abs(a) for a, b in zip(v, delta, strict=True))
+        rest, side, share = score + inner(near, v), score, ONE
+        if abs(score) < most:
+            side = rest
+            share = (abs(rest) << BITS) // (abs(rest) + most - (score if rest >= 0 else -score))
+        share, side = share * (ONE - self.spread) >> BITS, (side > 0) - (side < 0)
+        full = [side * b * ((a > 0) - (a < 0)) for a, b in zip(v, delta, strict=True)]
+        return [
+            (q if not a else ((ONE - share) * q - share * f) >> BITS) for a, q, f in zip(v, near, full, strict=True)
+        ]
 
     def response(self, x, rho):
         """Return a move within the budget, as docs/certificate-format.md has it, and whether it is one of R."""
@@ -929,8 +1012,10 @@ class SampleMajorant:
     def on(self, node):
         """Return M on a node, whose features and places must be among the attack's own."""
         need(self.columns.issuperset(node.inside + node.free), "a feature that its attack does not know")
-        need(set(self.inside) <= set(node.inside), "its attack is about another node")
-        need(len(node.inside) - len(self.inside) + node.most <= self.places, "its attack has fewer places")
+        need(self.boxes or set(self.inside) <= set(node.inside), "its attack is about another node")
+        need(
+            self.boxes or len(node.inside) - len(self.inside) + node.most <= self.places, "its attack has fewer places"
+        )
         level = self.gain * (node.target + node.paid) >> BITS
         return lambda i, j: self.gram(i, j) + (level * self.v[i] * self.v[j] >> 2 * BITS)
 
@@ -1042,6 +1127,7 @@ class Node:
         lines = [line_about_data(problem, number) for number in record.lines]
         need(level >= 0, "T and the costs of I are below 0")
         if problem.on_samples:
+            need(not problem.boxes, "no line is about entries")
             need(not any(problem.pi[j] for j in self.free), "features that cost something are undecided")
             signs, rows = {}, [*problem.counting(self.inside, self.free, self.most)]
         for line in lines:
@@ -1388,10 +1474,15 @@ def attained(problem, features, weights, k):
     return value - sum(problem.costs[j] for j in chosen)
 
 
+def kind_of(file):
+    """Return the class of the claim's problem."""
+    return (Entries if file.boxes else Samples) if file.attacked else Features
+
+
 def proved(file, data, say=lambda words: None):
     """Return what the certificate proves of the data, in decimals, and say how."""
     header, levels, records = file.header, file.records["level"], file.records
-    problem = (Samples if file.attacked else Features)(prepared(data, file), file, say)
+    problem = kind_of(file)(prepared(data, file), file, say)
     if file.kind == "list":
         for record in records["list"]:
             fits = attained(problem, record.features, record.weights, file.k) >= Fraction(record.value) * problem.unit

@@ -2,6 +2,7 @@
 
 from benchmarks.board import Board
 from benchmarks.boards.cold_start import COLD_START
+from benchmarks.boards.entry_wise import ENTRY_WISE
 from benchmarks.boards.grid import GRID
 from benchmarks.boards.joint import JOINT
 from benchmarks.boards.large_k import LARGE_K
@@ -22,7 +23,7 @@ __all__ = ["BOARDS"]
 BOARDS: dict[str, Board] = {
     board.name: board
     for board in (
-        VANILLA, GRID, STANDARDISED, MIXED, LARGE_K, MANY, VARIANTS, SAMPLE_WISE, JOINT, METRIC, PROGRAMS, PATH,
-        REMARKS, SETTINGS, COLD_START,
+        VANILLA, GRID, STANDARDISED, MIXED, LARGE_K, MANY, VARIANTS, SAMPLE_WISE, ENTRY_WISE, JOINT, METRIC, PROGRAMS,
+        PATH, REMARKS, SETTINGS, COLD_START,
     )
 }  # fmt: skip

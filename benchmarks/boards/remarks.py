@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from benchmarks.board import Board, Setting
-from benchmarks.data import bundled, modules, strong_weak
+from benchmarks.data import bundled, modules
 from benchmarks.instances import Instance
 from benchmarks.summary import proofs
 
@@ -42,14 +42,6 @@ def _finishes() -> Iterator[Instance]:
         yield _noisy("paths", case, _standardised(name), k, noise, task="k_path", limit=300.0)
 
 
-def _entries() -> Iterator[Instance]:
-    for d in (10, 20, 50, 100):
-        X = strong_weak(200, d, 5, 0)
-        for delta in (0.1, 0.4, 0.8, 1.2):
-            name = f"entries: d={d}, delta={delta:g}"
-            yield Instance(name, X, 5, delta, "EntryWise", "entries", delta, limit=30.0)
-
-
 def _unbranched() -> Iterator[Instance]:
     for name in ("wine", "breast cancer"):
         X = _standardised(name)
@@ -78,7 +70,7 @@ def _terms() -> Iterator[Instance]:
 
 
 def _instances(setting: Setting) -> Iterator[Instance]:
-    for some in (_finishes, _entries, _unbranched) if setting.quick else (_finishes, _entries, _unbranched, _terms):
+    for some in (_finishes, _unbranched) if setting.quick else (_finishes, _unbranched, _terms):
         yield from some()
 
 

@@ -106,18 +106,20 @@ def sample_wise() -> str:
     return markdown(["n", "$\\rho$", "closed", "median seconds", "most seconds", "most nodes"], body)
 
 
-@from_results("remarks")
+@from_results("entry_wise")
 def entries() -> str:
-    """Return what is left against single entries."""
-    rows = results("remarks", data="entries")
-    deltas = list(dict.fromkeys(row["budget"] for row in rows))
-    most = [max(row["gap"] for row in rows if row["budget"] == delta) for delta in deltas]
-    none, sizes = sum(row["proved"] for row in rows), [row["d"] for row in rows]
-    return paragraph(
-        f"On spiked data of {min(sizes)} to {max(sizes)} features the gap was at most "
-        f"{', '.join(f'{100 * one:.2g}' for one in most)} % at `delta` = {', '.join(f'{one:g}' for one in deltas)} "
-        f"standard deviations of the noise, and none beyond 0.01 % in {none} of {len(rows)} cases."
-    )
+    """Return the table by the share of the variance that single entries leave."""
+    groups: dict[str, list[Row]] = {}
+    for row in results("entry_wise", method=EXACT):
+        groups.setdefault(row["data"], []).append(row)
+    body = []
+    for share, rows in groups.items():
+        deltas, taken = [row["budget"] for row in rows], list(map(spent, rows))
+        closed, gaps = sum(row["proved"] for row in rows), sorted(row["gap"] for row in rows if not row["proved"])
+        left = ", ".join(percent(gap) for gap in gaps) or "-"
+        span = f"{min(deltas):g} to {max(deltas):g}"
+        body.append([share, span, f"{closed} of {len(rows)}", left, f"{median(taken):.2f}", f"{max(taken):.2f}"])
+    return markdown(["variance", "`delta`", "closed", "gaps of the others", "median seconds", "most seconds"], body)
 
 
 @from_results("remarks")

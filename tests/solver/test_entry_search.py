@@ -9,6 +9,7 @@ import pytest
 import noap
 from noap.errors import InvalidProblem, NoapWarning
 from noap.kernel.certificate import Certificate
+from second_checker import second_verdict
 
 
 def drawn(seed):
@@ -76,8 +77,10 @@ def check(seed):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoapWarning)
         result = noap.solve(problem)
-    verification = noap.verify(problem, Certificate.from_bytes(result.certificate.to_bytes()))
+    certificate = Certificate.from_bytes(result.certificate.to_bytes())
+    verification = noap.verify(problem, certificate)
     assert verification.ok, (seed, verification.message)
+    assert second_verdict(certificate.to_bytes(), problem.X) is None, seed
     best, room = optimum(problem), 1e-11 * problem.scale
     assert result.value <= best + room, seed
     assert best <= verification.bound + room, seed
