@@ -1501,9 +1501,9 @@ def proved(file, data, say=lambda words: None):
     used = [j for vector in records["vector"] for j in vector.features]
     need(len(used) == len(set(used)), "two vectors use the same feature")
     need(value <= bound, "the bound is below what the vectors are worth")
-    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least * len(sizes)
+    room = Fraction(problem.largest_variance, ONE) * problem.unit / 10**12 / problem.least + Fraction(file.n, 2**1074)
     proved = decimal(value, ROUND_FLOOR), decimal(bound, ROUND_CEILING)
-    need(value >= claimed - abs(claimed) / 10**9 - room, f"the vector attains no more than {proved[0]}")
+    need(value >= claimed - abs(claimed) / 10**9 - room * len(sizes), f"the vector attains no more than {proved[0]}")
     return proved
 
 

@@ -22,7 +22,7 @@ from noap.data.validation import PrivateSamples, Samples, Symmetric, as_covarian
 from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products
-from noap.linalg.frozen import changes, fingerprint, frozen
+from noap.linalg.frozen import changes, fingerprint, frozen, read_only
 from noap.linalg.mapped import by_columns
 from noap.linalg.memory import covariance_is_too_large
 from noap.linalg.screening import longer_samples
@@ -130,9 +130,10 @@ class Problem(Variants):
         names = as_names(feature_names, d) or own_names
         chosen = adversary_of(adversary, noise, n, d, names)
         needed = where_needed(given, chosen)
-        data = needed if isinstance(X, PrivateSamples) and needed is given else frozen(needed)
+        private = isinstance(X, PrivateSamples)
+        data = read_only(needed) if private else frozen(needed)
         self._set(data, n, d, k, chosen, names, costs, metric, include, exclude, orthogonal_to)
-        if data is not given and changes(data):
+        if not private and changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)
 
     @classmethod

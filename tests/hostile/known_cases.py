@@ -70,6 +70,10 @@ _KNOWN = {
     "covariances without a variance, attacked": _from(
         "feature", 1e-9, 6, _without_variance(9.4e-6, 8.9e-11, 6), 1, gap=0.0
     ),
+    "a budget beyond single precision": _of("sample", 1e300, 2, [[2.0, -2.0], [-4.0, -4.0]], source="float32"),
+    "a line that proves less than its target": _of(
+        "sample", 3.0, 3, [[1, 3, -2], [-2, 1, 3], [3, -2, 1]] * 2, gap=1e-9
+    ),
     "a budget that leaves the range in other units": _of("feature", 1e300, 2, [[1e-100, 2e-100], [3e-100, 1e-100]]),
 }
 

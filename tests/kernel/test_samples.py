@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from kernel_judge import exact
 from test_kernel_tampering import tampered
 
 import noap
@@ -284,6 +285,21 @@ def test_norms_are_at_least_the_largest_score():
         exact = np.sqrt((E[:, :inside] ** 2).sum(axis=1) + np.sort(E[:, inside:] ** 2)[:, ::-1][:, :p].sum(axis=1))
         assert (above >= exact * (1 - 1e-15)).all()
         assert (above <= exact * (1 + 1e-13)).all()
+
+
+@pytest.mark.filterwarnings("ignore::noap.errors.GapWarning")
+@pytest.mark.parametrize(
+    ("X", "rho"),
+    [([[3e-209, 1e-210], [1e-150, 1e-151]], [3e-211, 1.1e-150]), ([[1e-160, 1e-161], [1e-95, 8e-96]], [5e-162, 1e-95])],
+)
+def test_values_that_underflow_beside_samples_that_are_nothing(X, rho):
+    """The second sample is at its budget; what the first one leaves is less than the least double, or a few of them."""
+    problem = noap.Problem(np.array(X), 1, noap.SampleWise(np.array(rho)))
+    result = noap.solve(problem, gap=0.1)
+    true = (exact(X[0][0]) - exact(rho[0])) ** 2 / 2
+    assert exact(result.bound) >= true
+    assert result.bound <= 1e-9 * X[1][0] ** 2
+    assert noap.verify(problem, result.certificate).ok
 
 
 def test_samples_at_their_budget_contribute_nothing():

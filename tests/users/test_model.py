@@ -37,6 +37,8 @@ def test_a_model_does_not_carry_the_data(deflation):
         assert str(lean) == str(full)
         with pytest.raises(InvalidProblem, match="keep_data=True"):
             lean.attack()
+    with pytest.raises(ValueError, match="read-only"):
+        kept.results_[0].problem.X[0, 0] = 1.0
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.transform(X), model.transform(X))
 

@@ -116,7 +116,7 @@ def test_a_search_stands_behind_the_count(monkeypatch):
         points.step()
     first, second, third, last = sys.stderr.getvalue().split("\x1b[K")[:-1]
     assert first == "\rnoap: point 2 of 9"
-    assert second == "\rnoap: point 3 of 9: k = 4, 1.5 s, 70 nodes, value 2, bound 2.1, gap 5.00%, 12 features left"
+    assert second == "\rnoap: point 3 of 9: k = 4, 1.5 s, 70 nodes, value 2, bound 2.1, gap 5.1 %, 12 features left"
     assert third == "\rnoap: point 3 of 9"
     assert last == "\r"
 

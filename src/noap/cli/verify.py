@@ -38,6 +38,7 @@ from noap.proofs.certificate import Certificate
 from noap.proofs.claim import Claim
 from noap.proofs.fingerprint import fingerprint
 from noap.proofs.reading import load
+from noap.runtime.digits import percent_up
 from noap.runtime.names import listed
 
 __all__ = ["verify"]
@@ -121,7 +122,8 @@ def _sentences(
     if report.ok:
         yield (
             f"{claim.adversary}, {_strength_sentence(claim)}, k = {claim.k}; data {prepared}, "
-            f"{claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+            f"{claim.n_samples} samples; gap {percent_up(report.gap)}; {report.nodes} nodes checked in "
+            f"{report.seconds:.2f} s."
         )
         yield _features_sentence(document["features"])
     elif prepared is None:

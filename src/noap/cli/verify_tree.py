@@ -22,7 +22,7 @@ from noap.kernel.certificate import Certificate
 from noap.kernel.claim import Claim, fingerprint_of
 from noap.kernel.verify import Verification
 from noap.kernel.witness import Packing
-from noap.runtime.digits import down, up
+from noap.runtime.digits import down, percent_up, up
 from noap.runtime.names import listed
 
 __all__ = ["REJECTED", "UNKNOWN_DATA", "claim_as_dict", "verify_tree"]
@@ -67,7 +67,8 @@ def _sentences(report: Verification, proof: Certificate, problem: noap.Problem, 
         costs = ("" if claim.costs is None else ", with costs") + ("" if claim.metric is None else ", with a metric")
         yield (
             f"{claim.adversary}, {claim.noise_in_words}{costs}, k = {_sizes(proof)}; data {prepared}, "
-            f"{claim.n_samples} samples; gap {report.gap:.2e}; {report.nodes} nodes checked in {report.seconds:.2f} s."
+            f"{claim.n_samples} samples; gap {percent_up(report.gap)}; {report.nodes} nodes checked in "
+            f"{report.seconds:.2f} s."
         )
         shown = _features(report, proof, problem.feature_names or ())
         if proof.proof.packing is not None:

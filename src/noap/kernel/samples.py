@@ -111,7 +111,9 @@ class SampleData(Choices):
             if exponent is not None or size == 0 or size > 2.0**-20:
                 break
             own = self.exponent + math.frexp(size)[1]
-        need(size == 0 or 2.0**-40 < size < 2.0**40, "the exponent does not fit the data")
+        # Beyond the least exponent no value is a double: what underflows then is more, and counted as ever.
+        small = size > 0 and size <= 2.0**-40 and self.exponent > -600
+        need(size < 2.0**40 and not small, "the exponent does not fit the data")
         squares = self._columns_squared() * ((1 + gamma(len(self.X) + 8)) / self.n)
         self.top = float(squares.max(initial=0.0))
         self.squares: FloatArray = np.where(squares > 0, squares + TINY, 0.0)

@@ -175,7 +175,7 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     value = rounded_down(Fraction(least) * unit)
     short = Fraction(claim.value) - Fraction(least) * unit
     need(
-        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + _room(data) * unit,
+        short <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + _room(data, unit),
         f"its vector has the value {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     levels = certificate.proof.levels
@@ -204,9 +204,9 @@ def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, 
     data, _ = matrix_of(problem.with_sparsity(claim.k), proof.exponent, proof.shift)
     unit = Fraction(4) ** proof.exponent
     exact = max(value_of_packing(data, proof.packing, certificate.support, certificate.weights), Fraction(0)) * unit
-    value, room = rounded_down(exact), _room(data) * len(proof.packing.slots)
+    value, room = rounded_down(exact), _room(data, unit) * len(proof.packing.slots)
     need(
-        Fraction(claim.value) - exact <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room * unit,
+        Fraction(claim.value) - exact <= Fraction(_RELATIVE) * abs(Fraction(claim.value)) + room,
         f"its components are worth {value:.12g}, less than the claimed {claim.value:.12g}",
     )
     need(value <= claim.bound, "its bound lies below what its own components are worth")
@@ -214,12 +214,12 @@ def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, 
     return value, claim.bound
 
 
-def _room(data: Features | SampleData) -> Fraction:
+def _room(data: Features | SampleData, unit: Fraction) -> Fraction:
     """Return by how much a value may be missed beside roundings: what is taken off the form, and what underflows."""
-    room = Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)
+    room = (Fraction(_ABSOLUTE) * Fraction(data.top) + Fraction(data.added) + Fraction(TINY)) * unit
     if data.metric is not None:  # v'Bv may be so much smaller than |v|^2
         room /= Fraction(float(data.metric.below.min()))
-    return room
+    return room + data.terms.n_samples * Fraction(5e-324)  # the claimed value is a sum of doubles
 
 
 def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, int, float]:

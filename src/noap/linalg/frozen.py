@@ -10,7 +10,7 @@ from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.types import Data
 
-__all__ = ["MOST_COPIED", "changes", "fingerprint", "frozen"]
+__all__ = ["MOST_COPIED", "changes", "fingerprint", "frozen", "read_only"]
 
 # Bytes of X up to which it is copied. Beyond, a copy would be a large part of the memory that a user has planned for.
 MOST_COPIED = 256 * 2**20
@@ -75,11 +75,16 @@ def _held(array: npt.NDArray[Any], copied: bool) -> npt.NDArray[Any]:
     if _is_immutable(array):
         return array
     if not copied:
-        view = array.view()
-        view.flags.writeable = False
-        return view
+        return read_only(array)
     order: Literal["C", "F"] = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
     return np.frombuffer(array.tobytes(order), dtype=array.dtype).reshape(array.shape, order=order)
+
+
+def read_only(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a view of an array that its owner alone can change."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _is_immutable(array: npt.NDArray[Any]) -> bool:

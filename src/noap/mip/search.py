@@ -22,6 +22,7 @@ from noap.mip.instance import Instance
 from noap.mip.lowering import solve_model
 from noap.problem import Problem
 from noap.runtime.controls import Controls, Stopped
+from noap.runtime.digits import percent_up
 from noap.runtime.line import Part
 from noap.runtime.progress import TracePoint
 
@@ -283,12 +284,12 @@ def progress_line(state: Progress, value_of: Callable[[float], float], value: fl
     Examples
     --------
     >>> progress_line(Progress(1.0, 1.5, 7), lambda objective: 2 * objective, 2.0)
-    'value 2, bound 3, gap 50.00%, 7 nodes'
+    'value 2, bound 3, gap 50 %, 7 nodes'
     """
     if state.bound is None:
         return f"value {value:.6g}, no bound yet, {state.nodes} nodes"
     bound = value_of(state.bound)
-    gap = f"{(bound - value) / value:.2%}" if value > 0 else "unknown"
+    gap = percent_up((bound - value) / value if value > 0 else math.inf)
     return f"value {value:.6g}, bound {bound:.6g}, gap {gap}, {state.nodes} nodes"
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from noap.metrics import gap
+from noap.runtime.digits import percent_up
 from noap.runtime.line import Part
 
 __all__ = ["CountLine", "PassLine", "SearchLine", "TracePoint"]
@@ -33,7 +34,7 @@ class SearchLine(Part):
         left += f", {doing}" if doing else ""
         self.say(
             f"{self._label}{point.seconds:.1f} s, {point.nodes} nodes, value {point.value:.6g}, "
-            f"bound {point.bound:.6g}, gap {gap(max(point.value, 0.0), max(point.bound, 0.0)):.2%}{left}"
+            f"bound {point.bound:.6g}, gap {percent_up(gap(max(point.value, 0.0), max(point.bound, 0.0)))}{left}"
         )
 
 

@@ -77,6 +77,7 @@ def kept(W: FloatArray, inside: int, p: int, gains: FloatArray | None = None) ->
             if gains is not None:
                 used &= sizes > 0
             W[:, inside:] = np.where(used, W[:, inside:], 0.0)
+    W /= np.maximum(np.abs(W).max(axis=1, keepdims=True), 5e-324)  # whose squares may underflow
     lengths = np.sqrt(np.einsum("ij,ij->i", W, W))
     W /= np.maximum(lengths, 1e-300)[:, None]
     return W

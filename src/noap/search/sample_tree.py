@@ -494,7 +494,7 @@ class SampleSearch:
         if len(local.rows) <= settings.most_samples and not self.of_entries:
             envelope, bound = envelope_of(data, support, local.rows, self.target, self.settings, self.check)
             if bound <= self.target:
-                return envelope, bound, LENGTHS
+                return envelope, bound, envelope
             if bound < known:
                 known, weaker = bound, envelope
         return None, known, weaker
@@ -529,21 +529,22 @@ class SampleSearch:
         step = 1e-12
         for _ in range(self.settings.kernel_attempts):
             bound, nodes = self._assembled()
-            if bound > self.target:
+            if bound != self.target:
                 bound += step * max(abs(bound), 1e-190)
-            level = Level(max(self.data.k, 1), bound, self.target, self.features, tuple(node for node, _ in nodes))
+            target = min(bound, self.target)
+            level = Level(max(self.data.k, 1), bound, target, self.features, tuple(node for node, _ in nodes))
             try:
                 check_levels(self.data, [level], self.checked)
             except Refused as refusal:
                 if refusal.node is None:
                     raise
                 node, knot = nodes[refusal.node]
-                if any(node is one for one in knot.fallback):
+                if knot.proof is not None and any(node is one for one in knot.proof):
+                    knot.proof = None  # its fallback may be the same leaf, a little above what it says
+                else:
                     if knot.fallback == [LENGTHS]:
                         step *= 32.0
                     knot.fallback, knot.own = [LENGTHS], self.data.sum_of_most(*knot.node)
-                else:
-                    knot.proof = None
                 continue
             return Found(bound, (level,), self.nodes)
         level = Level(max(self.data.k, 1), max(self.by_lengths, self.target), self.target, self.features, (LENGTHS,))
