@@ -241,21 +241,18 @@ class Search:
                 self._close(relaxation, kid)
             heapq.heappop(self._open)
             # In this order: whatever interrupts, no leaf is forgotten.
-            knot.kids = kids[1]
-            knot.branch = kids[0]
+            knot.kids, knot.branch = kids[1], kids[0]
             self._held -= _bytes(knot.relaxed)
             knot.relaxed.state = None
-            for kid in knot.kids:
-                if kid.proof is None:
-                    self._push(kid)
+            for kid in (one for one in knot.kids if one.proof is None):
+                self._push(kid)
         return True
 
     def _go_on_without(self, relaxation: Relaxation) -> bool:
         """Leave out what the lines of the root say is in no choice above the target, and search on."""
         root, (I, F, p) = self.root.relaxed, self._node  # noqa: E741
         assert root is not None
-        needless = relaxation.needless(root, self.target)
-        left = np.setdiff1d(F, self.features[needless])
+        left = np.setdiff1d(F, self.features[relaxation.needless(root, self.target)])
         if len(left) > self.settings.relaxed_features:
             return False
         node = I, left, p
