@@ -216,8 +216,7 @@ class Search:
         self.root.relaxed = self.root.relaxed or self._relaxed_root()
         self._push(self.root)
         if self._lines(relaxation, self.root.relaxed, thorough=True):
-            self._open.clear()
-            self.root.proof = [self.root.relaxed.witness]
+            self._open, self.root.proof = [], [self.root.relaxed.witness]
             return True
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
         if self.root.relaxed.core is not None:
@@ -252,15 +251,16 @@ class Search:
         """Leave out what the lines of the root say is in no choice above the target, and search on."""
         root, (I, F, p) = self.root.relaxed, self._node  # noqa: E741
         assert root is not None
-        left = np.setdiff1d(F, self.features[relaxation.needless(root, self.target)])
+        needless = self.features[relaxation.needless(root, self.target)]
+        left = np.setdiff1d(F, needless)
         if len(left) > self.settings.relaxed_features:
             return False
-        node = I, left, p
-        self.rest = Search(self.data, self._v, self.target, self.settings, self.check, node, self.graph, dense=True)
+        data, settings, node = self.data, self.settings, (I, left, p)
+        self.rest = Search(data, self._v, self.target, settings, self.check, node, self.graph, dense=True)
         at = np.searchsorted(self.features, self.rest.features)
         self.rest.root.relaxed = self.rest._relaxed_root([line.among(at) for line in root.lines])
         chain: list[Node | _Knot] = []
-        for j in self.features[needless].tolist():
+        for j in needless.tolist():
             chain += [Feature(j), root.witness]
         self.root.proof = [*chain, self.rest.root]
         self._open.clear()
