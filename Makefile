@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 
-.PHONY: demo test lint bench docs wheel smoke reproduce-quick clean clean-kernels
+.PHONY: demo test lint bench docs wheel smoke reproduce-quick clean
 
 demo: $(VENV)/.installed
 	$(BIN)/noap demo --force
@@ -41,13 +41,12 @@ wheel: $(VENV)/.installed-dev
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
 
-# Wheel and sdist in an environment that holds nothing else: half a minute. EXACT=--exact compiles and tries the exact
-# method there too.
+# Wheel and sdist in an environment that holds nothing else: half a minute.
 smoke: wheel
 	rm -rf build/smoke
 	$(PYTHON) -m venv build/smoke
 	build/smoke/bin/python -m pip install --quiet --no-compile --disable-pip-version-check dist/noap-*.whl
-	build/smoke/bin/python -I tests/smoke.py $(EXACT)
+	build/smoke/bin/python -I tests/smoke.py
 	build/smoke/bin/python -m pip install --quiet --no-compile --disable-pip-version-check --no-deps --force-reinstall dist/noap-*.tar.gz
 	build/smoke/bin/python -I tests/smoke.py --short
 
@@ -66,10 +65,6 @@ $(VENV)/.installed-docs: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	touch $@ $(VENV)/.installed
-
-# Numba's cache does not notice a change in a kernel that another file imports.
-clean-kernels:
-	find src -name '*.nb[ic]' -delete
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis site docs/_executed dist build

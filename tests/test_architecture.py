@@ -13,7 +13,6 @@ import noap
 
 SOURCE = Path(noap.__file__).parent
 HEAVY = [
-    "numba",
     "scipy.sparse",
     "scipy.linalg",
     "sklearn",
@@ -79,8 +78,8 @@ def named_under(heading):
     return [name for row in table_under(heading) for name in re.findall(r"`noap\.([\w.]+)`", row[0])]
 
 
-# What the checker and the kernel may use beside their own files.
-CHECKER, KERNEL = named_under("What the checker may import"), named_under("What the kernel may import")
+# What the kernel may use beside its own files.
+KERNEL = named_under("What the kernel may import")
 
 
 def package_of(path):
@@ -119,8 +118,6 @@ def test_layers(path):
     where = path.relative_to(SOURCE).as_posix()
     if roots & set(SOLVERS):
         assert where.startswith("mip/backends/")
-    if "numba" in roots:
-        assert path.parent.name == "kernels" or where in ("runtime/kernels.py", "runtime/parts.py")
     if roots & {"matplotlib", "plotly"}:
         assert package in ("figures", "report") or where == "experiments/figures.py"
     if any(name.startswith("sklearn.base") or name == "sklearn.utils" for name in names):
@@ -131,13 +128,12 @@ def test_layers(path):
         }
 
 
-@pytest.mark.parametrize(("folder", "known"), [("checker", CHECKER), ("kernel", KERNEL)])
-def test_what_proves_uses_no_code_that_finds_answers(folder, known):
-    for path in sorted((SOURCE / folder).rglob("*.py")):
+def test_what_proves_uses_no_code_that_finds_answers():
+    for path in sorted((SOURCE / "kernel").rglob("*.py")):
         for name in imports(path):
             if name.startswith("noap."):
                 used = name.removeprefix("noap.")
-                allowed = used.startswith((folder, *known)) or any(one.startswith(f"{used}.") for one in known)
+                allowed = used.startswith(("kernel", *KERNEL)) or any(one.startswith(f"{used}.") for one in KERNEL)
                 assert allowed, f"{path.name} imports {name}"
 
 
@@ -146,12 +142,6 @@ def test_the_kernel_needs_numpy_and_lapack_alone():
         for name in imports(path):
             root = name.split(".")[0]
             assert root in (*sys.stdlib_module_names, "numpy", "noap") or name.startswith("scipy.linalg.lapack"), name
-
-
-def test_no_search_uses_the_checker():
-    for folder in ("heuristics", "exact", "mip", "analysis"):
-        for path in (SOURCE / folder).rglob("*.py"):
-            assert not [name for name in imports(path) if name.startswith("noap.checker")], path
 
 
 def test_no_file_is_too_long():

@@ -232,13 +232,6 @@ def test_a_feature_that_is_not_trusted_is_worth_nothing():
         assert np.isfinite(noap.solve(problem, method).v).all()
 
 
-def test_what_the_relaxation_does_not_take_it_says():
-    problem = noap.Problem(data(0), 2, noap.FeatureWise([0.0, *[1.0] * 6]))
-    older = noap.Settings(most_features=6)
-    with pytest.raises(InvalidProblem, match="with more than 6 features takes a budget above 0 for every feature"):
-        noap.solve(problem, "relaxation", settings=older)
-
-
 def test_a_path_is_over_one_number():
     X = data(0)
     with pytest.raises(InvalidProblem, match="adversary must give FeatureWise"):

@@ -10,9 +10,9 @@ import pytest
 import judge
 import noap
 from noap.errors import InvalidProblem, NoapWarning
+from noap.kernel.claim import fingerprint_of as fingerprint
 from noap.linalg import outward
 from noap.linalg.outward import definite_shift, least_shift
-from noap.proofs.fingerprint import fingerprint
 
 FREE = [noap.NoAdversary(), noap.FeatureWise(0.0)]
 

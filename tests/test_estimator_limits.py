@@ -118,14 +118,8 @@ def test_ctrl_c_ends_the_whole_fit_also_if_the_component_was_proved(wine, monkey
     assert list(model.get_feature_names_out()) == ["robustsparsepca0", "robustsparsepca1"]
 
 
-@pytest.fixture(scope="module")
-def compiled(noise):
-    """A signal that arrives while LLVM calls back into Python is lost: nothing is compiled when it comes."""
-    RobustSparsePCA(n_components=1, k=10, time_limit=0.5).fit(noise)
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_real_ctrl_c_ends_the_whole_fit(noise, compiled):
+def test_a_real_ctrl_c_ends_the_whole_fit(noise):
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:
@@ -138,7 +132,7 @@ def test_a_real_ctrl_c_ends_the_whole_fit(noise, compiled):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_ctrl_c_in_a_path_over_k_ends_the_whole_fit(noise, compiled):
+def test_ctrl_c_in_a_path_over_k_ends_the_whole_fit(noise):
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
     timer.start()
     try:

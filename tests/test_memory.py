@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 import noap
-import older
-from many_only import force_many
 from noap.errors import InvalidProblem
 from noap.linalg import memory
 
@@ -43,12 +41,13 @@ def test_a_matrix_that_does_not_fit_is_refused_in_one_sentence(what, run, little
     assert "keep fewer features" in message
 
 
-def test_what_needs_no_such_matrix_goes_on(little, monkeypatch):
-    force_many(monkeypatch)
-    result = older.solve(problem())
+def test_what_needs_no_such_matrix_goes_on(little):
+    wide = np.random.default_rng(0).standard_normal((12, 2001))
+    wide[:, :2] += 5 * wide[:, [2]]
+    result = noap.solve(noap.Problem(wide, k=2, adversary=noap.FeatureWise(0.5)))
     assert result.status is noap.Status.OPTIMAL
     assert noap.verify(result.problem, result.certificate).ok
-    assert noap.solve(problem(), method="ascent").value == pytest.approx(result.value)
+    assert noap.solve(result.problem, method="ascent").value == pytest.approx(result.value)
 
 
 def test_a_covariance_that_is_there_is_no_question_of_room(little):

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, save_npz
 
 import noap as library
 from commands import noap
-from noap.proofs.fingerprint import fingerprint
+from noap.kernel.claim import fingerprint_of as fingerprint
 
 RNG = np.random.default_rng(3)
 # Columns of different sizes and means, with all their digits.

@@ -16,9 +16,7 @@ from noap.data.standardising import centre_and_scale
 from noap.errors import InvalidProblem
 from noap.estimators import robust_sparse_pca
 from noap.linalg import frozen
-from noap.linalg.blocked import ScaledColumns
 from noap.linalg.mapped import by_columns, empty_file, in_file
-from noap.linalg.products import column_norms
 
 pytestmark = pytest.mark.filterwarnings("ignore::noap.errors.NoapWarning")
 
@@ -161,17 +159,6 @@ def test_a_problem_in_a_file_travels_to_other_processes(tmp_path, monkeypatch):
     alone = noap.path(X, 2, rhos=[0.5, 1.0, 1.5, 2.0])
     shared = noap.path(X, 2, rhos=[0.5, 1.0, 1.5, 2.0], n_jobs=2)
     assert np.array_equal(alone.values, shared.values)
-
-
-@pytest.mark.parametrize("make", [np.asarray, np.asfortranarray, csr_array, lambda X: X.astype(np.float32)])
-def test_products_of_very_many_samples(make):
-    X = module_data(9000, 12, 4, 6)
-    columns = ScaledColumns(make(X), column_norms(X))
-    assert columns.width < 2048
-    features = np.array([7, 2, 9])
-    ours = columns.unit * columns.gram(features)
-    assert np.allclose(ours, X[:, features].T @ X[:, features] / 9000, rtol=1e-12)
-    assert np.array_equal(ours, columns.unit * ScaledColumns(X, column_norms(X)).gram(features))
 
 
 # -- the command line --------------------------------------------------------------------------------------------------

@@ -1,24 +1,17 @@
 """Nothing is proved about an adversary by its looks: every theorem names the exact types it is about."""
 
-import ast
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import noap
-import older
 from judge import feature_wise_optimum, sample_wise_optimum
-from noap.checker.allowance import Allowance
-from noap.checker.bounds import bound_above
-from noap.checker.margins import Margins
-from noap.checker.witness import value_below
 from noap.errors import InvalidProblem
 from noap.heuristics import oracle, screened
-from noap.proofs.claim import Claim
+from noap.kernel.claim import Claim
 from noap.result import zero_result
-from strangers import STRANGERS, HalfBox, SameAsFeatureWise, Spectral, relative_of, spectral_optimum
+from strangers import STRANGERS, HalfBox, Spectral, relative_of, spectral_optimum
 from strangers import FeatureWise as Impostor
 
 everyone = pytest.mark.parametrize("stranger", STRANGERS, ids=lambda a: f"{type(a).__name__} of {type(a).__module__}")
@@ -104,51 +97,18 @@ def test_an_adversary_that_turns_into_another_is_refused(method):
 
 
 @everyone
-def test_checker_refuses_strangers(stranger):
+def test_the_kernel_refuses_strangers(stranger):
     X = data()
     known = noap.Problem(X, k=3, adversary=relative_of(stranger))
-    certificate = older.solve(known).certificate
+    certificate = noap.solve(known).certificate
     assert noap.verify(known, certificate).ok
     problem = noap.Problem(X, k=3, adversary=stranger)
-    assert not noap.verify(problem, noap.solve(known).certificate).ok
-    if type(known.adversary) is noap.SampleWise:
-        return  # which the older checker has no proofs of
-    name = f"not about {type(stranger).__name__} of"
-    with pytest.raises(InvalidProblem, match=name):
+    with pytest.raises(
+        InvalidProblem, match=f"A certificate serves the adversaries .* not {type(stranger).__name__} of"
+    ):
         noap.verify(problem, certificate)
-    with pytest.raises(InvalidProblem, match=name):
+    with pytest.raises(InvalidProblem, match="No theorem of the kernel is about"):
         Claim.about(problem, 0.0, 1.0)
-    # The parts of the checker do not rely on `verify`.
-    with pytest.raises(InvalidProblem, match=name):
-        value_below(problem, certificate.places, certificate.weights)
-    for part in (problem, noap.Problem(X, k=3, adversary=stranger.rescaled(0.0))):
-        bound, reason = bound_above(part, certificate.proof, certificate.bound, Margins(1e-9, 1e-12), Allowance())
-        assert bound == np.inf
-        assert "says nothing about" in reason
-
-
-def test_checker_does_not_believe_the_search(monkeypatch):
-    from noap.exact import prove
-
-    monkeypatch.setattr(prove, "SERVES", (*prove.SERVES, SameAsFeatureWise))
-    monkeypatch.setattr(prove, "GRAM_SERVES", (*prove.GRAM_SERVES, SameAsFeatureWise))
-    result = noap.solve(noap.Problem(data(), k=3, adversary=SameAsFeatureWise(1.0)))
-    assert result.proof is not None
-    with pytest.raises(InvalidProblem, match="not about SameAsFeatureWise of"):
-        _ = result.certificate
-
-
-def test_the_list_of_the_checker_is_its_own():
-    # The classes themselves it may name; not the tables that the methods share.
-    source = Path(noap.__file__).parent
-    paths = [*(source / "checker").rglob("*.py"), *(source / "proofs").rglob("*.py")]
-    assert len(paths) > 15
-    for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("noap.adversaries"):
-                named = {alias.name for alias in node.names}
-                assert node.module in ("noap.adversaries", "noap.adversaries.base")
-                assert named <= {"Adversary", "FeatureWise", "SampleWise", "SpectralNorm", "NoAdversary"}, path.name
 
 
 @everyone

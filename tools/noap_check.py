@@ -879,7 +879,9 @@ class Entries(Samples):
         columns = zip(*self.beyond.values(), strict=True) if self.beyond else [()] * d
         self.diagonal = [up(sum(z * z for z in column), ONE * self.n) for column in columns]
         self.most, self.least = self.contributions(), 1
-        self.largest_variance, self.below, self.widest = max(self.diagonal), dict.fromkeys(self.rows, ONE), ONE
+        columns = zip(*self.rows.values(), strict=True) if self.rows else [()] * d
+        self.largest_variance = max(inner(column, column) // (ONE * self.n) for column in columns)
+        self.below, self.widest = dict.fromkeys(self.rows, ONE), ONE
 
     def counting(self, inside, free, places):
         """Return the rows that can contribute in a node, with at least N of what is beyond the budgets of each."""

@@ -7,10 +7,10 @@ from noap._version import __version__
 if TYPE_CHECKING:
     from noap import errors
     from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
-    from noap.checker import verify
     from noap.data.standardising import standardize
     from noap.heuristics.truncated_power import screen_submatrix
     from noap.kernel.certificate import Certificate
+    from noap.kernel.verify import verify
     from noap.mip.export import write_program
     from noap.problem import Problem
     from noap.result import Limit, Result, Status
@@ -100,7 +100,7 @@ _LAZY_NAMES = {
     "solve_components": "noap.joint",
     "stability": "noap.analysis.stability",
     "standardize": "noap.data.standardising",
-    "verify": "noap.checker",
+    "verify": "noap.kernel.verify",
     "write_program": "noap.mip.export",
 }
 

@@ -1,6 +1,6 @@
 """The methods: what options each takes, how they are checked, and how it runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,33 +9,30 @@ from numpy.typing import ArrayLike
 
 from noap.adversaries import ENERGY_LESS_L1, Adversary, EntryWise, NoAdversary, SampleWise, SpectralNorm, require_served
 from noap.adversaries.base import vector_of
-from noap.data.arguments import as_count
+from noap.data.arguments import as_count, as_jobs
 from noap.data.metric import length
 from noap.errors import InvalidProblem
 from noap.heuristics.alone import strongest_alone
-from noap.heuristics.ascent import Funnel, ascent, is_pooled
-from noap.heuristics.oracle import oracle_of
+from noap.heuristics.ascent import Funnel, ascent
+from noap.heuristics.oracle import oracle_of, works_on_gram
 from noap.heuristics.ppm import ppm
 from noap.heuristics.starts import strengths
 from noap.heuristics.thresholding import covariance_thresholding, diagonal_thresholding
 from noap.heuristics.truncated_power import truncated_leading_eigenvector, truncated_power
-from noap.kernel.claim import MANY_FEATURES, serves
-from noap.linalg.device.columns import DeviceColumns
+from noap.kernel.claim import SERVES, needs_matrix
+from noap.kernel.data import Features
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.linalg.vectors import keep_top_k, unit
 from noap.problem import Problem
 from noap.result import Limit, Result, zero_result
 from noap.runtime.controls import Controls, Stopped
-from noap.runtime.interrupts import interrupts_of_kernels, raising_interrupts
 from noap.runtime.limits import Limits
 from noap.runtime.progress import PassLine
-from noap.runtime.workers import HERE, Workers
+from noap.runtime.threads import threads_for
 from noap.settings import Settings
 
-__all__ = ["METHODS", "Method", "is_for_the_tree", "run_exact"]
-
-# The exact method gives its heuristic this share of the time at most: the rest is for the proof.
-_ASCENT_SHARE = 0.3
+__all__ = ["METHODS", "Method", "run_exact"]
 
 
 @dataclass(frozen=True)
@@ -63,23 +60,6 @@ class Method:
     falls_short: str | None = None
 
 
-def is_for_the_tree(problem: Problem, settings: Settings, *, alone: bool = False) -> bool:
-    """Return whether the exact method proves a problem by the tree of the kernel, and not by an older search.
-
-    With more features than a matrix is made of, the relaxation alone and samples on a device go the older way.
-    """
-    if not serves(problem):
-        return False
-    demands = len(problem.include) or len(problem.exclude) or problem.orthogonal_to is not None
-    kind = type(problem.adversary)
-    attacked = kind is EntryWise or (kind is SampleWise and not problem.adversary.is_idle)
-    # More features than that have no other search in a metric.
-    only = attacked or demands or problem.metric is not None
-    most = min(settings.most_features, MANY_FEATURES) if alone else settings.most_features
-    older = problem.n_features > MANY_FEATURES and isinstance(problem.X, DeviceColumns)
-    return bool(only or (problem.n_features <= most and not older))
-
-
 def _heuristic(problem: Problem, method: str, v: FloatArray, controls: Controls, *messages: str) -> Result:
     return Result(
         problem,
@@ -98,29 +78,22 @@ def _check_ascent(
     polish: Any = 24,
     max_steps: Any = 60,
     n_jobs: Any = None,
-    client: Any = None,
     start: ArrayLike | None = None,
-) -> tuple[Funnel, Workers, FloatArray | None]:
+) -> tuple[Funnel, int | None, FloatArray | None]:
     funnel = Funnel(as_count("keep", keep), as_count("polish", polish), as_count("max_steps", max_steps))
-    return funnel, Workers.checked(n_jobs, client), _start(problem, start)
+    return funnel, as_jobs(n_jobs), _start(problem, start)
 
 
-def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, Workers, FloatArray | None]) -> Result:
-    funnel, workers, start = asked
-    v = _ascended(problem, controls, funnel, workers=workers)
+def _run_ascent(problem: Problem, controls: Controls, asked: tuple[Funnel, int | None, FloatArray | None]) -> Result:
+    funnel, n_jobs, start = asked
+    v = _ascended(problem, controls, funnel, n_jobs)
     if start is not None and problem.value(start) > problem.value(v):
         v = start
     return _heuristic(problem, "ascent", v, controls)
 
 
-def _ascended(
-    problem: Problem,
-    controls: Controls,
-    funnel: Funnel,
-    check: Callable[[], None] | None = None,
-    workers: Workers = HERE,
-) -> FloatArray:
-    """Return the answer of ascent, or the best so far if `check` stops it or the user interrupts."""
+def _ascended(problem: Problem, controls: Controls, funnel: Funnel, n_jobs: int | None = None) -> FloatArray:
+    """Return the answer of ascent, or the best so far if a limit stops it or the user interrupts."""
     if problem.orthogonal_to is not None or problem.metric is not None:
         from noap.kernel.claim import matrix_of
         from noap.kernel.data import Data
@@ -140,13 +113,12 @@ def _ascended(
     v: FloatArray = np.zeros(problem.n_features)
     costs = None if problem.costs is None else problem.n_samples * problem.costs
     v[int(np.argmax(strengths(problem.adversary, problem.column_norms, costs)))] = 1.0  # what ascent yields first
-    check = check or controls.check
-    line = PassLine(controls.progress and is_pooled(problem), controls.label, "looking for good vectors")
+    many = problem.X is not None and problem.n_features > MANY_FEATURES and works_on_gram(problem.adversary)
     try:
-        with line, interrupts_of_kernels():
-            for better in ascent(problem, controls.rng, funnel, check, workers, line.scanned):
-                v = better
-                check()
+        pooled = _pooled(problem, controls, n_jobs) if many else None
+        for better in pooled or ascent(problem, controls.rng, funnel, controls.check):
+            v = better
+            controls.check()
         controls.limit = None  # it finished, if late
     except Stopped:
         pass
@@ -156,27 +128,38 @@ def _ascended(
     return v if problem.costs is None or problem.value(v) > 0 else np.zeros(problem.n_features)
 
 
+def _pooled(problem: Problem, controls: Controls, n_jobs: int | None) -> Iterator[FloatArray]:
+    """Yield the answer of ascent on a pool of features, out of more than a matrix is made of."""
+    from noap.kernel.claim import data_of
+    from noap.search.pool import Pool
+
+    data, _ = data_of(problem)
+    assert isinstance(data, Features)
+    data.threads = threads_for(n_jobs)
+    with PassLine(controls.progress, controls.label, "looking for good vectors") as line:
+        pool = Pool(data, Settings(), controls.check, line.scanned)
+        pool.climb()
+    features, weights = pool.vector(problem.k)
+    if len(features):
+        v: FloatArray = np.zeros(problem.n_features)
+        v[features] = weights
+        yield v
+
+
 def _check_exact(
     problem: Problem,
     node_limit: Any = None,
     memory_limit: Any = None,
     certificate: Any = True,
     n_jobs: Any = None,
-    client: Any = None,
     settings: Any = None,
     start: ArrayLike | None = None,
 ) -> Limits:
-    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, client, settings, start)
+    limits = Limits.checked(node_limit, memory_limit, certificate, n_jobs, settings, start)
     _start(problem, start)
-    if is_for_the_tree(problem, limits.settings):
-        matrix = problem.n_features <= MANY_FEATURES or len(problem.include) or problem.orthogonal_to is not None
-        if problem.adversary.gram_suffices and matrix:
-            problem.require_covariance("Method 'exact'")
-        return limits
-    from noap.exact.prove import require_provable
-
-    problem.require_no_demands("Method 'exact'")
-    require_provable(problem)
+    require_served(problem.adversary, SERVES, "Method 'exact'", "use method='ascent'")
+    if problem.adversary.gram_suffices and needs_matrix(problem):
+        problem.require_covariance("Method 'exact'")
     return limits
 
 
@@ -191,60 +174,25 @@ def unfinished(problem: Problem, method: str, gap: float, v: FloatArray | None =
 
 
 def run_exact(problem: Problem, controls: Controls, limits: Limits, start: FloatArray | None = None) -> Result:
-    """Ascend, from a k-sparse unit vector beside other starts if one is given, then prove."""
-    start = _start(problem, limits.start) if start is None else start
-    if is_for_the_tree(problem, limits.settings):
-        from noap.search.solve import solve_by_tree
+    """Prove the optimum, from a k-sparse unit vector beside other starts if one is given."""
+    from noap.search.solve import solve_by_tree
 
-        return solve_by_tree(problem, controls, limits, start)
-    from noap.exact.prove import proved_result  # loads Numba
-
-    with raising_interrupts():
-        v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE), limits.workers)
-        if start is not None and problem.value(start) > problem.value(v):
-            v = start
-        return proved_result(problem, controls, v, limits)
+    return solve_by_tree(problem, controls, limits, _start(problem, limits.start) if start is None else start)
 
 
 def _check_relaxation(problem: Problem, certificate: Any = True, settings: Any = None) -> Limits:
     served: tuple[type[Adversary], ...] = (*ENERGY_LESS_L1, SampleWise, EntryWise)
     require_served(problem.adversary, served, "Method 'relaxation'", "use method='exact'")
     limits = Limits.checked(None, None, certificate, settings=settings)
-    if type(problem.adversary) in (SampleWise, EntryWise):
-        if not is_for_the_tree(problem, limits.settings):
-            raise InvalidProblem("Without any budget samples are not attacked; use noap.NoAdversary().")
-        return limits
-    budgets = problem.adversary.budgets(problem.n_features)
-    if not is_for_the_tree(problem, limits.settings, alone=True) and budgets.any() and not budgets.all():
-        most = min(limits.settings.most_features, MANY_FEATURES)
-        raise InvalidProblem(
-            f"Method 'relaxation' with more than {most} features takes a budget above 0 for "
-            "every feature, or none at all; use method='exact'."
-        )
-    problem.require_covariance("Method 'relaxation'")
+    if type(problem.adversary) not in (SampleWise, EntryWise):
+        problem.require_covariance("Method 'relaxation'")
     return limits
 
 
 def _run_relaxation(problem: Problem, controls: Controls, limits: Limits) -> Result:
-    if is_for_the_tree(problem, limits.settings, alone=True):
-        from noap.search.solve import solve_by_tree
+    from noap.search.solve import solve_by_tree
 
-        return solve_by_tree(problem, controls, limits, branching=False)
-    v = _ascended(problem, controls, Funnel(), controls.within(_ASCENT_SHARE))
-    from noap.exact.relaxation.bound import relax  # loads what is only needed here
-
-    outcome = relax(problem, controls, v, limits.keep_proof)
-    return Result(
-        problem,
-        "relaxation",
-        outcome.v,
-        bound=outcome.bound,
-        bound_proof="rigorous",
-        limit=outcome.limit,
-        seconds=controls.seconds,
-        asked_gap=controls.gap,
-        proof=outcome.proof,
-    )
+    return solve_by_tree(problem, controls, limits, branching=False)
 
 
 @dataclass(frozen=True)
@@ -357,18 +305,18 @@ def _mip_r() -> Method:
     return Method((*OPTIONS, "rank"), mip_r_options, run, falls_short=_PROGRAM)
 
 
-_POWER, _WORKERS = ("start", "iterations"), ("n_jobs", "client")
+_POWER = ("start", "iterations")
 # Each entry gives its method when called: what is not asked for is not imported.
 METHODS: dict[str, Callable[[], Method]] = {
     "exact": lambda: Method(
-        ("node_limit", "memory_limit", "certificate", "settings", "start", *_WORKERS),
+        ("node_limit", "memory_limit", "certificate", "settings", "start", "n_jobs"),
         _check_exact,
         run_exact,
         falls_short="double precision, or the rules of the kernel, prove no more here; ask for a larger gap",
     ),
     "mip": _mip,
     "mip-r": _mip_r,
-    "ascent": lambda: Method(("keep", "polish", "max_steps", "start", *_WORKERS), _check_ascent, _run_ascent),
+    "ascent": lambda: Method(("keep", "polish", "max_steps", "start", "n_jobs"), _check_ascent, _run_ascent),
     "ppm": lambda: Method((*_POWER, "tolerance", "iterate"), _check_ppm, _run_ppm, runs_cancelled=True),
     "relaxation": lambda: Method(
         ("certificate", "settings"),

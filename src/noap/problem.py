@@ -18,7 +18,7 @@ from noap.data.metric import as_metric, rounding_of_length
 from noap.data.metric import length as length_in
 from noap.data.per_feature import has_one_for_each
 from noap.data.requirements import adversary_of, require_covariance_suffices, require_fit
-from noap.data.validation import PrivateSamples, Samples, Symmetric, as_covariance, as_names, as_samples, where_needed
+from noap.data.validation import PrivateSamples, Samples, Symmetric, as_covariance, as_names, as_samples
 from noap.data.variants import Variants
 from noap.errors import InvalidProblem
 from noap.linalg import products
@@ -40,13 +40,12 @@ class Problem(Variants):
 
     Parameters
     ----------
-    X : array-like, DataFrame, SciPy sparse matrix, Dask array or array on a device, of shape (n, d)
+    X : array-like, DataFrame, SciPy sparse matrix or Dask array of shape (n, d)
         Samples in rows. Used as given: neither centred nor scaled; an UncentredWarning says so where most of X is its
         column means. float32 stays float32; values are computed in float64. Up to 256 MB X is copied, so that changing
         it later changes nothing here. A larger X is fingerprinted: once it was changed, `solve`, `verify` and every
         property that reads it raise InvalidProblem. It may lie in a file (``np.load(path, mmap_mode="r")``) and is then
-        read in parts; a Dask array is read once, chunk by chunk, and if larger than that into a file. An array of
-        PyTorch or CuPy on a device stays there, float16, float32 or float64 (``pip install 'noap[gpu]'``).
+        read in parts; a Dask array is read once, chunk by chunk, and if larger than that into a file.
     k : int
         How many features v may use.
     adversary : FeatureWise, SampleWise, SpectralNorm, EntryWise or NoAdversary, optional
@@ -129,9 +128,8 @@ class Problem(Variants):
         n, d = int(given.shape[0]), int(given.shape[1])
         names = as_names(feature_names, d) or own_names
         chosen = adversary_of(adversary, noise, n, d, names)
-        needed = where_needed(given, chosen)
         private = isinstance(X, PrivateSamples)
-        data = read_only(needed) if private else frozen(needed)
+        data = read_only(given) if private else frozen(given)
         self._set(data, n, d, k, chosen, names, costs, metric, include, exclude, orthogonal_to)
         if not private and changes(data):
             self.__dict__["_fingerprint"] = fingerprint(data)

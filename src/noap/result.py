@@ -22,21 +22,16 @@ from noap.adversaries import (
 from noap.data.metric import length
 from noap.data.validation import as_samples
 from noap.errors import InvalidProblem, NoapError
-from noap.kernel import certificate as kernel
-from noap.kernel.claim import Claim as KernelClaim
-from noap.kernel.claim import data_of
-from noap.kernel.samples import SampleData
+from noap.kernel.arithmetic import Refused
+from noap.kernel.certificate import Certificate, Proof
+from noap.kernel.claim import Claim, data_of
+from noap.kernel.data import Features
+from noap.kernel.tree import check_levels
 from noap.kernel.witness import LENGTHS, Level
-from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.linalg.vectors import orient
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
-from noap.proofs.certificate import Certificate
-from noap.proofs.claim import Claim
-from noap.proofs.feature_wise import GramProof
-from noap.proofs.many import ManyProof
-from noap.proofs.packing import Proof
 from noap.runtime.digits import percent_up
 from noap.runtime.frames import Tabular, shaped
 from noap.runtime.limits import Limit
@@ -107,7 +102,7 @@ class Result(Tabular):
     limit : Limit or None
         Why the method stopped early, None if it did not.
     nodes, seconds : int, float
-    proof : GramProof, a proof of the kernel, another one, or None
+    proof : Proof or None
         The tree that proves the bound, as a method recorded it; `certificate` makes it a document.
     asked_gap : float
         The relative gap below which the result counts as optimal.
@@ -137,7 +132,7 @@ class Result(Tabular):
     limit: Limit | None = None
     nodes: int = 0
     seconds: float = 0.0
-    proof: Proof | kernel.Proof | None = field(default=None, repr=False)
+    proof: Proof | None = field(default=None, repr=False)
     asked_gap: float = 1e-4
     solver_gap: float | None = None
     formulation_error: float | None = None
@@ -173,17 +168,13 @@ class Result(Tabular):
             object.__setattr__(self, "limit", None)
 
     @cached_property
-    def certificate(self) -> Certificate | kernel.Certificate | None:
+    def certificate(self) -> Certificate | None:
         """A proof of the bound for :func:`noap.verify` and for a file; None if the method gives none."""
         if self.proof is None:
             return None
         self.problem.check_unchanged()
-        if isinstance(self.proof, kernel.Proof):
-            claim = KernelClaim.about(self.problem, self.value, self.bound)
-            return kernel.Certificate(claim, self.support, self.v[self.support], self.proof)
-        return Certificate(
-            Claim.about(self.problem, self.value, self.bound), self.support, self.v[self.support], self.proof
-        )
+        claim = Claim.about(self.problem, self.value, self.bound)
+        return Certificate(claim, self.support, self.v[self.support], self.proof)
 
     @property
     def gap(self) -> float:
@@ -509,22 +500,20 @@ def zero_result(problem: Problem, method: str, asked_gap: float) -> Result:
         v[int(np.argmax(problem.column_norms))] = 1.0
     if problem.metric is not None:  # an optimum of 0 is one in every metric
         v /= length(problem.metric, v)
-    if problem.metric is not None or not serves(ZERO_PROOF_SERVES, problem.adversary):
-        return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap)
-    if not (problem.adversary.gram_suffices or problem.adversary.is_idle):
-        return Result(
-            problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=_no_sample_counts(problem)
-        )
-    # A proof on X'X would have the checker form it.
-    by_features = problem.is_plain or problem.adversary.gram_suffices
-    many = problem.X is not None and by_features and problem.n_features > MANY_FEATURES
-    by_columns = ManyProof.trivial() if many else GramProof.trivial(0.0)
-    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=by_columns)
+    proof = None
+    if problem.metric is None and serves(ZERO_PROOF_SERVES, problem.adversary):
+        proof = _nothing_counts(problem)
+    return Result(problem, method, v, bound=0.0, bound_proof="rigorous", asked_gap=asked_gap, proof=proof)
 
 
-def _no_sample_counts(problem: Problem) -> kernel.Proof | None:
-    """Return the proof, by the lengths of the samples, that no choice is worth more than 0, where they show it."""
+def _nothing_counts(problem: Problem) -> Proof | None:
+    """Return the proof, by the lengths of features or samples, that no choice is worth more than 0, if they show it."""
     data, shift = data_of(problem)
-    assert isinstance(data, SampleData)
-    level = Level(data.k, 0.0, 0.0, np.flatnonzero(data.allowed), (LENGTHS,))
-    return kernel.Proof((level,), data.exponent, shift) if data.sum_of_most(*data.root()) <= 0 else None
+    by_features = isinstance(data, Features) and data.additive
+    features, nodes = (data.include, ()) if by_features else (np.flatnonzero(data.allowed), (LENGTHS,))
+    levels = (Level(data.k, 0.0, 0.0, features, nodes),)
+    try:
+        check_levels(data, levels)
+    except Refused:
+        return None
+    return Proof(levels, data.exponent, shift)

@@ -345,9 +345,6 @@ class Settings:
 
     Attributes
     ----------
-    most_features : int
-        The exact method takes the tree, and levels of small claims around it, up to so many features; beyond, the
-        search of before (docs/exact.md).
     direct_features : int
         Without sparse graphs the tree is tried on the matrix of all features, up to so many of them.
     relaxed_features : int
@@ -442,7 +439,6 @@ class Settings:
         Of several components at once.
     """
 
-    most_features: int = 400
     direct_features: int = 6000
     relaxed_features: int = 2000
     fringe_features: int = 450

@@ -9,7 +9,8 @@ import numpy as np
 
 from noap.data.centring import outside
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
-from noap.methods import METHODS, is_for_the_tree, unfinished
+from noap.kernel.claim import serves
+from noap.methods import METHODS, unfinished
 from noap.metrics import gap as relative_gap
 from noap.problem import Problem
 from noap.result import Limit, Result, Status, zero_result
@@ -110,7 +111,7 @@ def solve(
     checked = checked_options(problem, method, options)
     problem.check_unchanged()
     less = "less noise" if problem.costs is None else "less noise or lower costs"
-    if _is_for_the_tree(problem, method, checked):  # it proves itself that nothing is left
+    if _is_for_the_tree(problem, method):  # it proves itself that nothing is left
         result = _run(problem, method, controls, checked)
         if result.bound <= -problem.cost_of_demands:
             optimum = f"{-problem.cost_of_demands or 0.0:g}"
@@ -137,13 +138,13 @@ def solve(
     return result
 
 
-def _is_for_the_tree(problem: Problem, method: str, checked: Any) -> bool:
-    return method in _ON_THE_TREE and is_for_the_tree(problem, checked.settings, alone=method == "relaxation")
+def _is_for_the_tree(problem: Problem, method: str) -> bool:
+    return method in _ON_THE_TREE and serves(problem)
 
 
 def _run(problem: Problem, method: str, controls: Controls, checked: Any) -> Result:
     """Run a method; those that do not stop by themselves where Ctrl-C waits are stopped, and keep what they have."""
-    if _is_for_the_tree(problem, method, checked):
+    if _is_for_the_tree(problem, method):
         return METHODS[method]().run(problem, controls, checked)
     try:
         with raising_interrupts():

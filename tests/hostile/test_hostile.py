@@ -12,10 +12,8 @@ from known_cases import KNOWN
 
 import judge as brute
 import noap
-from levels_only import force_levels
 from noap.result import Result, Status
 from rational_judge import Judge, Truth
-from relaxation_only import force_relaxation
 
 _FEW, _MANY, _LOT = 150, 10_000, 500
 
@@ -32,29 +30,9 @@ def test_no_claim_is_untrue_any_more(name):
     assert not complaints(KNOWN[name])
 
 
-@pytest.mark.parametrize("number", range(0, _FEW, 3))
-def test_no_claim_by_levels_is_untrue(number, monkeypatch):
-    force_levels(monkeypatch)
-    hostile = case(number)
-    untrue = complaints(hostile)
-    assert not untrue, f"{untrue}\n{hostile}"
-
-
-@pytest.mark.parametrize("number", [*range(0, _FEW, 10), 35775, 35787, 36513])
-def test_no_claim_by_the_relaxation_is_untrue(number, monkeypatch):
-    """In the last three its tree goes on until no feature is left."""
-    force_relaxation(monkeypatch)
-    hostile = case(number)
-    untrue = complaints(hostile)
-    assert not untrue, f"{untrue}\n{hostile}"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("by_levels", [False, True])
 @pytest.mark.parametrize("first", range(_FEW, _FEW + _MANY, _LOT))
-def test_no_claim_is_untrue_in_ten_thousand(first, by_levels, monkeypatch):
-    if by_levels:
-        force_levels(monkeypatch)
+def test_no_claim_is_untrue_in_ten_thousand(first):
     untrue = {str(c): found for c in map(case, range(first, first + _LOT)) if (found := complaints(c))}
     assert not untrue, "\n".join(f"{found}\n    {which}" for which, found in list(untrue.items())[:20])
 

@@ -10,7 +10,6 @@ from claims import as_text, rounding, value_is_true
 from hostile_terms import terms_case
 
 import noap
-from levels_only import force_levels
 from noap.errors import InvalidProblem, NoapWarning
 from rational_judge import Truth, integers
 
@@ -75,20 +74,9 @@ def test_no_claim_is_untrue(number):
     assert not untrue, f"{untrue}\n{hostile}"
 
 
-@pytest.mark.parametrize("number", range(0, _FEW, 3))
-def test_no_claim_by_levels_is_untrue(number, monkeypatch):
-    force_levels(monkeypatch)
-    hostile = terms_case(number)
-    untrue = complaints(hostile)
-    assert not untrue, f"{untrue}\n{hostile}"
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("by_levels", [False, True])
 @pytest.mark.parametrize("first", range(_FEW, _FEW + _MANY, _LOT))
-def test_no_claim_is_untrue_in_ten_thousand(first, by_levels, monkeypatch):
-    if by_levels:
-        force_levels(monkeypatch)
+def test_no_claim_is_untrue_in_ten_thousand(first):
     untrue = {str(c): found for c in map(terms_case, range(first, first + _LOT)) if (found := complaints(c))}
     assert not untrue, "\n".join(f"{found}\n    {which}" for which, found in list(untrue.items())[:20])
 

@@ -137,6 +137,8 @@ def test_units_and_budgets_that_leave_nothing():
         assert len(data_of(nothing)[0].rows) == 0 < len(data_of(some)[0].rows)
         assert accepted(nothing, certificate_of(nothing, np.eye(5)[0], [LENGTHS], 0.0))
         assert not accepted(some, certificate_of(some, np.eye(5)[0], [LENGTHS], 0.0))
+        hardly = scaled.with_adversary(noap.EntryWise(largest * (1 - 1e-14)))
+        assert noap.verify(hardly, noap.solve(hardly).certificate).ok
 
 
 def test_a_certificate_is_about_its_budgets():

@@ -32,7 +32,7 @@ def undisturbed(tmp_path_factory):
 def context():
     """Fork children from a server that has everything imported: they get killed at work, not at import."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["experiment_cases", "noap.exact.prove", "noap.mip.run"])
+    found.set_forkserver_preload(["experiment_cases", "noap.search.solve", "noap.mip.run"])
     return found
 
 

@@ -17,7 +17,7 @@ from noap.adversaries import FeatureWise, NoAdversary, SampleWise, require_serve
 from noap.adversaries.base import Adversary, GramAdversary
 from noap.errors import InvalidProblem
 from noap.linalg import products
-from noap.linalg.blocked import MANY_FEATURES
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
 

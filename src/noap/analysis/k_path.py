@@ -16,10 +16,9 @@ from noap.analysis.series import ResultSeries, frozen
 from noap.data.arguments import as_share
 from noap.data.centring import outside
 from noap.errors import InvalidProblem, NoapWarning
-from noap.kernel import certificate as kernel
+from noap.kernel.certificate import Certificate
 from noap.linalg.types import FloatArray, IntArray
 from noap.problem import Problem
-from noap.proofs.certificate import Certificate
 from noap.result import Limit, Result, Status
 from noap.runtime.controls import Controls
 from noap.runtime.digits import percent_up
@@ -121,7 +120,7 @@ class KPath(ResultSeries):
         return frozen(self.values / top if top > 0 else np.ones(len(self)))
 
     @property
-    def certificates(self) -> tuple[Certificate | kernel.Certificate | None, ...]:
+    def certificates(self) -> tuple[Certificate | None, ...]:
         """The certificate of every bound."""
         return tuple(result.certificate for result in self.results)
 

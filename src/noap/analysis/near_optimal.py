@@ -32,7 +32,6 @@ from noap.runtime.names import counted
 from noap.runtime.threads import one_thread
 from noap.search.listing import Listing
 from noap.search.prove import Stop
-from noap.settings import Settings
 from noap.solving import nothing_left
 
 if TYPE_CHECKING:
@@ -244,7 +243,7 @@ def near_optimal(
 def _listed(problem: Problem, within: float, most: int | None, controls: Controls) -> NearOptimal:
     """Prove the optimum first, which sets the threshold, then list the supports above it."""
     # The proof of a list contains that of the bound, so both stand on the tree, whatever the number of features.
-    limits = Limits.checked(None, None, True, settings=Settings(most_features=problem.n_features))
+    limits = Limits.checked(None, None, True)
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(problem.n_features):
         best = run_exact(problem, controls, limits)
         least = (1.0 - within) * best.value

@@ -28,7 +28,6 @@ __all__ = [
     "DataFile",
     "DataOptions",
     "Deflation",
-    "Device",
     "Gap",
     "Jobs",
     "Joint",
@@ -123,7 +122,6 @@ Gap = Annotated[float, option("Relative gap that counts as optimal.", panel=METH
 TimeLimit = Annotated[float | None, option("Seconds; the best answer so far is reported.", panel=METHOD)]
 Seed = Annotated[int, option("Seed of the random starts.", panel=METHOD)]
 Points = Annotated[int, option("Number of budgets to begin with, where they are chosen.", panel=METHOD)]
-Device = Annotated[str | None, option("Many features: device of PyTorch, such as cuda.", panel=METHOD, metavar="NAME")]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ import typer
 from rich.console import Console
 
 from noap.cli.run import Answer, JsonOptions
-from noap.cli.verify_tree import claim_as_dict
-from noap.errors import InvalidProblem
+from noap.cli.verify import claim_as_dict
 from noap.kernel.certificate import Certificate
 from noap.kernel.explain import explained
-from noap.proofs.reading import load
 
 __all__ = ["show"]
 
@@ -24,9 +22,7 @@ def show(
 
     noap show proof.noap
     """
-    proof = load(certificate)
-    if not isinstance(proof, Certificate):
-        raise InvalidProblem(f"CERT {certificate} is of a format before version 5, which noap verify alone reads.")
+    proof = Certificate.load(certificate)
     lines = list(explained(proof))
 
     def say(console: Console) -> None:

@@ -1,7 +1,6 @@
 """`noap solve`: one component of one file, or several."""
 
 import shlex
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,7 +19,6 @@ from noap.cli.options import (
     Components,
     DataOptions,
     Deflation,
-    Device,
     Joint,
     MetricFile,
     MetricRidge,
@@ -65,10 +63,6 @@ class _Search(SearchOptions):
     jobs: Annotated[int | None, option("Many features: threads that share the work; -1 for all.", panel=METHOD)] = None
     node_limit: Annotated[int | None, option("exact: stop after this many nodes.", panel=METHOD)] = None
     memory_limit: Annotated[float | None, option("exact: megabytes for search and proof.", panel=METHOD)] = None
-    cluster: Annotated[
-        str | None, option("Many features: Dask scheduler, tcp://host:8786.", panel=METHOD, metavar="URL")
-    ] = None
-    device: Device = None
     backend: Annotated[
         str | None, option("Solver: scip (default), highs or gurobi.", panel=PROGRAM, metavar="NAME")
     ] = None
@@ -133,7 +127,7 @@ def solve(
     ks = _sizes(k)
     components = len(ks) if components is None else components
     streamed = is_streamed(file, stream)
-    _require_consistent(search, ks, components, joint, deflation, streamed, proof=output.certificate is not None)
+    _require_consistent(search, ks, components, joint, deflation, proof=output.certificate is not None)
     require_metric_fits(asked.metric, asked.metric_ridge, streamed=streamed, components=components)
     if streamed:
         problem, names = streamed_problem(file, data, asked, max(ks))
@@ -189,15 +183,9 @@ def solve(
 
 def _solved(problem: Problem, search: _Search, progress: bool) -> "noap.Result":
     """Return the one component, with ties given to the lowest index."""
-    from noap.data.device import on_device
-    from noap.runtime.cluster import connected
     from noap.ties import break_ties
 
-    with nullcontext() if search.cluster is None else connected(search.cluster) as client:
-        options = search.options | ({} if client is None else {"client": client})
-        found = noap.solve(
-            on_device(problem, search.device), method=search.method, progress=progress, **search.limits, **options
-        )
+    found = noap.solve(problem, method=search.method, progress=progress, **search.limits, **search.options)
     # In a metric two features that tie need not be of the same length.
     return found if problem.metric is not None else break_ties(found)[0]
 
@@ -218,12 +206,11 @@ def _require_consistent(
     components: int,
     joint: bool | None,
     deflation: str,
-    streamed: bool,
     *,
     proof: bool,
 ) -> None:
     """Raise InvalidProblem, with one sentence, where options do not go together."""
-    several, method, device, cluster = components != 1, search.method, search.device, search.cluster
+    several, method = components != 1, search.method
     alone = joint is False or (joint is None and deflation != "disjoint")
     for wrong, sentence in (
         (
@@ -240,15 +227,6 @@ def _require_consistent(
             "--joint, or leave out -c.",
         ),
         (joint and not several, "--joint chooses several components together; say how many with -c."),
-        (
-            device is not None and streamed,
-            "--device holds all samples, and --stream keeps X'X alone; leave one of them out.",
-        ),
-        (device is not None and several, "--device takes one component, the one of -c 1; leave out -c."),
-        (
-            cluster is not None and several,
-            "--cluster shares the search for one component, the one of -c 1; leave out -c.",
-        ),
     ):
         if wrong:
             raise InvalidProblem(sentence)

@@ -6,7 +6,6 @@ import warnings
 import numpy as np
 
 from noap.errors import UncentredWarning
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import Data
 
 __all__ = ["outside", "share_of_means", "warn_if_uncentred"]
@@ -15,8 +14,6 @@ __all__ = ["outside", "share_of_means", "warn_if_uncentred"]
 _FEWEST = 20
 # Every row up to so many, then so many at even distances: this is for a warning, and a Problem is made in microseconds.
 _MOST = 64
-# Columns that are fetched from a device for it, at even distances too.
-_MOST_COLUMNS = 4096
 # Beyond these a sum of squares, or of squared sums, may have left the range of float64.
 _SMALL, _LARGE = 1e-200, 1e200
 # Half of what the answer calls variance would be the means'.
@@ -32,8 +29,6 @@ def share_of_means(X: Data) -> float:
     (0.0, 1.0)
     """
     rows = X[:: -(-X.shape[0] // _MOST)]
-    if isinstance(rows, DeviceColumns):
-        rows = rows[:, :: -(-rows.shape[1] // _MOST_COLUMNS)]
     dense = np.ascontiguousarray(rows if isinstance(rows, np.ndarray) else rows.toarray(), dtype=np.float64)
     flat = dense.ravel()
     squares = float(flat @ flat)

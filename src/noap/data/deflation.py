@@ -10,11 +10,9 @@ import numpy as np
 
 from noap.adversaries.base import Adversary
 from noap.data.validation import PrivateSamples, as_samples
-from noap.errors import InvalidProblem
-from noap.linalg.blocked import MANY_FEATURES
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.mapped import empty_like, in_file
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.products import column_norms, columns, row_blocks
 from noap.linalg.types import BoolArray, Data, FloatArray, IntArray
 from noap.problem import Problem
@@ -67,11 +65,6 @@ class Samples:
         """Return what the components (rows) leave of the data."""
         if deflation == "disjoint":
             return Samples(_without(self.Z, np.asarray(components.any(axis=0))), self.names)
-        if isinstance(self.Z, DeviceColumns):
-            raise InvalidProblem(
-                "deflation='projection' changes columns of X, which stays as it is on its device; pass "
-                "deflation='disjoint', or n_components=1."
-            )
         Q = span_of(components)
         if in_file(self.Z):
             return Samples(_projected_file(self.Z, Q), self.names)
@@ -98,7 +91,7 @@ class Samples:
         """Return the total variance."""
         if isinstance(self.Z, np.ndarray):
             return float(np.einsum("ij,ij->", self.Z, self.Z)) / len(self.Z)
-        if isinstance(self.Z, (ImplicitColumns, DeviceColumns)):
+        if isinstance(self.Z, ImplicitColumns):
             return float(np.square(column_norms(self.Z)).sum()) / self.n_samples
         return float(np.square(self.Z.data, dtype=np.float64).sum()) / self.n_samples
 
@@ -156,8 +149,6 @@ def _without(Z: Data, gone: BoolArray) -> Data:
         return Z
     if isinstance(Z, ImplicitColumns):
         return ImplicitColumns(Z.sparse, Z.mean, np.where(gone, np.inf, Z.scale))
-    if isinstance(Z, DeviceColumns):
-        return Z.with_moments(Z.mean, np.where(gone, np.inf, 1.0 if Z.scale is None else Z.scale))
     left = Z.multiply(~gone).tocsr()
     left.eliminate_zeros()
     return left

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.products import row_blocks
 from noap.linalg.types import Data, FloatArray
 from noap.runtime.names import listed
@@ -43,8 +42,6 @@ class Moments:
         array([[2., 4.],
                [4., 8.]])
         """
-        if isinstance(X, DeviceColumns):
-            X = X.toarray()
         mean = np.asarray(X.mean(axis=0, dtype=np.float64)).ravel()
         if not isinstance(X, np.ndarray):
             doubles = X.astype(np.float64)

@@ -14,12 +14,11 @@ import numpy as np
 from noap.data.identifiers import warn_of_identifiers
 from noap.data.validation import as_samples, names_of
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.mapped import empty_like
 from noap.linalg.types import BoolArray, Data, FloatArray
 from noap.runtime.names import listed
 
-__all__ = ["centre_and_scale", "centre_and_scale_on_device", "scale_sparse", "standardize"]
+__all__ = ["centre_and_scale", "scale_sparse", "standardize"]
 
 # Rows that are added side by side: so many that a block has about this many entries, and 16 at least.
 _BLOCK_ENTRIES, _FEWEST_ROWS = 2**14, 16
@@ -58,8 +57,6 @@ def standardize(X: Any, center: bool = True, scale: bool = True) -> Any:
            [ 1.,  1.]])
     """
     samples = as_samples(X)
-    if isinstance(samples.data, DeviceColumns):
-        return centre_and_scale_on_device(samples.data, center=center, scale=scale)
     warn_of_identifiers(X, samples.data)
     if not center and not isinstance(samples.data, np.ndarray):
         return scale_sparse(samples.data, scale=scale)[0]
@@ -110,29 +107,6 @@ def centre_and_scale(
             labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
             warnings.warn(f"Constant columns keep scale 1: {listed(labels, 5)}.", NoapWarning, stacklevel=2)
     return Z, mean, scales
-
-
-def centre_and_scale_on_device(
-    X: DeviceColumns, *, center: bool, scale: bool, names: tuple[str, ...] | None = None
-) -> DeviceColumns:
-    """Return the same numbers as `centre_and_scale` without a second array: entries are made when they are needed."""
-    n, d = X.shape
-    if X.mean is not None or X.scale is not None:
-        raise InvalidProblem("X is centred or scaled already; pass the array that it was made of.")
-    if center and n == 1:
-        raise InvalidProblem("X has one sample, which centring turns into zero; add samples or switch centring off.")
-    mean = X.column_sums(_rows_of_sums(n, d), squared=False) / n if center else None
-    Z = X.with_moments(mean, None)
-    if not scale:
-        return Z
-    spread = np.sqrt(Z.column_sums(_rows_of_sums(n, d), squared=True) / n)
-    own = np.zeros(d) if mean is None else mean
-    scales, constant = _scales(spread, own)
-    if constant.any():
-        scales[constant & (own != 0)] = np.inf  # what is left of them is rounding
-        labels = [names[j] if names is not None else str(j) for j in np.flatnonzero(constant)]
-        warnings.warn(f"Constant columns keep scale 1: {listed(labels, 5)}.", NoapWarning, stacklevel=2)
-    return Z.with_moments(mean, scales)
 
 
 def scale_sparse(X: Data, *, scale: bool) -> tuple[Data, FloatArray]:

@@ -8,8 +8,6 @@ import numpy as np
 
 from noap.data.chunks import is_dask_array, read_dask
 from noap.errors import InvalidProblem, NoapWarning
-from noap.linalg.device.columns import DeviceColumns
-from noap.linalg.device.library import Library, is_elsewhere
 from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.mapped import empty_like, in_file
 from noap.linalg.outward import definite_shift, least_shift
@@ -25,15 +23,12 @@ __all__ = [
     "as_samples",
     "names_of",
     "require_numbers",
-    "where_needed",
 ]
 
 # Squares, and sums of squares over any realistic n, must neither overflow nor vanish.
 _LARGEST, _SMALLEST = 1e150, 1e-150
 # Entries of a file that are converted at a time.
 _PIECE_ENTRIES = 2**22
-# Types of numbers that are numbers of float32 too.
-_SHORT = ("bfloat16", "bool", "int8", "uint8", "int16", "uint16")
 # A covariance in double precision is positive semidefinite to this share of its largest eigenvalue; one in single
 # precision, or computed in it, to this one, and symmetric to it.
 _ROUNDING, _AS_GIVEN = 1e-10, 1e-6
@@ -64,10 +59,8 @@ def as_samples(X: Any) -> Samples:
         raise InvalidProblem("X must be an n x d array, got None.")
     if is_dask_array(X):
         X = read_dask(X)
-    if is_elsewhere(X):
-        X = _on_device(X)
     names = names_of(X)
-    if isinstance(X, (ImplicitColumns, DeviceColumns)):
+    if isinstance(X, ImplicitColumns):
         data = X
     elif _is_sparse(X):
         data = _checked_dtype(X).tocsr(copy=False)
@@ -83,13 +76,6 @@ def as_samples(X: Any) -> Samples:
         )
     _check_entries(data, names)
     return Samples(data, names)
-
-
-def where_needed(data: Data, adversary: Any) -> Data:
-    """Return samples where those who work against the adversary need them: on the host if it moves samples."""
-    if isinstance(data, DeviceColumns) and not getattr(adversary, "gram_suffices", True):
-        return data.toarray().astype(data.dtype)
-    return data
 
 
 class Symmetric(NamedTuple):
@@ -221,26 +207,12 @@ def _is_sparse(X: Any) -> bool:
     return type(X).__module__.startswith("scipy.sparse") and hasattr(X, "tocsr")
 
 
-def _on_device(X: Any) -> DeviceColumns:
-    """Return an array of another library with entries of a type that noap works on, where it lies."""
-    library = Library.of(X)
-    kind = str(X.dtype).split(".")[-1]
-    if kind.startswith("complex"):
-        raise InvalidProblem("X must be real, it holds complex numbers; pass its real part.")
-    if X.ndim != 2:
-        raise InvalidProblem(f"X must have two dimensions (samples x features), got shape {tuple(X.shape)}.")
-    if library.is_torch:
-        X = X.detach()
-    if kind not in ("float16", "float32", "float64"):
-        # Numbers of fewer bits than those of float32 stay what they are in it.
-        X = library.cast(X, "float32" if kind in _SHORT else "float64")
-    return DeviceColumns(X)
-
-
 def _dense(X: Any, names: tuple[str, ...] | None, what: str = "X") -> np.ndarray:
     refuse_mask(X, what)
     try:
         array = np.asarray(X.to_numpy() if names is not None else X)
+    except TypeError as error:  # an array on a device
+        raise InvalidProblem(f"{what} cannot be read as an array of NumPy: {str(error).rstrip('.')}.") from None
     except ValueError:
         raise InvalidProblem(f"{what} must be a rectangular array of numbers; check the rows' lengths.") from None
     if array.dtype.kind not in "OUS":
@@ -286,8 +258,7 @@ def _check_entries(
     smallest: float = _SMALLEST,
 ) -> None:
     top = 0.0
-    # On a device, one row of the smallest and one of the largest entries stand for all.
-    for block in row_blocks(data) if not isinstance(data, DeviceColumns) else [np.stack(data.extremes())]:
+    for block in row_blocks(data):
         # max and min propagate NaN and find infinities without a boolean array the size of X.
         low, high = float(block.min()), float(block.max())
         if not (np.isfinite(low) and np.isfinite(high)):

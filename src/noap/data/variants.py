@@ -10,10 +10,9 @@ from noap.data.arguments import as_costs, as_sparsity
 from noap.data.chosen import as_demands, as_directions
 from noap.data.metric import as_metric, block
 from noap.data.requirements import require_covariance_suffices, require_fit
-from noap.data.validation import Samples, Symmetric, where_needed
+from noap.data.validation import Samples, Symmetric
 from noap.errors import InvalidProblem
-from noap.linalg.blocked import MANY_FEATURES
-from noap.linalg.frozen import frozen
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import IntArray
 
 if TYPE_CHECKING:
@@ -46,10 +45,6 @@ class Variants:
         changed: Problem = self._changed(adversary=adversary)
         for name in ("kept_features", "scale"):  # the properties that depend on the adversary
             changed.__dict__.pop(name, None)
-        moved = where_needed(changed.X, adversary)
-        if moved is not changed.X:
-            changed.__dict__.update(X=frozen(moved))
-            changed.__dict__.pop("_fingerprint", None)  # it was taken where the samples were
         return changed
 
     def with_costs(self: Any, costs: ArrayLike | None) -> "Problem":

@@ -7,9 +7,8 @@ from sklearn.utils.validation import validate_data
 
 from noap.data.chunks import is_dask_array, read_dask
 from noap.data.identifiers import warn_of_identifiers
-from noap.data.validation import as_samples, require_numbers
+from noap.data.validation import require_numbers
 from noap.errors import InvalidProblem
-from noap.linalg.device.library import is_elsewhere
 from noap.linalg.types import BoolArray, Data, FloatArray, refuse_mask
 
 __all__ = ["MISSING", "Filling", "checked_samples", "fill", "filling_of", "is_sparse", "missing_counts", "names_in"]
@@ -55,10 +54,6 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
     refuse_mask(X)
     if is_dask_array(X):
         X = read_dask(X)
-    if is_elsewhere(X):
-        if missing == "impute":
-            raise InvalidProblem("missing='impute' takes no X on a device; fill what is missing first.")
-        return _on_device(estimator, X, reset=reset)
     try:
         data: Data = validate_data(
             estimator,
@@ -90,21 +85,6 @@ def checked_samples(estimator: Any, X: Any, *, reset: bool, missing: str) -> Dat
                 f"X contains NaN in column {_label(holes[0], names)}; fill it first, for example with "
                 "sklearn.impute.SimpleImputer, or pass missing='impute'."
             )
-    return data
-
-
-def _on_device(estimator: Any, X: Any, *, reset: bool) -> Data:
-    """Return an array of another library where it lies; what is missing is refused."""
-    data = as_samples(X).data
-    d = int(data.shape[1])
-    if reset:
-        estimator.n_features_in_ = d
-        if hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
-    elif d != estimator.n_features_in_:
-        raise InvalidProblem(
-            f"X has {d} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features."
-        )
     return data
 
 

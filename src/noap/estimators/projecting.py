@@ -11,7 +11,6 @@ from noap.errors import InvalidProblem
 from noap.estimators.inputs import checked_samples, fill, missing_counts, names_in
 from noap.estimators.span_model import SpanModel
 from noap.estimators.strength import Frame, Strength, kind_of, strength_of, widened
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import Data, FloatArray, IntArray
 from noap.runtime.frames import shaped
 
@@ -204,7 +203,6 @@ class ProjectionMixin:
 
     def _squares(self, data: Data) -> FloatArray:
         """Return the squared lengths of the centred and scaled samples."""
-        data = data.toarray() if isinstance(data, DeviceColumns) else data
         if isinstance(data, np.ndarray):
             Z = (data - self.mean_) / self.scale_
             lengths: FloatArray = np.einsum("ij,ij->i", Z, Z)

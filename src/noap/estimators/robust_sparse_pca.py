@@ -13,10 +13,9 @@ from noap.data.deflation import Covariance, Samples, adjusted_variances, span_va
 from noap.data.implicit import centred
 from noap.data.moments import Moments
 from noap.data.scales import warn_of_scales
-from noap.data.standardising import centre_and_scale, centre_and_scale_on_device, scale_sparse
+from noap.data.standardising import centre_and_scale, scale_sparse
 from noap.data.validation import as_covariance
 from noap.errors import InvalidProblem
-from noap.estimators.devices import as_columns_on, as_given, moments_of
 from noap.estimators.fitting import fit_components
 from noap.estimators.from_sums import from_sums
 from noap.estimators.inputs import checked_samples, fill, filling_of, is_sparse, missing_counts, names_in
@@ -27,8 +26,7 @@ from noap.estimators.span_model import SpanModel
 from noap.estimators.strength import Frame, costs_of, kind_of, strength_of, widened
 from noap.estimators.together import fit_together
 from noap.estimators.warning import warn_of
-from noap.linalg.blocked import MANY_FEATURES
-from noap.linalg.device.columns import DeviceColumns
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import Data, FloatArray
 from noap.metrics import gap as relative_gap
 
@@ -119,10 +117,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         method="exact" without `k_share`, and at most 10,000 features. False: one after the other, each the best of what
         `deflation` leaves. "auto": together with deflation="disjoint", where that is possible, for "feature" and
         "none" and at most 2,000 features.
-    device : str or None
-        Where X is to lie, such as "cuda": a dense X is moved there as a tensor of PyTorch (``pip install
-        'noap[gpu]'``). An X that is an array on a device already (PyTorch, CuPy) stays where it is without this. Pays
-        from 2,000 features on. With several components, pass deflation="disjoint".
     keep_data : bool
         Whether `results_` keep the samples that they are about, and a pickle of the model with them. Without them
         ``results_[0].attack(Z)`` takes the standardised data, and :func:`noap.verify` a Problem made of them.
@@ -220,7 +214,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         costs: Any = None,
         noise_units: str = "standardised",
         joint: bool | str = "auto",
-        device: str | None = None,
         keep_data: bool = False,
     ) -> None:
         self.n_components = n_components
@@ -243,7 +236,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         self.costs = costs
         self.noise_units = noise_units
         self.joint = joint
-        self.device = device
         self.keep_data = keep_data
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "RobustSparsePCA":
@@ -255,8 +247,7 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         A sparse X is not filled: its columns are centred through their sums, and the components are those of the
         covariance, or, with more than 2,000 features, of samples that are centred when they are looked at; without
         centring X is used as it is. The sample-wise adversary takes a sparse X without centring only. An X of more than
-        256 MB in a file (numpy.memmap) stays there, and a Dask array is read once. An X on a device is centred and
-        scaled there, when it is looked at; attributes are NumPy arrays.
+        256 MB in a file (numpy.memmap) stays there, and a Dask array is read once.
         """
         require_search_goes_on()
         data = self._filled(self._checked(X, reset=True))
@@ -264,10 +255,6 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         names = names_in(self)
         if sample_weight is not None:
             return self._fit_weighted(data, sample_weight, names)
-        if self.device is not None or isinstance(data, DeviceColumns):
-            columns = as_columns_on(self.device, data)
-            device_Z = centre_and_scale_on_device(columns, center=self.center, scale=self.scale, names=names)
-            return self._solve(Samples(device_Z, names), *moments_of(device_Z))
         if not is_sparse(data):
             Z, mean, scale = centre_and_scale(data, center=self.center, scale=self.scale, names=names)
             return self._solve(Samples(Z, names), mean, scale)
@@ -291,8 +278,8 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
         kind = kind_of(self.adversary)
         dense = isinstance(data, np.ndarray)
         imputed = self.missing == "impute" and self.missing_share_.any()
-        if imputed or self.device is not None or isinstance(data, DeviceColumns):
-            raise InvalidProblem("sample_weight needs X in memory, with no entry missing; leave it out.")
+        if imputed:
+            raise InvalidProblem("sample_weight needs X with no entry missing; leave it out.")
         if not kind.gram_suffices and not (kind is SampleWise and dense):
             raise InvalidProblem(f"sample_weight takes no adversary={self.adversary!r} on these data; leave it out.")
         weights = _check_sample_weight(sample_weight, data, dtype=np.float64, ensure_non_negative=True)
@@ -370,15 +357,11 @@ class RobustSparsePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Project
     def transform(self, X: Any) -> FloatArray:
         """Return the scores, shape (n, n_components): the centred and scaled samples times the components.
 
-        A NumPy array, of float32 for an X of float32; with scikit-learn's ``array_api_dispatch`` an array of the
-        library of X, on its device.
+        A NumPy array, of float32 for an X of float32.
         """
         data = self._taken(X)
         scores = self._scores(data, self.components_.T)
-        if data.dtype == np.float32:
-            scores = scores.astype(np.float32)
-        given: FloatArray = as_given(X, scores)
-        return given
+        return scores.astype(np.float32) if data.dtype == np.float32 else scores
 
     @property
     def _n_features_out(self) -> int:

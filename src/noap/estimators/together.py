@@ -4,19 +4,21 @@ import dataclasses
 import math
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from noap.adversaries import ENERGY_LESS_L1, serves
 from noap.adversaries.registry import listed
-from noap.checker.witness import value_below
 from noap.data.deflation import CONSTRAINED, Covariance, Samples
 from noap.errors import GapWarning, InvalidProblem, NoapWarning
 from noap.estimators.fitting import Component, Fitted, Recipe, forgetting, said_line
 from noap.joint import JointResult, solve_components
 from noap.joint.components import SERVES
-from noap.linalg.blocked import MANY_FEATURES
+from noap.kernel.claim import matrix_of
+from noap.kernel.verify import rounded_down
+from noap.linalg.memory import MANY_FEATURES
 from noap.problem import Problem
 from noap.result import Limit, Result
 from noap.runtime.interrupts import noticing_interrupts
@@ -140,7 +142,9 @@ def _bounded(data: Samples | Covariance, recipe: Recipe, joint: JointResult) -> 
     """
     parts, bound = joint.components, joint.bound
     assert bound is not None  # they were chosen at once
-    below = [value_below(one.problem, one.support, one.v[one.support]) for one in parts]
+    proved, _ = matrix_of(joint.problem.with_sparsity(max(joint.ks)))
+    below = [max(proved.value_at_least(one.support, one.v[one.support]), 0.0) for one in parts]
+    below = [rounded_down(Fraction(value) * Fraction(4) ** proved.exponent) for value in below]
     components = []
     for i, one in enumerate(parts):
         problem = one.problem

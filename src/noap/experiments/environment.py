@@ -16,7 +16,6 @@ _ABSENT = "not installed"
 _PACKAGES = (
     "numpy",
     "scipy",
-    "numba",
     "pyscipopt",
     "highspy",
     "gurobipy",

@@ -19,16 +19,12 @@ import numpy as np
 from noap.heuristics.batch import Batch
 from noap.heuristics.climber import Climber
 from noap.heuristics.measured import MeasuredVectors
-from noap.heuristics.oracle import works_on_gram
-from noap.heuristics.pool import pool_of
 from noap.heuristics.screened import screened_climber
-from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.runtime.controls import never
-from noap.runtime.workers import HERE, Tell, Workers, nobody
 
-__all__ = ["Funnel", "ascent", "is_pooled", "search"]
+__all__ = ["Funnel", "ascent", "search"]
 
 # Of the best vectors on a part of many samples so many climb on all of them, and so many of those exchange features.
 _FEW, _FEWEST = 8, 2
@@ -58,26 +54,13 @@ def ascent(
     rng: np.random.Generator,
     funnel: Funnel | None = None,
     check: Callable[[], None] = never,
-    workers: Workers = HERE,
-    tell: Tell = nobody,
 ) -> Iterator[FloatArray]:
     """Yield ever better k-sparse unit vectors of length d, the last one being the answer.
 
     Whoever consumes it may stop at any time and keep the last vector seen. `check` is called between portions of work
     on the samples; what it raises passes through. Of very many samples a part is looked at first, and the first vectors
-    are the better ones for that part; then all samples judge. With many features the workers share the pass that
-    chooses among them, and `tell` hears how far it is.
+    are the better ones for that part; then all samples judge.
     """
-    if is_pooled(problem):
-        from noap.heuristics.pooled import pooled_ascent  # which is built on this file
-
-        pool = pool_of(problem, check, workers, tell)
-        for places, weights in pooled_ascent(pool, problem.k, rng, funnel or Funnel(), check=check):
-            if len(places):
-                found = np.zeros(problem.n_features)
-                found[places] = weights
-                yield found
-        return
     climber, kept = screened_climber(problem, check)
     for best in _stages(climber, min(problem.k, len(kept)), rng, funnel or Funnel()):
         v = best.batch.first(len(kept))
@@ -88,12 +71,6 @@ def ascent(
             whole[kept] = v
             v = whole
         yield v
-
-
-def is_pooled(problem: Problem) -> bool:
-    """Whether ascent works on a pool of features: X'X would suffice, but is large."""
-    large = problem.X is not None and problem.n_features > MANY_FEATURES
-    return large and problem.metric is None and works_on_gram(problem.adversary)
 
 
 def _stages(climber: Climber, k: int, rng: np.random.Generator, funnel: Funnel) -> Iterator[MeasuredVectors]:

@@ -7,7 +7,7 @@ import numpy as np
 from noap.heuristics.climber import Climber
 from noap.heuristics.oracle import GramOracle, in_units_of_samples, works_on_gram
 from noap.heuristics.sample_oracle import SampleOracle
-from noap.linalg.blocked import MANY_FEATURES
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import IntArray
 from noap.problem import Problem
 from noap.runtime.controls import never

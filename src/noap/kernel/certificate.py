@@ -3,9 +3,8 @@
 import math
 import os
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from noap.kernel.witness import Level, Packing, Support
 from noap.linalg.types import FloatArray, IntArray
 from noap.runtime.notebook import html_table
 
-__all__ = ["Certificate", "Proof", "is_of_the_kernel"]
+__all__ = ["Certificate", "Proof"]
 
 _TEXTS = {
     "kind": re.compile("single|list|joint"),
@@ -75,8 +74,6 @@ class Certificate:
     support: IntArray
     weights: FloatArray
     proof: Proof
-    # Reads what proves problems that the kernel has no theorem about; set by those who do.
-    read_older: ClassVar[Callable[[bytes, float | None], Any] | None] = None
 
     @property
     def kind(self) -> str:
@@ -131,8 +128,6 @@ class Certificate:
     @classmethod
     def from_bytes(cls, data: bytes, *, memory_limit: float | None = None) -> Self:
         """Read a file's contents; raises InvalidProblem if they are no certificate."""
-        if cls.read_older is not None and not is_of_the_kernel(data):
-            return cls.read_older(data, memory_limit)  # type: ignore[no-any-return]  # of the same use
         header, arrays = container.unpack(data, memory_limit)
         _check_header(header)
         for name, found in arrays.items():
@@ -256,11 +251,6 @@ class Certificate:
             ("nodes", self.nodes),
         ]
         return html_table("Certificate: a claim until noap.verify(problem, certificate) has checked it", rows)
-
-
-def is_of_the_kernel(data: bytes) -> bool:
-    """Return whether a file is of version 5."""
-    return data[8:10] == (5).to_bytes(2, "little")
 
 
 def _check_header(header: dict[str, Any]) -> None:

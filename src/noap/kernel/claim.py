@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.adversaries import EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
+from noap.adversaries import Adversary, EntryWise, FeatureWise, NoAdversary, SampleWise, SpectralNorm
 from noap.errors import InvalidProblem
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Columns, Data, Features, Terms
@@ -18,27 +18,30 @@ from noap.kernel.entries import EntryData
 from noap.kernel.metric import Metric
 from noap.kernel.samples import SampleData
 from noap.linalg.mapped import by_columns
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.products import row_blocks
 from noap.linalg.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from noap.problem import Problem
 
-__all__ = ["MANY_FEATURES", "Claim", "data_of", "difference", "fingerprint_of", "matrix_of", "serves", "terms_of"]
+__all__ = [
+    "SERVES", "Claim", "data_of", "difference", "fingerprint_of", "matrix_of", "needs_matrix",
+    "serves", "terms_of",
+]  # fmt: skip
 
 # The theorems are about these adversaries, by exact type.
-_NAMES = {
-    NoAdversary: "none",
+_NAMES: dict[type[Adversary], str] = {
     FeatureWise: "feature-wise",
     SampleWise: "sample-wise",
-    EntryWise: "entry-wise",
     SpectralNorm: "spectral",
+    EntryWise: "entry-wise",
+    NoAdversary: "none",
 }
+SERVES = tuple(_NAMES)
 # Those that move rows, and what holds the data of a claim about them.
 _ON_ROWS: dict[type, type[SampleData]] = {SampleWise: SampleData, EntryWise: EntryData}
 _DIGESTED = 2**17  # doubles in a block of the fingerprint, about
-# With more features no matrix is made of samples: it would take more than 32 MB.
-MANY_FEATURES = 2000
 _LEAST, _MOST = -490, 500  # powers of two, of the length of the longest column in units of the metric
 # Shifts are doubled until they show that a matrix is positive semidefinite, up to this share of its largest entry.
 _LARGEST_SHIFT = 1e-6
@@ -47,6 +50,12 @@ _LARGEST_SHIFT = 1e-6
 def serves(problem: "Problem") -> bool:
     """Return whether the kernel has a theorem about the problem."""
     return type(problem.adversary) in _NAMES
+
+
+def needs_matrix(problem: "Problem") -> bool:
+    """Return whether a proof for samples is about their inner products as a matrix, however many features there are."""
+    few = problem.X is None or problem.n_features <= MANY_FEATURES
+    return few or len(problem.include) > 0 or problem.metric is not None or problem.orthogonal_to is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +125,11 @@ class Claim:
             mean,
             scale,
         )
+
+    @property
+    def adversary_type(self) -> type[Adversary]:
+        """The class of the adversary."""
+        return next(kind for kind, name in _NAMES.items() if name == self.adversary)
 
     @property
     def budget(self) -> float | FloatArray | None:
@@ -216,8 +230,7 @@ def data_of(
     Without an exponent, a shift and the least of a metric, those that a certificate will name are chosen. Of samples of
     very many features no matrix is made, unless features are demanded, or v is constrained.
     """
-    many = problem.X is not None and problem.n_features > MANY_FEATURES and not len(problem.include)
-    if many and problem.metric is None and problem.orthogonal_to is None:
+    if not needs_matrix(problem):
         terms = terms_of(problem)
         if type(problem.adversary) not in _ON_ROWS or terms.rho is None:
             return Columns(by_columns(problem.X), lambda: _blocks(problem), terms, exponent), 0.0
@@ -277,8 +290,7 @@ def _blocks(problem: "Problem") -> Iterable[FloatArray]:
     """Yield the samples in blocks, with zeros for the features of infinite budgets."""
     X, useless = problem.X, _useless(problem)
     assert X is not None
-    whole = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.nbytes < 2**28
-    for block in (X,) if whole else row_blocks(X):
+    for block in row_blocks(X):
         if len(useless):
             block = block.copy()
             block[:, useless] = 0.0

@@ -6,7 +6,9 @@ the choice. So each of its features has :math:`|a_j^\top u| > m_j`, any two cont
 :math:`\mathrm{due}_2`, and there are at least `size` of them: docs/kernel.md, section 10.
 """
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,11 +17,12 @@ from noap.kernel.data import Data, Features
 from noap.kernel.majorant import chord
 from noap.kernel.witness import Level
 from noap.linalg.types import BoolArray, FloatArray, IntArray
+from noap.runtime.threads import in_order
 
 __all__ = ["ChordMajorant", "Cover", "Demands", "kept_features", "pairs"]
 
-# Columns of a block at most, and about how many samples of them at a time.
-_WIDTH, _ENTRIES = 2048, 2**24
+# The number of the demands, both features, and their product in size.
+_Found: TypeAlias = tuple[int, IntArray, IntArray, FloatArray]
 # More than what underflows in single precision.
 _TINY_SINGLE = 2.0**-120
 
@@ -150,7 +153,7 @@ class ChordMajorant:
 
 def pairs(
     data: Features, demands: Sequence[Demands], allowance: float = 1.0, check: Callable[[], None] = lambda: None
-) -> Iterator[tuple[int, IntArray, IntArray, FloatArray]]:
+) -> Iterator[_Found]:
     """Yield the pairs that fit, block by block: the number of the demands, both features, and their product in size.
 
     Each product is formed once for all demands, or not at all where lengths are too short for any.
@@ -165,27 +168,40 @@ def pairs(
     fits = np.logical_or.reduce([one.fits for one in demands])
     order = np.flatnonzero(fits)
     order = order[np.argsort(-data.most[order], kind="stable")]
-    width = max(min(_WIDTH, _ENTRIES // data.terms.n_samples), 64)
-    blocks = [order[at : at + width] for at in range(0, len(order), width)]
+    blocks = [order[at : at + data.width] for at in range(0, len(order), data.width)]
     error = allowance * data.error
-    for a, I in enumerate(blocks):  # noqa: E741
-        for J in blocks[a:]:
-            longest = data.lengths[I] * (float(data.lengths[J].max()) * (1 + 1e-6))
-            least = np.array([one.least(I, J, error) for one in demands])
-            if (least > longest).all():
-                continue
-            check()
-            sizes = np.abs(data.products(I, J))
-            loosest = least.min(axis=0).astype(sizes.dtype)
-            rows, columns = np.divmod(np.flatnonzero(sizes >= loosest[:, None]), len(J))
-            if I is J:
-                upper = rows < columns
-                rows, columns = rows[upper], columns[upper]
-            found, i, j = sizes[rows, columns].astype(np.float64), I[rows], J[columns]
-            for number, one in enumerate(demands):
-                fit = one.fit(found, error, i, j) & one.fits[i] & one.fits[j]
-                if fit.any():
-                    yield number, i[fit], j[fit], found[fit]
+
+    def looks() -> Iterator[Callable[[], list[_Found]]]:
+        for a, I in enumerate(blocks):  # noqa: E741
+            for J in blocks[a:]:
+                longest = data.lengths[I] * (float(data.lengths[J].max()) * (1 + 1e-6))
+                least = np.array([one.least(I, J, error) for one in demands])
+                if not (least > longest).all():
+                    check()
+                    yield functools.partial(_looked, data, demands, I, J, least.min(axis=0), error)
+
+    for found in in_order(looks(), data.threads):
+        yield from found
+
+
+def _looked(
+    data: Features,
+    demands: Sequence[Demands],
+    I: IntArray,  # noqa: E741
+    J: IntArray,
+    least: FloatArray,
+    error: float,
+) -> list[_Found]:
+    """Return the pairs of two blocks that fit."""
+    with np.errstate(all="ignore"):  # a thread has its own word on that
+        sizes = np.abs(data.products(I, J))
+        rows, columns = np.divmod(np.flatnonzero(sizes >= least.astype(sizes.dtype)[:, None]), len(J))
+        if I is J:
+            upper = rows < columns
+            rows, columns = rows[upper], columns[upper]
+        sizes, i, j = sizes[rows, columns].astype(np.float64), I[rows], J[columns]
+        fit = [one.fit(sizes, error, i, j) & one.fits[i] & one.fits[j] for one in demands]
+        return [(number, i[own], j[own], sizes[own]) for number, own in enumerate(fit) if own.any()]
 
 
 def kept_features(graph: BoolArray, kept: int, size: int) -> None:

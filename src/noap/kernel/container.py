@@ -89,7 +89,9 @@ def header_of(data: bytes) -> dict[str, Any]:
     if len(data) < _PREFIX.size + _DIGEST or data[: len(MAGIC)] != MAGIC:
         raise unreadable("it is not a noap certificate")
     _, version, length = _PREFIX.unpack_from(data)
-    if version != VERSION:
+    if version < VERSION:
+        raise unreadable(f"it has format version {version}, which noap 0.2 reads; solve again for version {VERSION}")
+    if version > VERSION:
         raise unreadable(f"it has format version {version}, this noap reads version {VERSION}")
     body, digest = memoryview(data)[:-_DIGEST], data[-_DIGEST:]
     if hashlib.sha256(body).digest() != digest:

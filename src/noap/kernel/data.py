@@ -16,7 +16,7 @@ from noap.kernel.arithmetic import TINY, U, gamma, need, proves_semidefinite, su
 from noap.kernel.cancelled import covariance_is_cancelled, samples_are_cancelled
 from noap.kernel.directions import is_orthogonal
 from noap.kernel.metric import Metric
-from noap.linalg.products import columns
+from noap.linalg.products import column_blocks
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.linalg.types import Data as Samples
 
@@ -27,6 +27,8 @@ __all__ = ["Choices", "Columns", "Data", "Features", "Terms", "over_the_largest"
 _SMALL, _LARGE = 1e-200, 1e200
 # Products of columns in single precision: its unit, and how many samples are added up in it.
 _U_SINGLE, _ROWS = 2.0**-24, 4096
+# Columns of a block at most, and about how many numbers it has.
+_WIDTH, _ENTRIES = 2048, 2**23
 # A tree on more features would take gigabytes.
 _MOST_IN_A_MATRIX = 10_000
 
@@ -141,9 +143,12 @@ class Features(Choices):
     needless : bool array of shape (d,)
         Features that no vector of positive value uses: where v is constrained, those of infinite budgets.
     metric : Metric or None
+    threads : int
+        How many share a pass over pairs of blocks.
     """
 
     added: float
+    threads: int = 1
 
     def __init__(self, squares: FloatArray, top: float, terms: Terms, exponent: int, definite: bool) -> None:
         d = len(squares)
@@ -191,6 +196,11 @@ class Features(Choices):
     @abstractmethod
     def error(self) -> float:
         """By how much an inner product that `products` returns may be off, in units of both lengths."""
+
+    @property
+    def width(self) -> int:
+        """How many columns make a block."""
+        return max(min(_WIDTH, _ENTRIES // self.terms.n_samples), 64)
 
     def sum_of_most(self, I: IntArray, F: IntArray, p: int) -> float:  # noqa: E741
         """Return at least the most that the features I and p of F contribute together, rounded once."""
@@ -372,7 +382,7 @@ class Columns(Features):
         terms = self.terms.among(features)
         if self.X is None:
             return Data(np.zeros((b, b)), terms, self.exponent, True, 0.0, is_part=True)
-        A = _gram((columns(self.X, features),), b, -self.exponent) / n
+        A = _gram(column_blocks(self.X, features), b, -self.exponent) / n
         return Data(A, terms, self.exponent, True, _raise_products(A, n), off=1.1 * gamma(n + 2), is_part=True)
 
     def matrix(self) -> Data:
@@ -407,7 +417,13 @@ class Columns(Features):
         return 1.001 * lost / (1 - lost) + 1.1 * gamma(self.terms.n_samples)
 
     def _single(self, features: IntArray) -> FloatArray:
-        return np.ldexp(columns(self.X, features), -self.exponent).astype(np.float32)
+        n, b = self.terms.n_samples, len(features)
+        single = np.empty((n, b), np.float32, order="F")
+        at = 0
+        for block in column_blocks(self.X, features):
+            single[at : at + len(block)] = np.ldexp(block, -self.exponent)
+            at += len(block)
+        return single
 
 
 def over_the_largest(r: FloatArray) -> tuple[float, FloatArray]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from noap.kernel.arithmetic import U, gamma, need
+from noap.kernel.data import Terms
 from noap.kernel.samples import SampleData, SampleMajorant, norms_above
 from noap.kernel.witness import SampleAttack
 from noap.linalg.types import BoolArray, FloatArray, IntArray
@@ -25,6 +26,13 @@ class EntryData(SampleData):
 
     Entries that are not to be trusted at all are 0: a v that uses one gets nothing from their sample.
     """
+
+    def __init__(
+        self, blocks: Callable[[], Iterable[FloatArray]], d: int, terms: Terms, exponent: int | None = None
+    ) -> None:
+        super().__init__(blocks, d, terms, exponent)
+        # Of the samples as they are: what is beyond budgets may be as small as their rounding.
+        self.top = float(super()._columns_squared().max(initial=0.0)) / self.n
 
     def _as_given(self, rho: FloatArray) -> FloatArray:
         shared = len(rho) in (1, self.d)

@@ -26,13 +26,13 @@ _LOOK = 0.5
 
 
 def verify_within(
-    problem: "Problem", certificate: Certificate, seconds: float | None, megabytes: float | None
+    problem: "Problem", certificate: Certificate, seconds: float | None, megabytes: float | None, threads: int
 ) -> "Verification | str":
     """Return what a child process could prove within these limits, or why it was stopped.
 
     The limit of memory counts what the child allocates beside the problem and the certificate; it holds on Linux.
     """
-    sent = pickle.dumps((megabytes, problem, certificate.to_bytes()), protocol=5)
+    sent = pickle.dumps((megabytes, problem, certificate.to_bytes(), threads), protocol=5)
     with subprocess.Popen(
         [sys.executable, "-m", "noap.kernel.limited", str(os.getpid())],
         stdin=subprocess.PIPE,
@@ -76,15 +76,15 @@ def _take_work_space() -> None:
     dtrtrs(cholesky(P @ P), P, lower=1)
 
 
-def _answer(given: tuple[float | None, Any, bytes]) -> bytes:
+def _answer(given: tuple[float | None, Any, bytes, int]) -> bytes:
     from noap.kernel.verify import verify_certificate
 
-    megabytes, problem, data = given
+    megabytes, problem, data, threads = given
     certificate = Certificate.from_bytes(data, memory_limit=None if megabytes is None else max(megabytes, 1.0))
     if megabytes is not None:
         _take_work_space()
         _limit_memory(megabytes)
-    return pickle.dumps(verify_certificate(problem, certificate))
+    return pickle.dumps(verify_certificate(problem, certificate, threads=threads))
 
 
 def _end_with(parent: int) -> None:

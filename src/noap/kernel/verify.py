@@ -5,27 +5,28 @@ import sys
 import time
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from noap.errors import CertificateRejected
+from noap.adversaries import require_served
+from noap.data.arguments import as_jobs, as_megabytes, as_seconds
+from noap.errors import CertificateRejected, InvalidProblem
 from noap.kernel.arithmetic import TINY, Refused, U, need
 from noap.kernel.certificate import Certificate
-from noap.kernel.claim import data_of, difference, matrix_of, serves
+from noap.kernel.claim import SERVES, data_of, difference, matrix_of, serves
 from noap.kernel.data import Features
 from noap.kernel.directions import TOLERANCE
 from noap.kernel.limited import verify_within
 from noap.kernel.packing import check_packing, value_of_packing
 from noap.kernel.samples import SampleData
 from noap.kernel.tree import check_levels, check_list
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import IntArray
+from noap.problem import Problem
 from noap.runtime.notebook import html_table
+from noap.runtime.threads import one_thread, threads_for
 
-if TYPE_CHECKING:
-    from noap.problem import Problem
-
-__all__ = ["Verification", "verify_certificate"]
+__all__ = ["Verification", "verify", "verify_certificate"]
 
 # A vector proves its claimed value to this, relative to it and to the largest variance of a feature.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
@@ -92,8 +93,75 @@ class Verification:
         return self
 
 
+def verify(
+    problem: Problem,
+    certificate: Certificate,
+    *,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    n_jobs: int | None = None,
+) -> Verification:
+    """Check a certificate against a problem, with no help from the solver.
+
+    Every node of the proof is looked at once, and a node's work is bounded by the size of the problem, so time and
+    memory are bounded by the two together. A hostile file may still ask for much of both: give limits for files of
+    strangers.
+
+    Parameters
+    ----------
+    problem : Problem
+    certificate : Certificate
+        Of several components together the report's value and bound are those of their sum; of a list of supports it
+        also has the threshold, and how many they are.
+    time_limit : float, optional
+        Seconds after which the certificate is rejected as not proved within them.
+    memory_limit : float, optional
+        Megabytes that the certificate's arrays and what is made in the check may take together, beside the problem
+        itself; a certificate that needs more is rejected. Without one the check may hold some gigabytes.
+    n_jobs : int, optional
+        With many features: threads that share the pass over all pairs of them, -1 for one per core; as many as the
+        linear algebra library uses by default.
+
+    Returns
+    -------
+    Verification
+        With ok = False and a reason if anything is not proved. It raises only if the arguments are of the wrong type,
+        InvalidProblem if the adversary is of a type that no theorem is about, or if the problem's X was changed.
+
+    Examples
+    --------
+    >>> import noap
+    >>> problem = noap.Problem([[3.0, 0.1], [4.0, 1.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> report = noap.verify(problem, noap.solve(problem).certificate)
+    >>> report.ok, round(report.value, 6), round(report.bound, 3)
+    (True, 8.0, 8.0)
+    >>> other = noap.Problem([[3.0, 0.1], [4.0, 2.0]], k=1, adversary=noap.FeatureWise(1.0))
+    >>> noap.verify(other, noap.solve(problem).certificate).message
+    'Rejected: the certificate is about other data: other entries, another order, centred and scaled otherwise, or \
+deflated for a later component; prepare X with noap.standardize, whose last digits are those of the command line and \
+the estimators.'
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidProblem(f"problem must be a noap.Problem, got {type(problem).__name__}.")
+    if not isinstance(certificate, Certificate):
+        raise InvalidProblem(
+            f"certificate must be a noap.Certificate, got {type(certificate).__name__}; read one with "
+            "noap.Certificate.load, or take it from a Result of method 'exact'."
+        )
+    require_served(problem.adversary, SERVES, "A certificate", "build the problem with one of these")
+    problem.check_unchanged()
+    rows = 0 if problem.n_features > MANY_FEATURES else problem.n_features  # small claims are small matrices
+    threads, seconds, megabytes = threads_for(as_jobs(n_jobs)), as_seconds(time_limit), as_megabytes(memory_limit)
+    with one_thread(rows):
+        return verify_certificate(problem, certificate, seconds, megabytes, threads)
+
+
 def verify_certificate(
-    problem: "Problem", certificate: Certificate, time_limit: float | None = None, memory_limit: float | None = None
+    problem: Problem,
+    certificate: Certificate,
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    threads: int = 1,
 ) -> Verification:
     """Check a certificate of the kernel against a problem; in a process of its own where limits are asked for.
 
@@ -103,10 +171,12 @@ def verify_certificate(
     certificate : Certificate
     time_limit, memory_limit : float, optional
         Seconds and megabytes, after which it is rejected as not proved within them.
+    threads : int
+        How many share a pass over pairs of features.
     """
     started = time.perf_counter()
     if time_limit is not None or memory_limit is not None:
-        answer = verify_within(problem, certificate, time_limit, memory_limit)
+        answer = verify_within(problem, certificate, time_limit, memory_limit, threads)
         if isinstance(answer, str):
             seconds = time.perf_counter() - started
             return Verification(False, 0.0, math.inf, f"Rejected: {answer}.", certificate.nodes, seconds)
@@ -114,7 +184,11 @@ def verify_certificate(
     value, bound, threshold, supports, slack, reason = 0.0, math.inf, None, None, 0.0, None
     try:
         with np.errstate(all="ignore"):  # NaN refuses, whatever it came from
-            value, bound = (_proved_joint if certificate.kind == "joint" else _proved)(problem, certificate)
+            value, bound = (
+                _proved_joint(problem, certificate)
+                if certificate.kind == "joint"
+                else _proved(problem, certificate, threads)
+            )
             if certificate.kind == "list":
                 threshold, supports, slack = _proved_list(problem, certificate)
         message = f"{value:.17g} <= {_optimum(certificate)} <= {bound:.17g}, for all {problem.n_features} features"
@@ -150,16 +224,17 @@ def _optimum(certificate: Certificate) -> str:
     return f"joint optimum of {len(sizes)} disjoint components of at most {each} features{apart}"
 
 
-def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
+def _proved(problem: Problem, certificate: Certificate, threads: int) -> tuple[float, float]:
     """Return value and bound that are proved, or refuse."""
     claim = certificate.claim
-    need(serves(problem), f"no theorem is about {problem.adversary!r}")
     other = difference(problem, claim)
     if other is not None:
         raise Refused(other)
     need(problem.X is None or certificate.proof.shift == 0, "the shift of samples is not 0")
     made, proof = matrix_of if certificate.kind == "list" else data_of, certificate.proof
     data, _ = made(problem, proof.exponent, proof.shift, proof.least)
+    if isinstance(data, Features):
+        data.threads = threads
     unit = Fraction(4) ** certificate.proof.exponent
     # The vector, or none at all: no bound may lie below either.
     none: IntArray = np.empty(0, np.intp)
@@ -188,7 +263,7 @@ def _proved(problem: "Problem", certificate: Certificate) -> tuple[float, float]
     return value, claim.bound
 
 
-def _proved_joint(problem: "Problem", certificate: Certificate) -> tuple[float, float]:
+def _proved_joint(problem: Problem, certificate: Certificate) -> tuple[float, float]:
     """Return value and bound of several choices together, or refuse."""
     claim, proof = certificate.claim, certificate.proof
     need(problem.metric is None, "no theorem is about several components in a metric")
@@ -222,7 +297,7 @@ def _room(data: Features | SampleData, unit: Fraction) -> Fraction:
     return room + data.terms.n_samples * Fraction(5e-324)  # the claimed value is a sum of doubles
 
 
-def _proved_list(problem: "Problem", certificate: Certificate) -> tuple[float, int, float]:
+def _proved_list(problem: Problem, certificate: Certificate) -> tuple[float, int, float]:
     """Return the threshold of a list, how many supports it shows, and what more features may add; or refuse."""
     need(certificate.claim.adversary != "spectral", "no theorem is about lists against the spectral norm")
     proof = certificate.proof

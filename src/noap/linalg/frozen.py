@@ -6,7 +6,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.implicit import ImplicitColumns
 from noap.linalg.types import Data
 
@@ -37,8 +36,6 @@ def frozen(X: Data) -> Data:
         return _held(X, X.nbytes <= MOST_COPIED)
     if isinstance(X, ImplicitColumns):
         return ImplicitColumns(frozen(X.sparse), _held(X.mean, True), _held(X.scale, True))
-    if isinstance(X, DeviceColumns):
-        return X.copied() if X.nbytes <= MOST_COPIED else X
     if not X.has_canonical_format:
         # SciPy sorts indices and adds up duplicates in place when it needs to, which a frozen matrix does not allow.
         X = X.copy()
@@ -66,8 +63,6 @@ def fingerprint(X: Data) -> bytes:
         return _sums(X)
     if isinstance(X, ImplicitColumns):
         return fingerprint(X.sparse) + _sums(X.mean) + _sums(X.scale)
-    if isinstance(X, DeviceColumns):
-        return X.checksum()
     return b"".join(_sums(one) for one in (X.data, X.indices, X.indptr))
 
 

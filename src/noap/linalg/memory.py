@@ -5,7 +5,10 @@ import functools
 import os
 from pathlib import Path
 
-__all__ = ["covariance_is_too_large", "machine_bytes"]
+__all__ = ["MANY_FEATURES", "covariance_is_too_large", "machine_bytes"]
+
+MANY_FEATURES = 2000
+"""With samples of more features than this X'X is not formed where less will do: it takes 32 MB there."""
 
 # A method that works on a d x d matrix holds some of them, and others need memory too.
 _SHARE = 0.25

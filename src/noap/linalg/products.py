@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from noap.linalg.device.columns import DeviceColumns
 from noap.linalg.types import Data, FloatArray
 from noap.linalg.vectors import norms
 
-__all__ = ["column_norms", "columns", "gram", "row_blocks", "row_top_k_norms", "scores"]
+__all__ = ["column_blocks", "column_norms", "columns", "gram", "row_blocks", "row_top_k_norms", "scores"]
 
 # Large enough for BLAS to run at full speed, small enough to stay out of the way of X itself.
 _BLOCK_BYTES = 32 * 2**20
+_FEW_ROWS = 8192
 
 
 def row_blocks(X: Data) -> Iterator[FloatArray]:
@@ -39,6 +39,19 @@ def columns(X: Data, chosen: np.ndarray) -> FloatArray:
     part = X[:, chosen]
     dense = part if isinstance(part, np.ndarray) else part.toarray(order="F")
     return np.asfortranarray(dense, dtype=np.float64)
+
+
+def column_blocks(X: Data, chosen: np.ndarray) -> Iterator[FloatArray]:
+    """Yield the chosen columns as consecutive dense float64 row blocks, of bounded size where samples are many."""
+    n = X.shape[0]
+    step = max(_FEW_ROWS, _BLOCK_BYTES // (8 * max(len(chosen), 1)))
+    if n <= step:
+        yield columns(X, chosen)
+        return
+    some = X[:, chosen] if hasattr(X, "tocsc") else X
+    for first in range(0, n, step):
+        part = some[first : first + step]
+        yield columns(part, chosen) if some is X else columns(part, np.arange(len(chosen)))
 
 
 def scores(X: Data, v: FloatArray) -> FloatArray:
@@ -80,8 +93,6 @@ def column_norms(X: Data) -> FloatArray:
     >>> column_norms(np.array([[3.0, 0.0], [4.0, 1.0]]))
     array([5., 1.])
     """
-    if isinstance(X, DeviceColumns):
-        return np.sqrt(X.reduced(lambda block: X.library.xp.sum(block * block, axis=0)))
     squares = np.zeros(X.shape[1])
     for block in row_blocks(X):
         squares += np.einsum("ij,ij->j", block, block)

@@ -57,7 +57,7 @@ def soft(rows: FloatArray, threshold: "float | FloatArray") -> FloatArray:
     array([-1.5,  0. ,  0.5])
     """
     # x - clip(x) is exact where |x| <= t and needs one temporary only.
-    threshold = np.minimum(threshold, np.finfo(rows.dtype).max)  # of single precision too
+    threshold = np.minimum(threshold, float(np.finfo(rows.dtype).max))  # of single precision too
     return rows - np.clip(rows, -threshold, threshold)
 
 

@@ -12,7 +12,6 @@ from typing import ParamSpec, TypeVar
 __all__ = [
     "Interrupts",
     "holding_interrupts",
-    "interrupts_of_kernels",
     "interrupts_wait",
     "noticing_interrupts",
     "raising_interrupts",
@@ -155,29 +154,3 @@ def _handled(answer: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
-def interrupts_of_kernels() -> Iterator[None]:
-    """Raise KeyboardInterrupt for a Ctrl-C that came while a compiled kernel ran.
-
-    Python hears of it when the kernel makes arrays of its answer, and Numba then calls it a SystemError.
-
-    Examples
-    --------
-    >>> try:
-    ...     with interrupts_of_kernels():
-    ...         raise SystemError("exchange returned a result with an exception set") from KeyboardInterrupt()
-    ... except KeyboardInterrupt:
-    ...     print("interrupted")
-    interrupted
-    """
-    try:
-        yield
-    except SystemError as error:
-        cause: BaseException | None = error
-        while cause is not None and not isinstance(cause, KeyboardInterrupt):
-            cause = cause.__cause__
-        if cause is None:
-            raise
-        raise KeyboardInterrupt from error

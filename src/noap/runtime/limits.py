@@ -5,9 +5,9 @@ import numbers
 from dataclasses import dataclass, field
 from typing import Any
 
-from noap.data.arguments import as_megabytes
+from noap.data.arguments import as_jobs, as_megabytes
 from noap.errors import InvalidProblem
-from noap.runtime.workers import HERE, Workers
+from noap.runtime.threads import threads_for
 from noap.settings import Settings
 
 __all__ = ["Limit", "Limits"]
@@ -45,8 +45,8 @@ class Limits:
     megabytes : float or None
         Memory of the search beside the data: work space, open nodes and the record of the proof.
     keep_proof : bool
-    workers : Workers
-        Threads or workers of a cluster for the passes over many features.
+    n_jobs : int or None
+        Threads that share passes over many features, as `threads_for` takes it.
     settings : Settings
     start : array-like or None
         A vector of the user from which ascent may start.
@@ -60,7 +60,7 @@ class Limits:
     nodes: int | None = None
     megabytes: float | None = None
     keep_proof: bool = False
-    workers: Workers = field(default=HERE, repr=False)
+    n_jobs: int | None = field(default=None, repr=False)
     settings: Settings = field(default=Settings(), repr=False)
     start: Any = field(default=None, repr=False)
 
@@ -71,7 +71,6 @@ class Limits:
         memory_limit: Any,
         certificate: Any,
         n_jobs: Any = None,
-        client: Any = None,
         settings: Any = None,
         start: Any = None,
     ) -> "Limits":
@@ -85,8 +84,13 @@ class Limits:
             raise InvalidProblem(f"memory_limit must be a positive number of megabytes or None, got {memory_limit!r}.")
         if settings is not None and not isinstance(settings, Settings):
             raise InvalidProblem(f"settings must be a noap.Settings, got {type(settings).__name__}.")
-        nodes, workers = None if node_limit is None else int(node_limit), Workers.checked(n_jobs, client)
-        return cls(nodes, as_megabytes(memory_limit), certificate, workers, settings or Settings(), start)
+        nodes = None if node_limit is None else int(node_limit)
+        return cls(nodes, as_megabytes(memory_limit), certificate, as_jobs(n_jobs), settings or Settings(), start)
+
+    @property
+    def threads(self) -> int:
+        """How many threads share a pass."""
+        return threads_for(self.n_jobs)
 
     @property
     def bytes(self) -> float | None:

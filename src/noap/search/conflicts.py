@@ -91,9 +91,12 @@ def expected_pairs(data: Features, demands: Demands, rows: int = 64, most: int =
     rng = np.random.default_rng(0)
     some = np.sort(rng.choice(fits, min(rows, len(fits)), replace=False))
     others = np.sort(rng.choice(fits, min(most, len(fits)), replace=False))
-    sizes = np.abs(data.products(some, others)).astype(np.float64)
-    fit = demands.fit(sizes, data.error, some[:, None], others[None, :]) & (some[:, None] != others)
-    return len(fits), float(fit.mean()) * len(fits) ** 2 / 2
+    count = 0
+    for J in np.split(others, range(data.width, len(others), data.width)):
+        sizes = np.abs(data.products(some, J)).astype(np.float64)
+        fit = demands.fit(sizes, data.error, some[:, None], J[None, :]) & (some[:, None] != J)
+        count += int(np.count_nonzero(fit))
+    return len(fits), count / (len(some) * len(others)) * len(fits) ** 2 / 2
 
 
 def peeled(graph: BoolArray, size: int) -> tuple[IntArray, IntArray]:

@@ -1,4 +1,4 @@
-r"""The multipliers of the l1 norms and of cardinality, by ADMM (docs/relaxation.md).
+r"""The multipliers of the l1 norms and of cardinality, by ADMM (docs/tree.md, "Lines").
 
 A line above the variance consists of a matrix B near A and of prices: :math:`\mu` for :math:`|v|_n^2`, the norm in
 which cardinality is counted, :math:`\nu` for :math:`|v|_o^2`, another norm, and :math:`\pi_i` for the index of each

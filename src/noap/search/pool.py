@@ -1,7 +1,8 @@
 """Good vectors of every size where features are many: ascent on a pool of features, which grows where they pull."""
 
 import copy
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy.linalg import eigh
@@ -9,12 +10,11 @@ from scipy.linalg import eigh
 from noap.kernel.data import Columns, Data, Features
 from noap.linalg.products import row_blocks, scores
 from noap.linalg.types import FloatArray, IntArray
+from noap.runtime.threads import in_order
 from noap.search.ascent import ascend, value_of
 from noap.settings import Settings
 
 __all__ = ["Pool", "of_size"]
-
-_WIDTH = 2048
 
 
 def of_size(data: Data, q: int) -> Data:
@@ -27,14 +27,27 @@ def of_size(data: Data, q: int) -> Data:
 class Pool:
     """The best vectors known of at most 1, 2, ..., k features.
 
+    Parameters
+    ----------
+    check : callable
+        Asked between steps; it may raise.
+    tell : callable
+        Hears how many pairs of features are scanned, and of how many.
+
     Attributes
     ----------
     values : array of shape (k + 1,)
         What they are worth; 0 for no feature.
     """
 
-    def __init__(self, data: Features, settings: Settings, check: Callable[[], None]) -> None:
-        self.data, self.settings, self.check = data, settings, check
+    def __init__(
+        self,
+        data: Features,
+        settings: Settings,
+        check: Callable[[], None],
+        tell: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
+        self.data, self.settings, self.check, self._tell = data, settings, check, tell
         self.values: FloatArray = np.zeros(data.k + 1)
         self._best: list[tuple[IntArray, FloatArray]] = [(np.empty(0, np.intp), np.empty(0))] * (data.k + 1)
         usable = np.flatnonzero(data.allowed & (data.most > 0))
@@ -59,14 +72,7 @@ class Pool:
     def search(self, start: tuple[IntArray, FloatArray] | None = None) -> None:
         """Ascend for each size, first the largest."""
         k = self.data.k
-        if start is not None and len(start[0]):
-            self._widen(start[0])
-        starts = [] if start is None else [self._within(*start)]
-        for _ in range(4):
-            self._ascend(k, starts, few=False)
-            if not self._grow(k):
-                break
-            starts = [self._within(*self._best[k])]
+        self.climb(start)
         features, leading = self.features, self._leading()
         for q in range(1, k):
             self.check()
@@ -74,6 +80,19 @@ class Pool:
             self._ascend(q, [*starts, *(self._within(features, one) for one in leading)], few=True)
             if self._grow(q):
                 self._ascend(q, [self._within(*self._best[q])], few=True)
+
+    def climb(self, start: tuple[IntArray, FloatArray] | None = None) -> None:
+        """Ascend for the largest size alone."""
+        k = self.data.k
+        if start is not None and len(start[0]):
+            self._widen(start[0])
+        starts = [] if start is None else [self._within(*start)]
+        for _ in range(4):
+            self._ascend(k, starts, few=False)
+            if not self._grow(k):
+                break
+            self.check()
+            starts = [self._within(*self._best[k])]
 
     def _leading(self) -> list[FloatArray]:
         d = self._part.d
@@ -119,7 +138,7 @@ class Pool:
         settings, data = self.settings, self.data
         order = usable[np.argsort(-data.most[usable], kind="stable")][: settings.pool_longest]
         count = min(max(data.k - 1, 1), len(order) - 1)
-        near, which = _nearest(data, np.sort(order), count, self.check)
+        near, which = _nearest(data, np.sort(order), count, self.check, self._tell)
         order = np.sort(order)
         lengths = np.maximum(data.lengths[order], 1e-300)
         gains = np.maximum(near / lengths[:, None] - data.r[order[which]], 0.0) ** 2 - data.costs[order[which]]
@@ -148,18 +167,20 @@ def _transposed(X: object, u: FloatArray) -> FloatArray:
     return found
 
 
-def _nearest(data: Features, features: IntArray, count: int, check: Callable[[], None]) -> tuple[FloatArray, IntArray]:
+def _nearest(
+    data: Features, features: IntArray, count: int, check: Callable[[], None], tell: Callable[[int, int], None]
+) -> tuple[FloatArray, IntArray]:
     """Return of every feature its largest products with others, in size, and with which: in one pass over blocks."""
-    m = len(features)
+    m, wide = len(features), data.width
     best: FloatArray = np.full((m, count), -1.0, np.float32)
     which: IntArray = np.zeros((m, count), np.intp)
     some = np.sort(np.random.default_rng(0).choice(m, min(m, 512), replace=False))
-    starts = range(0, m, _WIDTH)
+    starts = range(0, m, wide)
     least: FloatArray = np.zeros(m, np.float32)
     if len(some) > count + 1:  # products that a feature has with some others are a first threshold
         for a in starts:
-            sizes = np.abs(data.products(features[a : a + _WIDTH], features[some]))
-            least[a : a + _WIDTH] = np.partition(sizes, len(some) - count - 1, axis=1)[:, -count - 1]
+            sizes = np.abs(data.products(features[a : a + wide], features[some]))
+            least[a : a + wide] = np.partition(sizes, len(some) - count - 1, axis=1)[:, -count - 1]
 
     def merge(at: IntArray, others: IntArray, sizes: FloatArray) -> None:
         order = np.lexsort((-sizes, at))
@@ -171,20 +192,33 @@ def _nearest(data: Features, features: IntArray, count: int, check: Callable[[],
         W = np.zeros((len(rows), count), np.intp)
         V[row[kept], rank[kept]], W[row[kept], rank[kept]] = sizes[kept], others[kept]
         V, W = np.concatenate([V, best[rows]], axis=1), np.concatenate([W, which[rows]], axis=1)
-        top = np.argpartition(-V, count - 1, axis=1)[:, :count]
+        top = np.lexsort((W, -V), axis=1)[:, :count]  # of equal ones the first, whoever came first
         best[rows], which[rows] = np.take_along_axis(V, top, 1), np.take_along_axis(W, top, 1)
         least[rows] = np.maximum(least[rows], best[rows].min(axis=1))
 
-    for a in starts:
-        for b in range(a, m, _WIDTH):
-            check()
-            sizes = np.abs(data.products(features[a : a + _WIDTH], features[b : b + _WIDTH]))
+    def looked(a: int, b: int) -> list[tuple[IntArray, IntArray, FloatArray]]:
+        """Return who is near whom in two blocks: features of either, their neighbours, and the products."""
+        with np.errstate(all="ignore"):  # a thread has its own word on that
+            sizes = np.abs(data.products(features[a : a + wide], features[b : b + wide]))
             width = sizes.shape[1]
             if a == b:
                 np.fill_diagonal(sizes, -1.0)
-            at, to = np.divmod(np.flatnonzero(sizes >= least[a : a + _WIDTH, None]), width)
-            merge(at + a, to + b, sizes[at, to])
+            at, to = np.divmod(np.flatnonzero(sizes >= least[a : a + wide, None]), width)
+            found = [(at + a, to + b, sizes[at, to])]
             if b > a:
                 at, to = np.divmod(np.flatnonzero(sizes >= least[None, b : b + width]), width)
-                merge(to + b, at + a, sizes[at, to])
+                found.append((to + b, at + a, sizes[at, to]))
+            return found
+
+    blocks = [(a, b) for a in starts for b in range(a, m, wide)]
+
+    def parts() -> Iterator[Callable[[], list[tuple[IntArray, IntArray, FloatArray]]]]:
+        for a, b in blocks:
+            check()
+            yield functools.partial(looked, a, b)
+
+    for number, found in enumerate(in_order(parts(), data.threads), start=1):
+        for at, others, sizes in found:
+            merge(at, others, sizes)
+        tell(number * m * (m - 1) // 2 // len(blocks), m * (m - 1) // 2)
     return np.maximum(best, 0.0), which

@@ -11,11 +11,12 @@ from noap.adversaries import NoAdversary, SpectralNorm
 from noap.data.metric import length
 from noap.kernel.arithmetic import Refused, U, sum_up
 from noap.kernel.certificate import Proof
-from noap.kernel.claim import MANY_FEATURES, data_of, matrix_of
+from noap.kernel.claim import data_of, matrix_of
 from noap.kernel.data import Columns, Data, Features
 from noap.kernel.samples import SampleData
 from noap.kernel.tree import check_levels
 from noap.kernel.witness import Level
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import FloatArray
 from noap.problem import Problem
 from noap.result import Limit, Result, Status, rounding_allowance
@@ -62,6 +63,8 @@ def solve_by_tree(
     rows = 0 if problem.n_features > MANY_FEATURES else problem.n_features
     with holding_interrupts() as interrupts, np.errstate(all="ignore"), one_thread(rows):
         data, shift = data_of(problem) if branching else matrix_of(problem)
+        if isinstance(data, Features):
+            data.threads = limits.threads
         with SearchLine(controls.progress, controls.label) as line:
             run = _Run(problem, data, controls, limits, branching, line, interrupts)
             v, found = run.prove_by_levels(start) if isinstance(data, Columns) else run.prove(start)
@@ -210,7 +213,7 @@ class _Run:
         settings = self.limits.settings
         assert isinstance(self.data, Data)
         if self.pool is None:
-            self.pool = Pool(self.data, settings, self._check)
+            self.pool = Pool(self.data, settings, self._check, self._scanned)
         at = np.flatnonzero(v)
         self.pool.note(self.data.k, at, v[at], self._floating_value(v))
         self.pool.search((at, v[at]))
@@ -260,7 +263,7 @@ class _Run:
         direct: Found | None = None
         try:
             if (data.most[data.allowed] > 0).any():
-                self.pool = Pool(data, settings, self._check)
+                self.pool = Pool(data, settings, self._check, self._scanned)
                 at = np.flatnonzero(np.zeros(0) if start is None else start)
                 self.pool.search((at, np.zeros(0) if start is None else start[at]))
                 while True:
@@ -378,6 +381,10 @@ class _Run:
             raise Stop
         if at_work:
             self._note(min(one.bound for one in at_work), nodes)
+
+    def _scanned(self, done: int, total: int) -> None:
+        """Show how far a pass over pairs of features is."""
+        self.line.report(self.trace[-1], self.data.d, f"{done} of {total} pairs scanned")
 
     def _note(self, bound: float, nodes: int) -> None:
         """Keep a point of the trace where value or bound moved, and show the line of progress."""

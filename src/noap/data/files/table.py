@@ -17,8 +17,8 @@ from noap.data.standardising import centre_and_scale, standardize
 from noap.data.validation import Samples, as_samples
 from noap.errors import InvalidProblem, NoapWarning
 from noap.linalg import frozen
-from noap.linalg.blocked import MANY_FEATURES
 from noap.linalg.mapped import empty_file, in_file
+from noap.linalg.memory import MANY_FEATURES
 from noap.linalg.types import Data, FloatArray
 
 __all__ = ["PREPARED", "Table", "read_table"]

@@ -1,1 +1,0 @@
-"""The checker of proofs about adversaries that leave (|Xv| - rho |v|_1)_+."""

@@ -1,1 +1,0 @@
-"""Compiled arithmetic that both halves of the checker use."""

@@ -1,1 +1,0 @@
-"""Proofs for many features: the graphs of features that fit together, made anew, and the trees on them."""

@@ -1,1 +1,0 @@
-"""Compiled arithmetic of the checker for many features."""

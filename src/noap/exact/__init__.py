@@ -1,1 +1,0 @@
-"""Branch and bound: certified global optima of the whole problem."""

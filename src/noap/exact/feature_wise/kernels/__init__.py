@@ -1,1 +1,0 @@
-"""Compiled steps of the feature-wise search; docs/exact.md proves each."""

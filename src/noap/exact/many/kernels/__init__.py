@@ -1,1 +1,0 @@
-"""Compiled arithmetic of the search for many features."""

@@ -1,1 +1,0 @@
-"""Samples as an array of another library, on its device: what is found and sieved there, and its error."""

@@ -1,1 +1,0 @@
-"""What a proof is, and the file that holds it."""
