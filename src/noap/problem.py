@@ -320,14 +320,6 @@ class Problem(Variants):
         """Whether all features (or samples) have one budget, a number, no feature costs anything, and B = I."""
         return self.costs is None and self.metric is None and self.adversary.has_one_budget
 
-    def require_plain(self, what: str) -> None:
-        """Raise InvalidProblem, naming what takes nothing else, unless the problem is plain."""
-        self.require_no_metric(what)
-        if not self.adversary.has_one_budget:
-            raise InvalidProblem(f"{what} takes one rho for all; pass a number, or use method 'ascent'.")
-        if self.costs is not None:
-            raise InvalidProblem(f"{what} takes no costs; leave them out, or use method 'ascent'.")
-
     def require_no_demands(self, what: str) -> None:
         """Raise InvalidProblem, naming what takes neither `include` nor `exclude`, if the problem has one of them."""
         if len(self.include) or len(self.exclude):

@@ -174,6 +174,8 @@ def test_how_many_features_contribute():
     assert Demands(data, 3.0, np.array([0.0, 1.0, 3.1, 2.9, 4.0]), 4).size == 2
     with pytest.raises(Refused, match="a single feature"):
         Demands(data, 3.0, np.array([0.0, 3.1, 3.1, 3.1, 4.0]), 4)
+    with pytest.raises(Refused, match="two features"):
+        Demands(data, 3.0, np.array([0.0, 1.0]), 1)
     for T in (0.0, -1.0, np.nan, np.inf):
         with pytest.raises(Refused, match="threshold"):
             Demands(data, T, np.array([0.0, 1.0, 2.0, 2.9, 4.0]), 4)

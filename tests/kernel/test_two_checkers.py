@@ -66,6 +66,8 @@ def spoken_of(problem, raw):
         adversary = noap.NoAdversary() if claim.rho is None else noap.FeatureWise(np.broadcast_to(claim.rho, d))
         if claim.adversary == "sample-wise":
             adversary = noap.SampleWise(np.broadcast_to(claim.rho, claim.n_samples))
+        if claim.adversary == "entry-wise":
+            adversary = noap.EntryWise(claim.rho.reshape(-1, d) if claim.rho.size % d == 0 else claim.rho[0])
         terms = {"costs": claim.costs, "include": claim.include.tolist(), "exclude": claim.exclude.tolist()}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoapWarning)
@@ -77,7 +79,8 @@ def spoken_of(problem, raw):
                 )
     except InvalidProblem:
         return None, True
-    return found, claim.adversary == "sample-wise" or not np.array_equal(digest_of(found), digest_of(problem))
+    rows = claim.adversary in ("sample-wise", "entry-wise")
+    return found, rows or not np.array_equal(digest_of(found), digest_of(problem))
 
 
 def digest_of(problem):
@@ -99,7 +102,8 @@ def compared(problem, certificate, rng, many=6):
             apart.append((what, ours, theirs))
         else:
             counts[ours is None] += 1
-        if theirs is None and not isinstance(other.adversary, noap.SampleWise):  # its judge is another one
+        # Attacks on samples and entries have other judges.
+        if theirs is None and not isinstance(other.adversary, noap.SampleWise | noap.EntryWise):
             claim, most = Certificate.from_bytes(raw), truth_of(other).best()[0] if is_other else best
             assert Fraction(claim.bound) >= most, what
             room = abs(most) * Fraction(2, 10**9) + Fraction(other.scale) * Fraction(2, 10**12)

@@ -1,12 +1,12 @@
 r"""Rounding outwards: numbers that are certainly not below, or not above, what they stand for.
 
 With unit roundoff :math:`u = 2^{-53}` every operation is off by a factor within :math:`1 \pm u`, and a sum of n
-products, in whatever order, by at most :math:`\gamma_n = nu/(1-nu)` times the sum of absolute values. Functions named
-``up`` and ``down`` move a result by a few ulps more than its operations may have lost.
+products, in whatever order, by at most :math:`\gamma_n = nu/(1-nu)` times the sum of absolute values. ``up`` moves a
+result by a few ulps more than its operations may have lost.
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
@@ -15,24 +15,13 @@ from noap.linalg.types import FloatArray
 __all__ = [
     "UNIT",
     "definite_shift",
-    "down",
-    "exponent_of",
     "gamma",
-    "gram_of_blocks",
-    "gram_with_error",
     "is_definite",
     "least_shift",
-    "scaled_up",
     "up",
 ]
 
 UNIT = 2.0**-53
-# Rows whose products are added in one matrix product; the blocks are then added one by one. Short blocks keep the
-# error bound small, long ones are fast.
-_BLOCK = 512
-# Columns of the product that are made at once, so that its cost stays in sight on wide data; and elementary operations
-# that a multiplication in a matrix product takes.
-_WIDTH, _PRICE = 2048, 0.1
 # From here on LAPACK is called without the copies of NumPy's way to it, which cost as much as the factorisation.
 _LARGE = 512
 # Entries below two to this, and above its inverse, are far from overflow and underflow in a factorisation.
@@ -53,80 +42,6 @@ def gamma(n: float) -> float:
 def up(x: float, operations: int = 4) -> float:
     """Return a float at or above the real number of which x is the result of so many operations of one sign."""
     return x + abs(x) * gamma(operations + 2)
-
-
-def down(x: float, operations: int = 4) -> float:
-    """Return a float at or below it."""
-    return x - abs(x) * gamma(operations + 2)
-
-
-def exponent_of(largest: float) -> int:
-    """Return e with largest/2^e between 1/2 and 1."""
-    return math.frexp(largest)[1] if largest > 0 else 0
-
-
-def scaled_up(x: float, exponent: int) -> float:
-    """Return at least x 2^exponent, for x >= 0: 0 for 0, infinity where that is too large for a float.
-
-    Examples
-    --------
-    >>> scaled_up(3.0, 4), scaled_up(1.0, 2000), scaled_up(1.0, -2000) > 0
-    (48.0, inf, True)
-    """
-    try:
-        product = math.ldexp(x, exponent)
-    except OverflowError:
-        return math.inf
-    return product if x == 0 or product >= 1e-300 else math.nextafter(product, math.inf)
-
-
-def gram_with_error(Y: FloatArray) -> tuple[FloatArray, float]:
-    r"""Return the computed Y'Y and how far any entry may be from the true one.
-
-    Parameters
-    ----------
-    Y : array of shape (n, m)
-        Entries below about 1 in magnitude, so that nothing overflows.
-
-    Returns
-    -------
-    G : array of shape (m, m), exactly symmetric
-    error : float
-        :math:`|G_{ij} - (Y^\top Y)_{ij}|` is at most this.
-
-    Examples
-    --------
-    >>> G, error = gram_with_error(np.array([[0.5, 0.1], [0.25, -0.3]]))
-    >>> abs(G[0, 1] + 0.025) <= error < 1e-15
-    True
-    """
-    return gram_of_blocks([Y], *Y.shape)
-
-
-def gram_of_blocks(
-    blocks: Iterable[FloatArray], n: int, m: int, spent: Callable[[float], None] | None = None
-) -> tuple[FloatArray, float]:
-    """Return the same for n rows that come in blocks, of which all but the last have a multiple of 512.
-
-    `spent` is told now and then how many elementary operations were done.
-    """
-    G = np.zeros((m, m))
-    for block in blocks:
-        for start in range(0, len(block), _BLOCK):
-            part = block[start : start + _BLOCK]
-            # Only the upper triangle counts. A matrix of few columns is one product.
-            for left in range(0, m, _WIDTH):
-                right = min(left + _WIDTH, m)
-                G[:right, left:right] += part[:, :right].T @ part[:, left:right]
-                if spent is not None:
-                    spent(_PRICE * len(part) * right * (right - left))
-    G = np.triu(G) + np.triu(G, 1).T
-    # Each entry is a sum of n products of total size at most the largest diagonal entry: a block's error, one addition
-    # per block, and what may have underflowed.
-    top = float(G.diagonal().max(initial=0.0))
-    pieces = max(math.ceil(n / _BLOCK), 1)
-    error = gamma(min(n, _BLOCK) + pieces + 4) * top * 1.001 + n * 1e-300
-    return G, error
 
 
 def least_shift(S: FloatArray) -> float:

@@ -204,9 +204,12 @@ class _Run:
     def _has_levels(self) -> bool:
         """Whether induction is possible, and features are many enough for it to be worth its while."""
         data = self.data
-        if self.dense or not data.additive or data.metric is not None or data.k < 2 or len(data.include):
+        if isinstance(data, SampleData) or self.dense or not data.additive or data.metric is not None:
             return False
-        return int(np.count_nonzero(data.allowed & (data.most > 0))) >= self.limits.settings.levels_from
+        if data.k < 2 or len(data.include):
+            return False
+        settings, count = self.limits.settings, int(np.count_nonzero(data.allowed & (data.most > 0)))
+        return count >= (settings.levels_from if data.r_max > 0 else max(settings.levels_from, settings.few_features))
 
     def _by_levels(self, v: FloatArray, target: float) -> tuple[float, tuple[Level, ...]] | None:
         """Return levels that prove a target; None where their graphs are dense, or one stays open."""
@@ -220,7 +223,8 @@ class _Run:
         if self.pool.values[-1] > target:
             raise Better(self._of_pool())
         self.induction = Induction(self.data, self.pool, self.controls.gap, settings, self._check)
-        if self.induction.density(target) > settings.sparse:
+        sparse = settings.sparse if self.data.d >= settings.few_features else settings.sparse_few
+        if self.induction.density(target) > sparse:
             self.induction, self.dense = None, True
             return None
         try:
