@@ -587,6 +587,15 @@ class Features(Problem):
 # Majorants: matrices M such that each choice S of a node that is worth more than T has lambda_max(M_SS) > t.
 
 
+def chord(problem, j, due=0):
+    """Return m, L, alpha and b with (s - r_j)^2 - pi_j <= alpha s^2 - b for s from m = r_j + sqrt(due + pi_j) to L."""
+    r, cost = problem.r[j], problem.pi[j]
+    m = r + root(due + cost)
+    length = max(root(problem.diagonal[j] + 2) + 1, m)
+    slope = max(ONE - (2 * r << BITS) // (length + m), 0)
+    return m, length, slope, cost + ((2 * r * m * length // (length + m) - r * r) >> BITS)
+
+
 @lru_cache(200)  # several leaves may use it
 class Majorant:
     """M_ij = f_i f_j (A_ij - g_i g_j) + (1 + kappa) h_i h_j, with f, g, h of one of three kinds; t = (1 + kappa) T.
@@ -600,6 +609,10 @@ class Majorant:
     stretched. For a unit vector y with y0 = u'y >= 0 let z be the unit vector along y with y0 / sqrt(1 + kappa) in the
     place of y0. Then |c_j'z| >= sqrt(1 + kappa) (|a_j'y| - r_j)_+ with the new c_j: always for those stretched, and for
     the others if (|a_j| - r_j)(sqrt(1 + kappa (1 - y0^2)) - 1) <= r_j (1 - y0), so if kappa (|a_j| - r_j) <= r_j.
+
+    Where contributions add up, M contains what free features cost: a contribution f of at most m has f - pi_j <= (1 -
+    pi_j / m) f. An included feature contributes more than pi_j, unless it is demanded, and where |g_j| < 15/16 r_j it
+    has the column sqrt(alpha) a_j of its chord, and pays b in the place of pi_j.
     """
 
     def __init__(self, problem, number):
@@ -611,6 +624,9 @@ class Majorant:
         # The gain is proved for a fixed u, not for each v.
         need(not record.gain or not problem.constrained, "a majorant has a gain, and the claim directions or a metric")
         M, beta = problem.A, fixed(sum(record.chord))
+        costly = any(problem.costs[j] for j in problem.known)
+        self.contains = costly and problem.definite and not problem.constrained and not beta
+        self.error = 4 + up(problem.largest)
         if beta:
             need(problem.demands, "chords outside a small claim")
             chords = [(problem.demands.chord(j, -beta), 0, 0, 0) for j in problem.members]
@@ -624,19 +640,56 @@ class Majorant:
                 self.normals = [[fixed(Fraction(x, ONE * ONE), -scale) for x in bent]]
             self.square = sum(x * self.along(j) for j, x in self.x.items())
             need(self.square > 0, "x'Ax of a majorant is not positive")
+            self.turned = lru_cache(None)(self.turned)
             M, self.column = self.attacked, lru_cache(None)(self.response)
         else:
             need(not record.gain and not any(self.multipliers), "a plain majorant has no gain and no multipliers")
         M, self.loss = problem.penalised(M, [*map(fixed, record.deflation)])
-        self.on = lambda node: M  # on all nodes the same
+        self.costs = 0 if self.contains else self.costs
+        self.on = lambda node: self.containing(M, {*node.inside}) if self.contains else M  # else on all nodes the same
         self.loss += problem.demands.size * beta if beta else 0
         # An entry of M: f <= stretch and |g|, |h| / stretch <= reach, each but f wrong by at most 2 ulps.
         weight = up(up(self.stretch * self.stretch) * self.factor)
-        self.error = 4 + up(problem.largest) + 16 * up(up(weight * (reach + 2 * ONE)))
+        self.error += (1 + self.contains) * (up(problem.largest) + 16 * up(up(weight * (reach + 2 * ONE))))
 
     def along(self, j):
         """Return (A x)_j times 2^256."""
         return sum(x * self.problem.A(i, j) for i, x in self.x.items())
+
+    def turned(self, j):
+        """Return alpha and b of an included feature that takes its chord, nothing of any other."""
+        problem, along = self.problem, self.along(j)
+        near = isqrt((along * along << BITS) // self.square) << 4 >= 15 * problem.r[j]
+        return () if near or j in problem.include else chord(problem, j)[2:]
+
+    def paid(self, node):
+        """Return what the included features count in the threshold."""
+        if not (self.contains and self.features):
+            return node.paid if self.costs or self.contains else 0
+        return sum((self.turned(j) or (0, self.problem.pi[j]))[1] for j in node.inside)
+
+    def containing(self, M, inside):
+        """Return the entries of M on a node with these features included."""
+        problem = self.problem
+
+        @lru_cache(None)
+        def column(j):
+            f, fg, h, long = self.column(j) if self.features else (ONE, 0, 0, 0)
+            if j in inside and self.features and self.turned(j):
+                along, f = self.along(j), up((root(self.turned(j)[0]) + 1) * self.stretch)
+                h = fg = f * isqrt((along * along << BITS) // self.square) * (1 if along > 0 else -1) >> BITS
+                return f, fg, h, self.factor * h >> BITS
+            worth = max(problem.most[j], 0)
+            if j in inside or not problem.pi[j]:
+                return f, fg, h, long
+            share = min(root(up(worth << BITS, worth + problem.pi[j])) + 1, ONE)
+            return up(f * share), fg * share >> BITS, h * share >> BITS, long * share >> BITS
+
+        def entry(i, j):
+            (f, fg, h, _), (e, eg, _, long) = column(i), column(j)
+            return problem.A(i, j) * (f * e >> BITS) - fg * eg + long * h >> BITS
+
+        return entry
 
     def response(self, j):
         """Return f_j, f_j g_j, h_j and (1 + kappa) h_j, stretched where they must be."""
@@ -869,6 +922,10 @@ class SampleMajorant:
     """
 
     costs, loss = ONE, 0  # costs count once
+
+    def paid(self, node):
+        """Return what the included features count in the threshold."""
+        return node.paid
 
     def __init__(self, problem, number):
         record, attack = problem.records["majorant"][number], problem.records["attack"][number]
@@ -1112,7 +1169,7 @@ class Node:
         """
         problem, first = self.problem, len(self.inside)
         majorant = (SampleMajorant if problem.on_samples else Majorant)(problem, number)
-        level = self.target + (self.paid if majorant.costs else 0)
+        level = self.target + majorant.paid(self)
         need(level > 0 or problem.directions, "T and the costs of I are not positive")
         t = (majorant.factor * level >> BITS) - majorant.loss
         M = majorant.on(self)
@@ -1203,11 +1260,7 @@ class Demands:
         best = max((problem.most[j] for j in problem.allowed), default=0)
         for j in problem.allowed:
             if problem.most[j] > one and problem.most[j] + best > two:
-                r, cost = problem.r[j], problem.pi[j]
-                m = r + root(one + cost)
-                length = max(root(problem.diagonal[j] + 2) + 1, m)
-                slope = max(ONE - (2 * r << BITS) // (length + m), 0)
-                back = cost + ((2 * r * m * length // (length + m) - r * r) >> BITS)
+                m, length, slope, back = chord(problem, j, one)
                 short = two + back - up(slope * length * length, ONE * ONE)
                 self.of[j] = m, isqrt(length * length - m * m) + 1, slope, back, short, length
 

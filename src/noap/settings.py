@@ -405,6 +405,8 @@ class Settings:
         With more features than this there are fewer such nodes: as many as take the same time.
     cheap_nodes_vanilla, cheap_nodes_fringe : int
         The same without a budget, where no attack can be at fault; where the test is that of a pool and its fringe.
+    cheap_nodes_with_costs : int
+        And again where features cost something, once the lines of the root are known.
     cheap_nodes_unequal, alike : int, float
         The same where a budget is below `alike` times another one: there lines are weaker.
     cheap_nodes_in_metric, own_response_in_metric : int, float
@@ -481,6 +483,7 @@ class Settings:
     cheap_features: int = 400
     cheap_nodes_vanilla: int = 600
     cheap_nodes_fringe: int = 4000
+    cheap_nodes_with_costs: int = 100_000
     cheap_nodes_unequal: int = 4000
     alike: float = 0.02
     cheap_nodes_in_metric: int = 8000

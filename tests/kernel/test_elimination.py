@@ -37,13 +37,12 @@ def threshold(majorant, I, F, p):  # noqa: E741
 
 
 def whole(majorant, T, I, F):  # noqa: E741
-    """(1 + kappa)(T + pi_I) I - M + (1 + kappa) diag_F pi, exactly."""
-    data, grown = majorant.data, 1 + exact(majorant.gain)
-    both = np.concatenate([I, F])
-    t = grown * (exact(T) + sum(exact(data.costs[j]) for j in I))
-    made = t * unit(len(both)) - exact(majorant.block(both))
+    """(1 + kappa)(T + paid_I) I - M + (1 + kappa) diag_F costs, exactly."""
+    grown, both = 1 + exact(majorant.gain), np.concatenate([I, F])
+    t = grown * (exact(T) + sum(exact(majorant.paid[j]) for j in I))
+    made = t * unit(len(both)) - exact(majorant.block(both, included=len(I)))
     for at in range(len(I), len(both)):
-        made[at, at] += grown * exact(data.costs[both[at]])
+        made[at, at] += grown * exact(majorant.costs[both[at]])
     return made
 
 
@@ -74,7 +73,7 @@ def test_the_smallest_threshold_is_right_and_tight(kind):
         majorant = Majorant(data, attack)
         T = threshold(majorant, I, F, p)
         size = n + min(p, len(F))
-        if T + float(data.costs[I].sum()) > 1e-100:
+        if T + float(majorant.paid[I].sum()) > 1e-100:
             assert holds(majorant, T, I, F, p, size * majorant.error)
             room = size * (majorant.error + 9 * gamma(2 * n + 20) * 20 * (1 + majorant.gain))
             assert not holds(majorant, T - 3 * room, I, F, p)
@@ -176,7 +175,7 @@ def test_a_threshold_must_be_positive_and_finite(T):
 
 
 def test_costs_out_of_range_leave_no_number():
-    data = Data(np.eye(2), Terms(2, 1, None, np.array([0.0, 1.7e308])), 0, True, 0.0)
+    data = Data(np.eye(2), Terms(2, 1, None, np.array([0.0, 1.7e308])), 0, False, 0.0)
     none = np.empty(0, np.intp)
     majorant = Majorant(data, PLAIN)
     majorant.gain = 9.0

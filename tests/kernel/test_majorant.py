@@ -254,3 +254,49 @@ def test_large_gains_are_right_to_their_rounding(gain):
             v = climbed(A[block], data.r[S], np.ones(len(S)), 50)
             worth = exact(1 + gain) * robust(A[block], data.r[S], v)
             assert largest_at_least(M[block], len(S) * (majorant.error + rounding), worth)
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.4])
+@pytest.mark.parametrize("attacked", [False, True])
+def test_contributions_less_costs_are_below_the_largest_eigenvalue(attacked, gain):
+    """For any u at which included features contribute more than they cost, whatever the free ones do."""
+    rng, chords, seen = np.random.default_rng(20), 0, 0
+    while seen < 250:
+        d, k = 5, int(rng.integers(1, 5))
+        X = rng.standard_normal((6, d)) @ (np.eye(d) + rng.uniform(0, 1))
+        A = X.T @ X + 1e-12 * np.eye(d)
+        lengths = np.sqrt(A.diagonal())
+        r = lengths * rng.uniform(0, 0.6, d) if attacked else np.zeros(d)
+        costs = rng.uniform(0, 0.5, d) * lengths**2 * (rng.random(d) < 0.7)
+        if not costs.any() or (gain and not attacked):
+            gain, costs[0] = (gain if attacked else 0.0), 0.1 * lengths[0] ** 2
+        data = Data(A, Terms(d, 1, r if attacked else None, costs), 0, True, 0.0)
+        u = X @ rng.standard_normal(d)
+        u /= np.linalg.norm(u)
+        left = np.maximum(np.abs(X.T @ u) - r, 0.0) ** 2 - costs
+        S = rng.permutation(d)[:k]
+        I, Q = S[left[S] > 0], S[left[S] <= 0]  # noqa: E741
+        cut = int(rng.integers(0, len(I) + 1))
+        I, Q = I[:cut], np.concatenate([I[cut:], Q])  # noqa: E741
+        majorant = Majorant(data, attack_of(rng.standard_normal(d), gain) if attacked else PLAIN)
+        turned = majorant.paid[I] > costs[I]
+        T = float(left[S].sum())
+        if T + majorant.paid[I].sum() <= 1e-9:
+            continue
+        M = majorant.block(np.concatenate([I, Q]), included=len(I))
+        aim = (1.0 + gain) * (T + float(majorant.paid[I].sum())) * (1 - 1e-12)
+        assert largest_at_least(M, len(S) * majorant.error + 1e-12 * float(np.abs(M).max()), exact(aim))
+        chords, seen = chords + int(turned.any()), seen + 1
+    assert (chords > 30) == attacked
+
+
+def test_costs_within_a_majorant_are_tight():
+    """A free feature alone has all that it contributes, and a chord meets its contribution at both ends."""
+    r, costs = np.array([0.3, 0.2]), np.array([0.1, 0.25])
+    data = Data(np.diag([1.0, 2.0]), Terms(2, 1, r, costs), 0, True, 0.0)
+    majorant = Majorant(data, attack_of(np.array([1.0, 0.0])))
+    assert majorant.block(np.array([1]))[0, 0] == pytest.approx(data.most[1], rel=1e-12)
+    assert Majorant(data, PLAIN).block(np.array([1]))[0, 0] == pytest.approx(2 * (1 - 0.25 / (np.sqrt(2) - 0.2) ** 2))
+    slope = majorant.block(np.array([1, 0]), included=1)[0, 0] / 2
+    for s in (np.sqrt(2), 0.2 + np.sqrt(0.25)):
+        assert slope * s * s - majorant.paid[1] == pytest.approx((s - 0.2) ** 2 - 0.25, abs=1e-12)

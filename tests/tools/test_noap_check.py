@@ -111,9 +111,11 @@ def test_attack_in_response(seed, gain):
 def schur(case, inside, free, bound):
     """Return C of the plain majorant in floating point."""
     order = inside + free
-    P = (bound + case.pi[inside].sum()) * np.eye(len(order)) - case.A[np.ix_(order, order)]
-    P += np.diag(np.r_[np.zeros(len(inside)), case.pi[free]])
-    i = len(inside)
+    most = np.maximum(np.sqrt(case.A.diagonal()) - case.r, 0)[free] ** 2
+    shares = np.sqrt(np.maximum(most - case.pi[free], 0) / np.maximum(most, 1e-300))
+    factors, i = np.r_[np.ones(len(inside)), shares], len(inside)
+    P = (bound + case.pi[inside].sum()) * np.eye(len(order))
+    P -= case.A[np.ix_(order, order)] * np.outer(factors, factors)
     return P[i:, i:] - P[i:, :i] @ np.linalg.solve(P[:i, :i], P[:i, i:]) if i else P
 
 

@@ -81,7 +81,10 @@ class JointSearch:
         settings: Settings,
     ) -> None:
         self.data, self.ks, self.controls, self.interrupts = data, ks, controls, interrupts
-        self.settings, self.joint, self.d = replace(settings, depth_first=True), settings.joint, data.d
+        self.joint, self.d = settings.joint, data.d
+        # Against features lines know more of a node than the matrix rule.
+        vanilla = isinstance(data, SampleData) or data.r_max == 0
+        self.settings = replace(settings, depth_first=vanilla)
         self.columns = Columns(data)
         self.packing: list[Column] = []
         self.value = 0.0

@@ -14,6 +14,7 @@ import numpy as np
 
 from noap.kernel.arithmetic import U, need
 from noap.kernel.data import Data, Features
+from noap.kernel.majorant import chord
 from noap.kernel.witness import Level
 from noap.linalg.types import BoolArray, FloatArray, IntArray
 from noap.runtime.threads import in_order
@@ -57,11 +58,7 @@ class Demands:
         L: FloatArray = np.maximum(data.lengths, m)
         self.floors, self.lengths = m, L
         self.rest = np.sqrt((L - m) * (L + m)) * (1 + 4 * U)
-        together = np.maximum(L + m, 1e-300)
-        slope = np.maximum(1.0 - 2.0 * data.r / together, 0.0) + 8 * U
-        self.scale = np.sqrt(slope) * (1 + 2 * U)
-        back = 2.0 * data.r * m
-        self.back = data.costs + back * (L / together) - data.r * data.r - 8 * U * (data.costs + back + data.r * data.r)
+        self.scale, self.back = chord(data.r, data.costs, m, L)
         most = (self.scale * L) ** 2
         self.short = (self.two - most) + self.back - 16 * U * (abs(self.two) + most + np.abs(self.back))
 
@@ -133,7 +130,7 @@ class ChordMajorant:
         By how much an entry of M may be off.
     loss : float
         What is taken off the threshold; below 0.
-    costs : array of shape (d,)
+    costs, paid : array of shape (d,)
         Zeros: M contains them.
     """
 
@@ -141,7 +138,7 @@ class ChordMajorant:
 
     def __init__(self, data: Data, demands: Demands, intercept: float) -> None:
         c = demands.chord(intercept)
-        self.data, self.costs = data, np.zeros(data.d)
+        self.data, self.costs, self.paid = data, np.zeros(data.d), np.zeros(data.d)
         self.loss = demands.size * intercept * (1 - 2 * U)
         self.error = 4 * U * data.top * float(c.max()) ** 2
         self._whole: FloatArray = data.A * np.outer(c, c)
@@ -149,7 +146,7 @@ class ChordMajorant:
     def covers(self, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
         """Refuse nothing: chords hold on every node of their claim."""
 
-    def block(self, features: IntArray, level: float = 0.0) -> FloatArray:
+    def block(self, features: IntArray, level: float = 0.0, included: int = 0) -> FloatArray:
         """Return M on some features."""
         return self._whole[np.ix_(features, features)]
 

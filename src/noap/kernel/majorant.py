@@ -29,6 +29,10 @@ _OFTEN = 2
 _BLOCK = 1024
 # No attack spends more than this multiple of the length of the longest column.
 _FARTHEST = 4.0
+# An included feature takes its chord where what it has along the vector is below this part of its budget.
+_AWAY = 15 / 16
+# With costs all of M has twice as many rows; it is formed for fewer features than this alone.
+_MOST = 1000
 
 
 class Majorant:
@@ -50,19 +54,29 @@ class Majorant:
         kappa, and by how much an entry of M may be off.
     loss : float
         What is taken off the threshold for the tolerance of the directions.
-    costs : array of shape (d,)
-        Those that M does not contain.
+    costs, paid : arrays of shape (d,)
+        What a free feature counts on the diagonal, and an included one in the threshold.
+    contains : bool
+        Whether M contains what free features cost: where contributions add up their columns shrink, and an included
+        feature that the attack turns away from u takes the chord of its contribution (docs/kernel.md, section 3).
     """
 
     def __init__(self, data: Data, attack: Attack) -> None:
         A, top = data.A, data.top
-        self.data, self.costs, self.gain = data, data.costs, float(attack.gain)
+        self.data, self.costs, self.paid, self.gain = data, data.costs, data.costs, float(attack.gain)
         self.priced = 1.0 + self.gain  # costs of free features count so often
         self.plain = len(attack.features) == 0
         self._penalty = Penalty(data.directions, attack.deflation, top)
         self.loss, self.error = self._penalty.loss, self._penalty.error
         self._whole: FloatArray | None = None
         self._asked = 0
+        self._f_included = self._f = part = np.ones(len(A))
+        self.contains = data.has_costs and data.additive
+        if self.contains:
+            self.costs = np.zeros(len(A))
+            worth = np.maximum(data.most, 0.0)
+            part = np.minimum(np.sqrt(worth / np.maximum(worth + data.costs, 1e-300)) * (1 + 4 * U), 1.0)
+            self._f = part
         if self.plain:
             need(self.gain == 0.0, "M: a gain without an attack")
             need(not attack.multipliers.any(), "M: multipliers without an attack")
@@ -100,30 +114,55 @@ class Majorant:
         f = np.where(rest > 0, f, 1.0)
         gains = (f == 1) & (self.gain * (data.lengths - data.r) * (1 + 4 * U) <= data.r)
         stretch = np.where(gains, 1.0, math.sqrt(1.0 + self.gain))
-        self._g, self._h, self._f = g, h * stretch, f * stretch
+        self._g, self._h_included, self._f_included = g, h * stretch, f * stretch
+        self._h, self._f = self._h_included * part, self._f_included * part
         self.error += 4.0 * (1.0 + self.gain) * share * reach * reach
+        if self.contains:
+            away = np.abs(g) < _AWAY * data.r
+            away[data.include] = False
+            floors = (data.r + np.sqrt(data.costs)) * (1 - 4 * U)
+            scale, back = chord(data.r, data.costs, floors, np.maximum(data.lengths, floors))
+            scale *= math.sqrt(1.0 + self.gain)
+            self._f_included = np.where(away, scale, self._f_included)
+            self._h_included = np.where(away, scale * g, self._h_included)
+            self.paid = np.where(away, back, data.costs)
+            self.error += 2.0 * (1.0 + self.gain) ** 2 * share * reach * reach
 
     def covers(self, I: IntArray, F: IntArray, p: int) -> None:  # noqa: E741
         """Refuse nothing: this attack is one on every node."""
 
-    def block(self, features: IntArray, level: float = 0.0) -> FloatArray:
-        """Return M on some features, whatever the threshold is."""
+    def block(self, features: IntArray, level: float = 0.0, included: int = 0, rows: int | None = None) -> FloatArray:
+        """Return M on some features, the first of them included, or so many rows of it, whatever the threshold is."""
+        d, I, F = len(self.data.A), features[:included], features[included:]  # noqa: E741
+        if self._whole is None and rows is None:
+            self._asked += len(features) ** 2
+            moved, size = not self.plain or self._penalty or self.contains, 2 * d if self.contains else d
+            if moved and self._asked > _OFTEN * size**2 and len(features) < d and not (self.contains and d > _MOST):
+                every = np.arange(d)
+                whole = np.concatenate([every, every]) if self.contains else every
+                self._whole = self.block(whole, included=size - d)
         if self._whole is not None:
-            return self._whole[np.ix_(features, features)]
-        self._asked += len(features) ** 2
-        if (
-            (not self.plain or self._penalty)
-            and self._asked > _OFTEN * len(self.data.A) ** 2
-            and len(features) < len(self.data.A)
-        ):
-            self._whole = self.block(np.arange(len(self.data.A)))
-            return self._whole[np.ix_(features, features)]
-        M: FloatArray = self.data.A[np.ix_(features, features)]
-        if not self.plain:
-            g, h, f = self._g[features], self._h[features], self._f[features]
-            M = (M - np.outer(g, g)) * np.outer(f, f)
-            M += (1.0 + self.gain) * np.outer(h, h)
+            at = np.concatenate([I, F + d]) if self.contains else features
+            known: FloatArray = self._whole[np.ix_(at[:rows], at)]
+            return known
+        M: FloatArray = self.data.A[np.ix_(features[:rows], features)]
+        if self.contains or not self.plain:
+            f = np.concatenate([self._f_included[I], self._f[F]])
+            across: FloatArray | float = 0.0
+            if not self.plain:
+                g, h = self._g[features], np.concatenate([self._h_included[I], self._h[F]])
+                M, across = M - np.outer(g[:rows], g), (1.0 + self.gain) * np.outer(h[:rows], h)
+            M = M * np.outer(f[:rows], f) + across
         return M - self._penalty.block(features) if self._penalty else M
+
+
+def chord(r: FloatArray, costs: FloatArray, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    r"""Return c and b with :math:`(s - r)^2 - \pi \le c^2 s^2 - b` for s between low, at least r, and high."""
+    together = np.maximum(high + low, 1e-300)
+    slope = np.maximum(1.0 - 2.0 * r / together, 0.0) + 8 * U
+    back = 2.0 * r * low
+    back = costs + back * (high / together) - r * r - 8 * U * (costs + back + r * r)
+    return np.sqrt(slope) * (1 + 2 * U), back
 
 
 def eliminate(
@@ -144,7 +183,7 @@ def eliminate(
     """
     data, n, J = majorant.data, len(I), np.concatenate([I, F])
     level, t = _threshold(majorant, T, I, F, p)
-    M = majorant.block(J, level)
+    M = majorant.block(J, level, n)
     r = _shift(majorant, t, M.diagonal(), n, F, p)
     P = -M if data.metric is None else t * data.metric.B[np.ix_(J, J)] - M
     P.flat[:: len(P) + 1] += (t if data.metric is None else 0.0) - r
@@ -161,7 +200,7 @@ def _threshold(
 ) -> tuple[float, float]:
     """Return T with the costs of I, and the threshold of the matrix; refuse a node that the majorant is not about."""
     majorant.covers(I, F, p)
-    level = T + float(majorant.costs[I].sum()) * (1 - gamma(len(I) + 4))
+    level = T + float(majorant.paid[I].sum()) * (1 - gamma(len(I) + 4))
     t = (1.0 + majorant.gain) * level - majorant.loss
     # Without a gain it may be 0 or less: where no v is orthogonal, the penalty alone shows it.
     need(t < 1e100 and (t > 1e-200 or len(majorant.data.directions)), "M: nothing is left of the threshold")

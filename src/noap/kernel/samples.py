@@ -352,7 +352,8 @@ class SampleMajorant:
     loss = 0.0  # there are no directions
 
     def __init__(self, data: SampleData, attack: SampleAttack) -> None:
-        self.data, self.costs, self.gain, self.attack = data, data.costs, float(attack.gain), attack
+        self.data, self.gain, self.attack = data, float(attack.gain), attack
+        self.costs = self.paid = data.costs
         self.columns: IntArray = np.concatenate([attack.included, attack.free]).astype(np.intp)
         inside, p, c = len(attack.included), attack.places, len(self.columns)
         need(0.0 <= self.gain < 1e6 and 0.0 <= attack.spread <= 1.0, "M: gain or spread is out of range")
@@ -440,7 +441,7 @@ class SampleMajorant:
             len(I) - len(self.attack.included) + min(p, len(F)) <= self.attack.places, "M: the attack has fewer places"
         )
 
-    def block(self, features: IntArray, level: float) -> FloatArray:
+    def block(self, features: IntArray, level: float, included: int = 0) -> FloatArray:
         """Return M on some features, for a threshold (costs of included features with it)."""
         M = self.entries(features, features, level)
         return M if self._whole else 0.5 * (M + M.T)

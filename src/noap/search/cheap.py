@@ -234,6 +234,8 @@ class CheapTree:
                 holes -= 1
                 found.append(Hole(I, F, p))
                 continue
+            if outlook.feature < 0 and isinstance(self.data, Data) and self.data.r_max == 0 and self.data.additive:
+                self._own_vector(I, F, p)  # included features alone are worth more
             if outlook.feature < 0 or nodes >= budget:
                 return None
             found.append(Feature(outlook.feature))
@@ -328,7 +330,7 @@ class CheapTree:
         v[0] = 1.0
         if n > 1:
             v[:n] = np.linalg.eigh(B[:n, :n])[1][:, -1]
-        for _ in range(10):
+        for _ in range(10 if p else 300):
             g = B @ v
             form = float(v @ g)
             if form <= 0:

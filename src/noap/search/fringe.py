@@ -80,6 +80,13 @@ class Fringe:
         M: FloatArray = self._M[np.ix_(features, others)]
         return M
 
+    def _rows(self, I: IntArray, F: IntArray, paid: float) -> FloatArray:  # noqa: E741
+        """Return the rows of included features."""
+        both = np.concatenate([I, F])
+        if isinstance(self.majorant, Majorant):
+            return self.majorant.block(both, included=len(I), rows=len(I))
+        return self._entries(I, both, paid)
+
     def _nearest(self, every: IntArray, check: Callable[[], None]) -> tuple[IntArray, FloatArray]:
         """Return the columns and sizes of each row's largest entries beside the diagonal, falling, in one pass."""
         d, count = len(self.pool), min(4 * self.k + _SPARE, len(every) - 1)
@@ -127,18 +134,19 @@ class Fringe:
     ) -> tuple[bool, float, int, IntArray]:
         """Return the same, and the features of the fringe that fail, worst first."""
         none: IntArray = np.empty(0, np.intp)
-        P, O, costs = F[self.pool[F]], F[~self.pool[F]], self.majorant.data.costs  # noqa: E741
-        paid = float(costs[I].sum())
+        P, O, costs = F[self.pool[F]], F[~self.pool[F]], self.majorant.costs  # noqa: E741
+        paid = float(self.majorant.paid[I].sum())
         t = self._threshold(paid)
         F, b = np.concatenate([P, O]), len(P)
         W: FloatArray = np.zeros((0, len(F)))
         if len(I):
             from scipy.linalg.lapack import dtrtrs
 
-            L = cholesky(t * np.eye(len(I)) - self._entries(I, I, paid))
+            rows = self._rows(I, F, paid)
+            L = cholesky(t * np.eye(len(I)) - rows[:, : len(I)])
             if L is None:
                 return False, math.inf, -1, none
-            W = dtrtrs(L, self._entries(I, F, paid), lower=1)[0]
+            W = dtrtrs(L, rows[:, len(I) :], lower=1)[0]
         own = t - self._diagonal[F] + costs[F] * self.majorant.priced - np.einsum("ij,ij->j", W, W)
         if not len(F) or p == 0:
             return True, 0.0, -1, none

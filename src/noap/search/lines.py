@@ -58,7 +58,7 @@ class Choices:
     def size(self) -> float:
         """At most the squared l1 norm of a vector."""
         if self.spread is not None:
-            return float(self.spread[self.included].sum()) + _most(self.spread[self.free], self.places)
+            return float(self.spread[self.included].sum()) + float(_most(self.spread[self.free], self.places))
         return len(self.included) + min(self.places, len(self.free))
 
     @property
@@ -72,7 +72,7 @@ class Choices:
         squares = self.weights * self.weights
         least = float(squares[np.concatenate([self.included, self.free])].min()) * self.lowest
         squares = squares if self.spread is None else squares * self.spread
-        return least, float(squares[self.included].sum()) + _most(squares[self.free], self.places)
+        return least, float(squares[self.included].sum()) + float(_most(squares[self.free], self.places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ class KnownLine:
 
     def slopes(self, node: Choices) -> tuple[float, float, float]:
         """Return the constant and the slopes of s and t for the vectors of a node, without dues."""
-        indices = float(self.prices[node.included].sum()) + _most(self.prices[node.free], node.places)
+        indices = float(self.prices[node.included].sum()) + float(_most(self.prices[node.free], node.places))
         plain, weighted = self.witness.plain, self.witness.weighted
         if self.witness.counts == IN_PLAIN_NORM:
             return self.witness.c, plain + indices, weighted
@@ -107,42 +107,73 @@ class KnownLine:
 
     def least_bound(self, node: Choices, t: float, settings: RelaxationSettings) -> float:
         """Return the least T for which the line closes the node at t, chord by chord of its costs."""
-        ends = [float(node.size), node.lowest] if self.witness.plain < 0 else [float(node.size)]
-        return max(self._at(node, s, t, settings) for s in ends)
+        return float(_LeastBounds([self], node, settings).at(t)[0])
 
-    def _at(self, node: Choices, s: float, t: float, settings: RelaxationSettings) -> float:
-        line, taken = self.witness, node.budget * math.sqrt(t)
-        gains = self.prices * (s if line.counts == IN_PLAIN_NORM else t) + self.dues
-        height = line.c + line.plain * s + line.weighted * t + float(gains[node.included].sum())
-        free, costs = gains[node.free], np.zeros(len(node.free)) if node.costs is None else node.costs[node.free]
-        spread, paid = _most(costs, node.places), node.paid
-        if spread <= 1e-12 * paid or spread <= 0.0 or taken <= 0.0:  # the costs that are to be chosen do not count
+
+class _LeastBounds:
+    """The least T for which each of some lines closes a node at a t; all lines in one pass over arrays."""
+
+    def __init__(self, lines: Sequence[KnownLine], node: Choices, settings: RelaxationSettings) -> None:
+        # A line with a negative price of the plain norm counts at both ends of its range.
+        rows = [(i, s) for i, one in enumerate(lines) for s in _ends(one, node)]
+        self.node, self.settings = node, settings
+        self.starts = np.flatnonzero(np.diff([-1, *(i for i, _ in rows)]))
+        self.s: FloatArray = np.array([s for _, s in rows])
+        made = [lines[i] for i, _ in rows]
+        self.prices, self.dues = np.array([one.prices for one in made]), np.array([one.dues for one in made])
+        known = [(one.witness.c, one.witness.plain, one.witness.weighted, one.witness.counts) for one in made]
+        self.c, self.plain, self.weighted, counts = np.array(known).T
+        self.in_plain_norm = counts == IN_PLAIN_NORM
+        self.costs = np.zeros(len(node.free)) if node.costs is None else node.costs[node.free]
+        self.paid, self.spread = node.paid, float(_most(self.costs, node.places))
+
+    def at(self, t: float) -> FloatArray:
+        """Return one number for each line."""
+        found: FloatArray = np.maximum.reduceat(self._at(t), self.starts)
+        return found
+
+    def _at(self, t: float) -> FloatArray:
+        node, settings, costs, paid = self.node, self.settings, self.costs, self.paid
+        taken = node.budget * math.sqrt(t)
+        gains = self.prices * np.where(self.in_plain_norm, self.s, t)[:, None] + self.dues
+        height = self.c + self.plain * self.s + self.weighted * t + gains[:, node.included].sum(axis=1)
+        free = gains[:, node.free]
+        if (
+            self.spread <= 1e-12 * paid or self.spread <= 0.0 or taken <= 0.0
+        ):  # costs that are to be chosen do not count
             y = height + _most(np.maximum(free - costs, 0.0), node.places)
-            return max(math.sqrt(max(y, 0.0)) - taken, 0.0) ** 2 - paid
-        edges = np.linspace(paid, paid + spread, settings.chords + 1)
-        whole = math.sqrt(max(height + _most(free, node.places), 0.0))
-        T = max(max(whole - taken, 0.0) ** 2, 1e-9 * height) - paid
+            alone: FloatArray = np.maximum(np.sqrt(np.maximum(y, 0.0)) - taken, 0.0) ** 2 - paid
+            return alone
+        edges = np.linspace(paid, paid + self.spread, settings.chords + 1)
+        whole = np.sqrt(np.maximum(height + _most(free, node.places), 0.0))
+        least, every = 1e-9 * height - paid, np.arange(len(height))
+        T, step = np.maximum(np.maximum(whole - taken, 0.0) ** 2 - paid, least), np.zeros(len(height))
         for _ in range(settings.newton_steps):
-            roots = np.sqrt(np.maximum(T + edges, 0.0))
+            roots = np.sqrt(np.maximum(T[:, None] + edges, 0.0))
             above = (roots + taken) ** 2
             slopes = np.diff(above) / (edges[1] - edges[0])
-            chosen = np.maximum(free - slopes[:, None] * costs, 0.0)
-            if node.places < len(free):
-                chosen = np.partition(chosen, -node.places, axis=1)[:, -node.places :]
-            short = height + chosen.sum(axis=1) - above[:-1] + slopes * (edges[:-1] - paid)
-            worst = int(np.argmax(short))
-            step = float(short[worst] * roots[worst] / (roots[worst] + taken))
-            T = max(T + step, 1e-9 * height - paid)
-            if abs(step) <= settings.flat * abs(T):
+            chosen = _most(np.maximum(free[:, None, :] - slopes[:, :, None] * costs, 0.0), node.places)
+            short = height[:, None] + chosen - above[:, :-1] + slopes * (edges[:-1] - paid)
+            worst = np.argmax(short, axis=1)
+            root = roots[every, worst]
+            step = short[every, worst] * root / (root + taken)
+            T = np.maximum(T + step, least)
+            if (np.abs(step) <= settings.flat * np.abs(T)).all():
                 break
-        return T + abs(step)
+        found: FloatArray = T + np.abs(step)
+        return found
 
 
-def _most(values: FloatArray, count: int) -> float:
-    """Return the sum of the `count` largest values."""
-    if count < len(values):
-        values = np.partition(values, -count)[-count:] if count else values[:0]
-    return float(values.sum())
+def _ends(line: KnownLine, node: Choices) -> list[float]:
+    return [float(node.size), node.lowest] if line.witness.plain < 0 else [float(node.size)]
+
+
+def _most(values: FloatArray, count: int) -> FloatArray:
+    """Return the sum of the `count` largest values, along the last axis."""
+    if count < values.shape[-1]:
+        values = np.partition(values, -count)[..., -count:] if count else values[..., :0]
+    total: FloatArray = values.sum(axis=-1)
+    return total
 
 
 def lowest_bound(
@@ -156,13 +187,14 @@ def lowest_bound(
     least, most = node.span
     r, paid = node.budget, node.paid
     plain = node.costs is None and not any(one.dues.any() for one in lines)
+    several = _LeastBounds(lines, node, settings)
     slopes = np.array([one.slopes(node) for one in lines]) if plain else np.empty((0, 3))
     lowered = np.array([one.witness.plain < 0 for one in lines])
     ends = slopes[:, 1] * np.where(lowered & (slopes[:, 1] < 0), node.lowest, node.size) if plain else np.empty(0)
 
     def bounds(t: float) -> FloatArray:
         if not plain:
-            return np.array([one.least_bound(node, t, settings) for one in lines])
+            return several.at(t)
         y = np.maximum(slopes[:, 0] + ends + slopes[:, 2] * t, 0.0)
         left = np.sqrt(y) - r * math.sqrt(t)
         # Below 0 too it says how low the line is, and so where lines cross.

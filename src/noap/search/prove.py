@@ -216,14 +216,16 @@ class Search:
         self.root.relaxed = self.root.relaxed or self._relaxed_root()
         self._push(self.root)
         if self._lines(relaxation, self.root.relaxed, thorough=True):
-            self._open.clear()
-            self.root.proof = [self.root.relaxed.witness]
+            self._open, self.root.proof = [], [self.root.relaxed.witness]
             return True
         self._open[0] = (-self.root.relaxed.bound, 0, self.root)
         if self.root.relaxed.core is not None:
             return self._go_on_without(relaxation)
         if subtree is not None:
             self._open_holes(relaxation, subtree)
+        if self.data.costs.any() and self._closed_cheaply(settings.cheap_nodes_with_costs, 0) is not None:
+            self._open.clear()
+            return True
         depth_first = self.settings.depth_first or (self.data.r_max == 0 and not self.data.costs.any())
         if depth_first and not self._depth_first(relaxation, I, F, p):
             return False
@@ -238,29 +240,27 @@ class Search:
                 self._close(relaxation, kid)
             heapq.heappop(self._open)
             # In this order: whatever interrupts, no leaf is forgotten.
-            knot.kids = kids[1]
-            knot.branch = kids[0]
+            knot.kids, knot.branch = kids[1], kids[0]
             self._held -= _bytes(knot.relaxed)
             knot.relaxed.state = None
-            for kid in knot.kids:
-                if kid.proof is None:
-                    self._push(kid)
+            for kid in (one for one in knot.kids if one.proof is None):
+                self._push(kid)
         return True
 
     def _go_on_without(self, relaxation: Relaxation) -> bool:
         """Leave out what the lines of the root say is in no choice above the target, and search on."""
         root, (I, F, p) = self.root.relaxed, self._node  # noqa: E741
         assert root is not None
-        needless = relaxation.needless(root, self.target)
-        left = np.setdiff1d(F, self.features[needless])
+        needless = self.features[relaxation.needless(root, self.target)]
+        left = np.setdiff1d(F, needless)
         if len(left) > self.settings.relaxed_features:
             return False
-        node = I, left, p
-        self.rest = Search(self.data, self._v, self.target, self.settings, self.check, node, self.graph, dense=True)
+        data, settings, node = self.data, self.settings, (I, left, p)
+        self.rest = Search(data, self._v, self.target, settings, self.check, node, self.graph, dense=True)
         at = np.searchsorted(self.features, self.rest.features)
         self.rest.root.relaxed = self.rest._relaxed_root([line.among(at) for line in root.lines])
         chain: list[Node | _Knot] = []
-        for j in self.features[needless].tolist():
+        for j in needless.tolist():
             chain += [Feature(j), root.witness]
         self.root.proof = [*chain, self.rest.root]
         self._open.clear()
