@@ -187,7 +187,7 @@ LARGEST = ONE << 30  # of a budget of an entry
 COLUMNS = ("name", "dtype", "count", "bytes")
 WORDS = {
     "kind": "single list joint",
-    "adversary": "none feature-wise sample-wise entry-wise",
+    "adversary": "none feature-wise sample-wise entry-wise spectral",
     "source": "samples covariance",
 }
 NUMBERS = {"value": (-BIG, BIG), "bound": (-BIG, BIG), "shift": (0, BIG), "exponent": (-600, 600)}
@@ -276,12 +276,14 @@ class Certificate:
         for name, rest in arrays.items():
             need(not rest, f"{name} is too long or too short")
         vars(self).update(vars(self.records["problem"][0]))
-        width = {"none": (0,), "feature-wise": (1, d), "sample-wise": (1, n), "entry-wise": (1, d, n * d)}[
-            self.adversary
-        ]
+        width = {"feature-wise": (1, d), "sample-wise": (1, n), "entry-wise": (1, d, n * d), "spectral": (1,)}
+        width = width.get(self.adversary, (0,))
         need(len(self.rho) in width, "rho is too long or too short")
         self.check_kinds(on_samples)
-        rho = [*self.rho] if self.attacked or not on_samples else []
+        # Against the spectral norm sqrt(v'Av) falls by sqrt(taken), and proofs are about v'Av.
+        spectral = self.adversary == "spectral"
+        self.taken = Fraction(min(self.rho[0], BIG)) ** 2 / n if spectral else Fraction(0)
+        rho = [*self.rho] if self.attacked or not (on_samples or spectral) else []
         self.rho = rho * (width[-1] // max(len(rho), 1)) or [0.0] * d
         self.include, self.exclude, self.unit = [*self.include], {*self.exclude}, Fraction(4) ** self.header["exponent"]
         self.costs = [*map(Fraction, self.costs)] or [Fraction(0)] * d
@@ -317,6 +319,8 @@ class Certificate:
         need(self.kind == "list" or not get["list"], "it lists supports, and claims nothing of them")
         several = get["slot"] or get["price"] or get["owner"] or get["fan"]
         need(self.kind == "joint" or not several, "it has several slots, and claims nothing of them")
+        fits = single and not (self.costs or self.metric)
+        need(fits or self.adversary != "spectral", "no rule is about this norm with costs, metric, list or slots")
         need(self.kind != "list" or not self.attacked, "no rule is about a list against attacks on samples")
         need(all(all(one.weights) for one in get["list"]), "a weight of the list is 0")
         for one in get["majorant"]:
@@ -1473,6 +1477,9 @@ def attained(problem, features, weights, k):
         along = [inner(map(Fraction, (V[i + j] for j in features)), w) for i in range(0, len(V), d)]
         need(inner(along, along) * 10**16 <= inner(w, w), "the vector is not orthogonal to the directions")
         value = problem.attained(features, w) * problem.unit
+        above, below = (value * problem.taken).as_integer_ratio()  # and 2 sqrt(v'Av taken), rounded up
+        lost = 2 * Fraction(isqrt(above * below << 2 * BITS) + bool(above), below << BITS)
+        value = value + problem.taken - lost if value > problem.taken else Fraction(0)
     return value - sum(problem.costs[j] for j in chosen)
 
 
@@ -1496,7 +1503,8 @@ def proved(file, data, say=lambda words: None):
         check_packing(problem, bound)
     else:
         check_levels(problem, levels)
-        need(Fraction(levels[-1].exact) * problem.unit <= bound, "the last level proves less than the bound")
+        beyond = Fraction(levels[-1].exact) * problem.unit - file.taken - bound  # sqrt T <= sqrt(bound) + sqrt(taken)
+        need(beyond <= 0 or beyond**2 <= 4 * file.taken * bound, "the last level proves less than the bound")
     sizes, nothing = [slot.k for slot in records["slot"]] or [file.k], -sum(problem.costs[j] for j in file.include)
     for vector, k in zip(records["vector"], sizes, strict=True):
         value += max(attained(problem, vector.features, vector.weights, k), nothing)

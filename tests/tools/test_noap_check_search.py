@@ -1,6 +1,7 @@
 """Certificates that the search finds, given to the second checker: what is honest is accepted; lists and their rule."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from packing import Case
 
 import noap
 from noap.kernel import container
-from second_checker import refusal, second_verdict, words
+from second_checker import proved, refusal, second_verdict, words
 
 
 def with_ties(seed):
@@ -142,3 +143,25 @@ def test_beyond():
     below = [("FEATURE", 0), ("BEYOND", 0), ("FEATURE", 1), ("LENGTHS", 0), ("LENGTHS", 0), ("LENGTHS", 0)]
     assert listing(below, ([0], 1.9, 3.0 + 1e-6), T=0.76) is None
     assert "more than T" in listing(below, ([0], 1.9, 3.0 - 1e-6), T=0.76)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_spectral_norm(seed):
+    """Proofs are about the variance; value and bound are what the budget leaves of both."""
+    rng = np.random.default_rng(seed)
+    n, d = int(rng.integers(2, 20)), int(rng.integers(3, 7))
+    X = rng.standard_normal((n, d)) * 10.0 ** rng.integers(-3, 4)
+    k, rho = int(rng.integers(1, d)), float(np.linalg.norm(X, 2) * rng.choice([0, 0.01, 0.2, 0.3]))
+    terms = {"k": k, "adversary": noap.SpectralNorm(rho)}
+    data = X if seed % 2 else X.T @ X / n
+    problem = noap.Problem(X, **terms) if seed % 2 else noap.Problem.from_covariance(data, n_samples=n, **terms)
+    result = noap.solve(problem, gap=0.1)
+    certificate = result.certificate
+    value, bound = map(float, proved(certificate.to_bytes(), data))
+    assert value == pytest.approx(result.value, rel=1e-9)
+    assert bound == pytest.approx(result.bound, rel=1e-14)
+    for less in (1e-9, 0.1 * result.gap):
+        claim = replace(certificate.claim, bound=result.bound * (1 - less))
+        false = replace(certificate, claim=claim)
+        assert not noap.verify(problem, false).ok
+        assert refusal(problem, false) is not None
