@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
 import sys
 import warnings
@@ -51,6 +52,25 @@ def refusal(*words, cwd="."):
     assert (done.returncode, done.stdout) == (2, ""), (done.stdout, done.stderr)
     (line,) = done.stderr.strip().splitlines()
     return line
+
+
+class PressingTerminal(io.StringIO):
+    """A terminal at which Ctrl-C is pressed once, when a text has appeared on it so many times."""
+
+    def __init__(self, text, times=1):
+        super().__init__()
+        self.text, self.left = text, times
+
+    def isatty(self):
+        return True
+
+    def write(self, shown):
+        written = super().write(shown)
+        if self.text in shown:
+            self.left -= 1
+            if self.left == 0:
+                signal.raise_signal(signal.SIGINT)
+        return written
 
 
 def on_terminal(*arguments, cwd):

@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 import noap
 from budget_cases import INF, ascended, data, drawn_budgets, drawn_costs
 from noap.errors import InvalidProblem
-from noap.heuristics import screened
-from noap.heuristics.climber import Climber
 from noap.linalg.exact_norms import longer_than, pairs_exceed
 
 
@@ -42,7 +40,7 @@ def best_by_enumeration(X, k, rho, costs):
 
 @pytest.mark.parametrize("with_costs", [False, True])
 @pytest.mark.parametrize("seed", range(12))
-def test_ascent_finds_the_optimum(seed, with_costs, monkeypatch):
+def test_ascent_finds_the_optimum(seed, with_costs):
     X, k = data(seed), 3
     n, d = X.shape
     rho, costs = drawn_budgets(seed, d), drawn_costs(seed, d) if with_costs else None
@@ -54,10 +52,6 @@ def test_ascent_finds_the_optimum(seed, with_costs, monkeypatch):
     ]
     for problem in problems:
         assert ascended(problem).value == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    monkeypatch.setattr(screened, "MANY_FEATURES", 0)  # on the samples
-    climber, _ = screened.screened_climber(problems[0])
-    assert isinstance(climber, Climber)
-    assert ascended(problems[0]).value == pytest.approx(expected, rel=1e-9, abs=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(8))

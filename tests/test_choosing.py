@@ -4,6 +4,9 @@ import itertools
 import os
 import pickle
 import signal
+import sys
+import threading
+import time
 import warnings
 
 import numpy as np
@@ -17,9 +20,9 @@ from sklearn.model_selection import KFold
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import noap
+from commands import PressingTerminal
 from noap import RobustSparsePCA, RobustSparsePCACV
 from noap.errors import InvalidProblem, NoapWarning
-from noap.estimators import held_out
 from noap.estimators.choice import Choice, smallest_within_error
 
 
@@ -178,63 +181,50 @@ def test_processes_do_not_change_the_choice(spiked):
     assert (one.choice_.scores == two.choice_.scores).all()
 
 
-def test_ctrl_c_leaves_the_best_so_far(spiked, monkeypatch):
-    fits = []
-    scored = held_out._scored
+@pytest.fixture
+def press(monkeypatch):
+    """Press Ctrl-C when a text appears on the terminal, which shows every count."""
 
-    def pressed(task):
-        fits.append(task)
-        if len(fits) == 5:
-            os.kill(os.getpid(), signal.SIGINT)
-        return scored(task)
+    def at(text):
+        seconds = itertools.count(0.0)  # every look at the clock is a second later
+        monkeypatch.setattr(time, "monotonic", lambda: next(seconds))
+        monkeypatch.setattr(sys, "stderr", PressingTerminal(text))
 
-    monkeypatch.setattr(held_out, "_scored", pressed)
+    return at
+
+
+def test_ctrl_c_leaves_the_best_so_far(spiked, press):
+    press("fold 4 of 9")
     with pytest.warns(ConvergenceWarning, match="Interrupted: k = 3 and noise = 0.1 are the best of what was tried so"):
-        model = RobustSparsePCACV(ks=[1, 2, 3], noises=[0.1, 0.2, 0.3], cv=3).fit(spiked)
+        model = RobustSparsePCACV(ks=[1, 2, 3], noises=[0.1, 0.2, 0.3], cv=3, verbose=1).fit(spiked)
     # The first noise has all its folds, the second not, and the third was not reached.
-    assert len(fits) == 5
     assert np.isfinite(model.choice_.scores).all(axis=1).tolist() == [True, False, False]
     assert model.components_.shape == (1, 12)
     assert isinstance(model.choice_.plot(), Figure)
 
 
-def pressing(number, solved):
-    """A `solve` that has Ctrl-C pressed when so many problems are solved, and answers it."""
-
-    def solve(problem, *arguments, **options):
-        result = noap.solve(problem, *arguments, **options)
-        solved.append(problem)
-        if len(solved) == number:
-            try:
-                signal.raise_signal(signal.SIGINT)
-            except KeyboardInterrupt:
-                return result
-        return result
-
-    return solve
+def test_a_real_ctrl_c_that_a_fit_answers_ends_the_search_too():
+    X = np.random.default_rng(5).standard_normal((100, 60))
+    base = RobustSparsePCA(method="ascent")
+    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
+    try:
+        with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
+            RobustSparsePCACV(base, ks=[8, 9, 10], noises=np.linspace(0.01, 0.3, 200), cv=2).fit(X)
+    finally:
+        timer.cancel()
 
 
-def test_ctrl_c_that_a_fit_has_answered_ends_the_search_too(spiked, monkeypatch):
-    solved = []
-    monkeypatch.setattr("noap.estimators.fitting.solve", pressing(8, solved))
+def test_ctrl_c_ends_the_shuffling_with_the_copies_so_far(spiked, press):
+    press("shuffled copy 5 of ")
     with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
-        RobustSparsePCACV(ks=[1, 2, 3], noises=[0.1, 0.2], cv=2).fit(spiked)
-    # Two folds of three fits, two of the third, and the fit of the pair chosen.
-    assert len(solved) == 9
-
-
-def test_ctrl_c_ends_the_shuffling_with_the_copies_so_far(spiked, monkeypatch):
-    solved = []
-    monkeypatch.setattr("noap.estimators.permutation.solve", pressing(11, solved))
-    with pytest.warns(ConvergenceWarning, match="the best of what was tried so far"):
-        model = RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
-    # The data and four copies, two fits each; the sixth was begun.
-    assert len(solved) == 11
+        model = RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation", verbose=1).fit(spiked)
+    # The data and four copies.
     assert model.best_k_ == 3
     assert model.choice_.to_frame()["p"].min() == pytest.approx(1 / 5)
-    monkeypatch.setattr("noap.estimators.permutation.solve", pressing(5, []))
+    press("shuffled copy 2 of ")
     with pytest.raises(KeyboardInterrupt):  # one copy has no standard deviation
-        RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation").fit(spiked)
+        RobustSparsePCACV(ks=[1, 3], noises=[0.1], by="permutation", verbose=1).fit(spiked)
 
 
 def test_the_smallest_within_an_error_of_the_best():

@@ -8,7 +8,6 @@ import pytest
 import noap
 from judge import feature_wise_optimum, sample_wise_optimum
 from noap.errors import InvalidProblem
-from noap.heuristics import oracle, screened
 from noap.kernel.claim import Claim
 from noap.result import zero_result
 from strangers import STRANGERS, HalfBox, Spectral, relative_of, spectral_optimum
@@ -68,21 +67,6 @@ def test_ascent_finds_the_optimum_of_a_stranger(seed):
     assert half.value == pytest.approx(sample_wise_optimum(X, 2, 0.5), rel=1e-6)
     impostor = noap.solve(noap.Problem(X, k=k, adversary=Impostor(2.0)), "ascent")
     assert impostor.value == pytest.approx(feature_wise_optimum(X.T @ X, len(X), k, 1.0), rel=1e-6)
-
-
-def test_heuristics_on_the_gram_matrix_are_for_the_exact_types(monkeypatch):
-    def refuse(*_):
-        raise AssertionError
-
-    monkeypatch.setattr(screened, "GramOracle", refuse)
-    monkeypatch.setattr(oracle, "GramOracle", refuse)
-    for stranger in STRANGERS:
-        for method in ("ascent", "ppm"):
-            noap.solve(noap.Problem(data(), k=3, adversary=stranger), method)
-    for known in (noap.FeatureWise(0.5), noap.NoAdversary()):
-        for method in ("ascent", "ppm"):
-            with pytest.raises(AssertionError):
-                noap.solve(noap.Problem(data(), k=3, adversary=known), method)
 
 
 class Forgetful(noap.FeatureWise):

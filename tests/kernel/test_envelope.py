@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from kernel_judge import U, exact, roots, smallest
 
-from noap.kernel import envelope
 from noap.kernel.arithmetic import Refused
 from noap.kernel.data import Data, Terms
 from noap.kernel.envelope import VarianceLine, closes
@@ -415,7 +414,7 @@ def test_two_lines_close_more_than_each():
     assert better >= 2
 
 
-def test_lines_that_cross_within_the_range_of_norms(monkeypatch):
+def test_lines_that_cross_within_the_range_of_norms():
     """One line is low for small t, the other for large: between them the crossing is what counts."""
     data = data_with(np.eye(3), [1.0, 1.0, 1.0], 0.5)
     zero = np.zeros(3, np.float32)
@@ -425,12 +424,24 @@ def test_lines_that_cross_within_the_range_of_norms(monkeypatch):
     # at t = 2 both are 4: (2 - root 2/2)^2
     assert pytest.approx((2 - 0.5 * 2**0.5) ** 2, rel=1e-12) == T
     assert exact(T) >= (2 - exact(data.r_max) * roots(2)[1]) ** 2
-    for cuts in (1, 2):  # the crossing is at hand after one cut, but not both of its sides
-        monkeypatch.setattr(envelope, "_CUTS", cuts)
-        assert not closed(data, [flat, steep], T, [], [0, 1, 2], 3)
-    monkeypatch.undo()
     far = VarianceLine(data, Line(np.arange(3), 50.0, 0.0, 0.0, 0, THRESHOLD, zero, zero))
     assert smallest(lambda T: closed(data, [far, steep, flat], T, [], [0, 1, 2], 3), 0.0, 60.0) == T
+
+
+@pytest.mark.parametrize(("pieces", "cut_often_enough"), [(40, True), (150, False)])
+def test_many_lines_are_cut_at_their_crossings_a_hundred_times_at_most(pieces, cut_often_enough):
+    """Chords of the concave threshold, each below it between its own ends alone."""
+    data = data_with(np.eye(3), [1.0, 1.0, 1.0], 0.5)
+    zero, T = np.zeros(3, np.float32), 4.0
+    t = np.linspace(0.0, 3.5, pieces + 1)
+    heights = (T**0.5 + 0.5 * np.sqrt(t)) ** 2 - 1e-9
+    slopes = np.diff(heights) / np.diff(t)
+    chords = [
+        VarianceLine(data, Line(np.arange(3), height - slope * start, 0.0, slope, 0, THRESHOLD, zero, zero))
+        for height, slope, start in zip(heights[:-1], slopes, t[:-1], strict=True)
+    ]
+    assert closed(data, chords, T, [], [0, 1, 2], 3) is cut_often_enough
+    assert not closed(data, chords[: pieces // 2], T, [], [0, 1, 2], 3)  # nothing speaks of the others
 
 
 def test_the_smallest_norm_is_that_of_the_smallest_weight():

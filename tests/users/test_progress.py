@@ -195,3 +195,9 @@ def test_a_search_says_which_component_it_is_about(log):
         noap.RobustSparsePCA(n_components, k=3, noise=0.1, scale=True, options={"progress": True}).fit(X)
         said = {record.getMessage().split(":")[0] for record in log.records}
         assert said >= names
+
+
+def test_a_terminal_names_components_that_are_chosen_together(log, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    noap.RobustSparsePCA(2, k=3, noise=0.1, scale=True, joint=True, options={"progress": True}).fit(X)
+    assert "\rnoap: components 1 to 2 together: " in sys.stderr.getvalue()
