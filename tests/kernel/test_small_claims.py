@@ -15,8 +15,8 @@ from second_checker import refusal, words
 
 # Levels wherever they are possible, and next to nothing before or beside them.
 LEVELS = noap.Settings(
-    levels_from=1, sparse=1e9, first_nodes=0, cheap_nodes=0, cheap_nodes_vanilla=0, least_nodes=0, small_component=1,
-    whole_core=0,
+    levels_from=1, few_features=1, sparse=1e9, first_nodes=0, cheap_nodes=0, cheap_nodes_vanilla=0, least_nodes=0,
+    small_component=1, whole_core=0,
 )  # fmt: skip
 
 

@@ -222,6 +222,7 @@ def _shortest(rho: FloatArray | None) -> FloatArray | None:
     return rho[:1] if rho is not None and (rho == rho[0]).all() else rho
 
 
+@np.errstate(all="ignore")  # what is out of range is refused or decided exactly
 def data_of(
     problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find", least: float = 0.0
 ) -> tuple[Features | SampleData, float | None]:
@@ -237,6 +238,7 @@ def data_of(
     return matrix_of(problem, exponent, shift, least)
 
 
+@np.errstate(all="ignore")  # what is out of range is refused or decided exactly
 def matrix_of(
     problem: "Problem", exponent: int | None = None, shift: "float | str | None" = "find", least: float = 0.0
 ) -> tuple[Data | SampleData, float | None]:
