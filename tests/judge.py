@@ -59,13 +59,6 @@ def exact_worth(problem, v):
     return exact_feature_wise(X, v, rho) - spent
 
 
-def may_be_worth(problem, certificate):
-    """At or above what the vector of a certificate is worth, nearer than any float."""
-    v = np.zeros(problem.n_features)
-    v[certificate.places] = certificate.weights
-    return exact_worth(problem, v) * (1 + _DIGITS) + Fraction(problem.scale) * _DIGITS
-
-
 def _exact_worth(energy, weights, n, rho):
     taken = (Fraction(float(r)) * abs(w) for r, w in zip(rho, weights, strict=True) if w)
     distance = root_below(energy) - sum(taken, Fraction(0))

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import noap
-from benchmarks import RESULTS, peers, runner, worker
+from benchmarks import RESULTS, peers, worker
 from benchmarks.__main__ import main
 from benchmarks.board import Board, Setting
 from benchmarks.boards import BOARDS
@@ -279,12 +279,11 @@ def test_every_committed_table_has_the_one_format():
             assert read(place).columns == list(COLUMNS), place.name
 
 
-def test_the_command_writes_instances_compares_and_refuses(tmp_path, capsys, monkeypatch):
+def test_the_command_writes_instances_compares_and_refuses(tmp_path, capsys):
     assert prepared("HEAD", tmp_path) == this_version()
     main(["--board", "mixed", "--quick", "--export", str(tmp_path)])
     assert "mixed: 48 instances" in capsys.readouterr().out
     assert worker.answer({"place": str(tmp_path / "mixed" / "0001.json"), "method": "exact"})["proved"]
-    monkeypatch.setattr(runner, "sources_digest", lambda: "same")
     arguments = ["--board", "mixed", "--quick", "--only", "wine d=13 k=5 exact=0.4", "--out", str(tmp_path / "out")]
     main([*arguments, "--against", "HEAD", "--old-method", "relaxation"])
     said = capsys.readouterr().out

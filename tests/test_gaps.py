@@ -19,7 +19,6 @@ NOISE = noap.standardize(np.random.default_rng(5).standard_normal((60, 40)), sca
 PROBLEM = noap.Problem(NOISE, 10, noap.FeatureWise(0.5))
 SMALL = noap.Problem(NOISE[:, :8], 3, noap.FeatureWise(0.5))
 NODES = {"node_limit": 3}
-HURRIED = RobustSparsePCA(time_limit=0.002)
 
 
 @pytest.mark.parametrize(

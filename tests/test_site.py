@@ -18,7 +18,6 @@ ROOT = Path(__file__).parent.parent
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
 # Made by Sphinx, without an article of ours.
-LISTS = {"genindex", "py-modindex", "search"}
 # What Markdown or TeX leaves behind, and formulas as they are typed in code.
 LEFTOVERS = {
     "a dollar": r"\$",

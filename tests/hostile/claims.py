@@ -15,18 +15,18 @@ from rational_judge import Truth, integers
 _SECONDS = 1.0
 
 
-def complaints(case):
+def complaints(case, solve=noap.solve):
     """One sentence per untrue claim, the kind of claim before the colon."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", NoapWarning)
         try:
-            return list(_complaints(case))
+            return list(_complaints(case, solve))
         except Exception as error:  # whatever it is, it is a finding
             return [f"raises: {type(error).__name__}: {error}"]
 
 
-def _complaints(case):
+def _complaints(case, solve):
     try:
         problem = case.problem()
     except InvalidProblem:
@@ -37,8 +37,8 @@ def _complaints(case):
         yield "range: data whose squares leave the range of float64 are taken"
         return
     judge = case.judge()
-    result = noap.solve(problem, gap=case.gap, time_limit=_SECONDS)
-    climbed = noap.solve(problem, method="ascent")
+    result = solve(problem, gap=case.gap, time_limit=_SECONDS)
+    climbed = solve(problem, method="ascent")
     truth = Truth(judge, case.k, extra=(result.v, climbed.v))
     yield from _about(result, judge, truth.floor, "exact")
     yield from _about_certificate(result, judge, truth.floor, "exact")
@@ -46,9 +46,9 @@ def _complaints(case):
     # The rest in turns, for the sake of time; all of it for a case without a place in the row.
     if case.number % 4 == 0 or case.number < 0:
         for method in ("ppm", "spca", "diagonal-thresholding", "covariance-thresholding"):
-            yield from _about(noap.solve(problem, method=method), judge, truth.floor, method)
+            yield from _about(solve(problem, method=method), judge, truth.floor, method)
     if case.number % 4 == 1 or case.number < 0:
-        cut = noap.solve(problem, gap=case.gap, time_limit=_SECONDS, node_limit=1)
+        cut = solve(problem, gap=case.gap, time_limit=_SECONDS, node_limit=1)
         yield from _about(cut, judge, truth.floor, "exact, cut short,")
         yield from _about_certificate(cut, judge, truth.floor, "exact, cut short,")
     if case.number % 4 == 2 or case.number < 0:

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 import re
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -58,14 +57,6 @@ def test_one_by_one_nothing_has_changed(wine):
     assert 'class="together"' not in page
     assert "Each later one is the best of what those before leave" in page
     assert build_report(wine, k=2, n_components=2, points=3, deflation="disjoint").joint is not None
-
-
-def test_a_rejected_certificate_is_seen(wine, monkeypatch):
-    rejected = SimpleNamespace(ok=False, message="Rejected: so.")
-    monkeypatch.setattr(noap, "verify", lambda problem, certificate: rejected)
-    page = build_report(wine, k=2, n_components=2, points=3, joint=True).html()
-    assert "✗ rejected" in page
-    assert "Rejected: so." in page
 
 
 def test_the_command_writes_it(wine, tmp_path):
