@@ -98,7 +98,8 @@ class ProblemOptions:
         faced = strength.adversary(int(table.X.shape[0]), lambda: data.scales(table))
         form = None if metric is None else metric(data.center, data.scale)
         made = Problem(data.prepared(table), k=k, adversary=faced, costs=strength.costs, metric=form)
-        return made.with_preparation(*table.preparation(data.center, data.scale))
+        preparation = table.preparation(data.center, data.scale)
+        return made if preparation is None else made.with_preparation(*preparation)
 
     def budget(self, n: int) -> Adversary:
         """Return the adversary of n samples with the budget that --noise or --rho sets."""
