@@ -280,9 +280,9 @@ class Certificate:
         width = width.get(self.adversary, (0,))
         need(len(self.rho) in width, "rho is too long or too short")
         self.check_kinds(on_samples)
-        # Against the spectral norm sqrt(v'Av) falls by sqrt(taken), and proofs are about v'Av.
+        # Against the spectral norm sqrt(v'Av) falls by sqrt(norm), and proofs are about v'Av.
         spectral = self.adversary == "spectral"
-        self.taken = Fraction(min(self.rho[0], BIG)) ** 2 / n if spectral else Fraction(0)
+        self.norm = Fraction(min(self.rho[0], BIG)) ** 2 / n if spectral else Fraction(0)
         rho = [*self.rho] if self.attacked or not (on_samples or spectral) else []
         self.rho = rho * (width[-1] // max(len(rho), 1)) or [0.0] * d
         self.include, self.exclude, self.unit = [*self.include], {*self.exclude}, Fraction(4) ** self.header["exponent"]
@@ -1477,9 +1477,9 @@ def attained(problem, features, weights, k):
         along = [inner(map(Fraction, (V[i + j] for j in features)), w) for i in range(0, len(V), d)]
         need(inner(along, along) * 10**16 <= inner(w, w), "the vector is not orthogonal to the directions")
         value = problem.attained(features, w) * problem.unit
-        above, below = (value * problem.taken).as_integer_ratio()  # and 2 sqrt(v'Av taken), rounded up
+        above, below = (value * problem.norm).as_integer_ratio()  # and 2 sqrt(v'Av norm), rounded up
         lost = 2 * Fraction(isqrt(above * below << 2 * BITS) + bool(above), below << BITS)
-        value = value + problem.taken - lost if value > problem.taken else Fraction(0)
+        value = value + problem.norm - lost if value > problem.norm else Fraction(0)
     return value - sum(problem.costs[j] for j in chosen)
 
 
@@ -1503,8 +1503,8 @@ def proved(file, data, say=lambda words: None):
         check_packing(problem, bound)
     else:
         check_levels(problem, levels)
-        beyond = Fraction(levels[-1].exact) * problem.unit - file.taken - bound  # sqrt T <= sqrt(bound) + sqrt(taken)
-        need(beyond <= 0 or beyond**2 <= 4 * file.taken * bound, "the last level proves less than the bound")
+        beyond = Fraction(levels[-1].exact) * problem.unit - file.norm - bound  # sqrt T <= sqrt(bound) + sqrt(norm)
+        need(beyond <= 0 or beyond**2 <= 4 * file.norm * bound, "the last level proves less than the bound")
     sizes, nothing = [slot.k for slot in records["slot"]] or [file.k], -sum(problem.costs[j] for j in file.include)
     for vector, k in zip(records["vector"], sizes, strict=True):
         value += max(attained(problem, vector.features, vector.weights, k), nothing)

@@ -431,6 +431,15 @@ def leaves(rng, case, node, leaf, count=2):
         yield closes(case, T, leaf, node), near, (T, leaf, node)
 
 
+def pays(case, node):
+    """Whether what a node includes contributes more than it costs, or is demanded: what majorants with costs speak of."""
+    data, I = case.data, np.setdiff1d(node.I, case.data.include)
+    if not (data.has_costs and data.additive):
+        return True
+    along = np.abs(data.A @ node.v) / np.sqrt(max(node.v @ data.A @ node.v, 1e-300))
+    return bool((np.maximum(along - data.r, 0.0)[I] ** 2 > data.costs[I] * (1 + 1e-9)).all())
+
+
 def lengths(rng) -> Iterator:
     """Lengths of the features."""
     case = some_case(rng, kinds=("one", "one", "even", "noise"))
@@ -446,7 +455,7 @@ def _by_majorant(rng, gain):
         return
     for _ in range(2):
         node = case and some_node(rng, case)
-        if not node:
+        if not node or not pays(case, node):
             return
         for _ in range(8):
             attack = PLAIN if not gain and rng.random() < 0.4 else some_attack(rng, case.data, node.v, gain)
@@ -475,7 +484,7 @@ def matrix(rng) -> Iterator:
     case = some_case(rng, kinds=("even", "even", "noise", "indefinite"))
     for _ in range(2):
         node = case and some_node(rng, case)
-        if not node or len(node.F) == 0:
+        if not node or len(node.F) == 0 or not pays(case, node):
             return
         F = np.sort(node.F)
         for _ in range(8):

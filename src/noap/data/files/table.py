@@ -41,16 +41,8 @@ class Table:
 
     @property
     def samples(self) -> Samples:
-        """The samples with their names, in double precision unless they stay in a file.
-
-        In single precision (x - mean)/scale would be rounded once more than a checker does it.
-        """
-        X = self.X.astype(np.float64) if self._is_single and not in_file(self.X) else self.X
-        return Samples(X, self.names)
-
-    @property
-    def _is_single(self) -> bool:
-        return bool(self.X.dtype == np.float32)
+        """The samples with their names, looked through when the file was read."""
+        return Samples(self.X, self.names)
 
     def standardised(self, center: bool, scale: bool) -> Samples:
         """Return the centred and scaled samples, as `noap.standardize` makes them.
@@ -64,9 +56,9 @@ class Table:
     def preparation(self, center: bool, scale: bool) -> tuple[FloatArray, FloatArray] | None:
         """Return mean and scale of every column, with which `standardised` is (x - mean)/scale to the last bit.
 
-        None where there are none: of single precision in a file.
+        None in single precision, where (x - mean)/scale is rounded once more.
         """
-        if self._is_single and in_file(self.X) and (center or scale):
+        if self.X.dtype == np.float32 and (center or scale):
             return None
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoapWarning)  # it has warned of constant columns
