@@ -432,7 +432,7 @@ def leaves(rng, case, node, leaf, count=2):
 
 
 def pays(case, node):
-    """Whether what a node includes contributes more than it costs, or is demanded: what majorants with costs speak of."""
+    """Whether what a node includes is demanded or contributes more than it costs: what majorants speak of."""
     data, I = case.data, np.setdiff1d(node.I, case.data.include)
     if not (data.has_costs and data.additive):
         return True

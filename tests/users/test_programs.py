@@ -1,5 +1,6 @@
 """The paper's programs in the hands of an optimiser: files, own solvers, limits, traces and starts."""
 
+import locale
 import re
 
 import numpy as np
@@ -91,6 +92,16 @@ def test_the_reduced_program_of_some_features(tmp_path):
     text = written.path.read_text(encoding="utf-8")
     assert all(re.fullmatch(r"[A-Za-z]\w*", name, flags=re.ASCII) for name in written.columns)
     assert "[0]" not in text
+
+
+def test_a_program_is_written_whatever_the_locale(tmp_path):
+    before = locale.setlocale(locale.LC_NUMERIC)
+    try:
+        own = locale.setlocale(locale.LC_NUMERIC, "C.UTF-8")
+        noap.write_program(PROBLEMS["feature"], tmp_path / "model.lp")
+        assert locale.setlocale(locale.LC_NUMERIC) == own
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, before)
 
 
 def test_what_cannot_be_written_is_one_sentence(tmp_path):

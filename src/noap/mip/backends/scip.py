@@ -1,5 +1,6 @@
 """SCIP through PySCIPOpt: ordered sets and convex quadratic rows natively."""
 
+import locale
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,12 @@ def save(model: Model, path: Path) -> None:
     scip = ScipModel("noap")
     scip.hideOutput()
     _write(scip, model)
-    scip.writeProblem(str(path), verbose=False)
+    given = locale.setlocale(locale.LC_NUMERIC)
+    locale.setlocale(locale.LC_NUMERIC, "C")  # PySCIPOpt puts back no other one that works everywhere
+    try:
+        scip.writeProblem(str(path), verbose=False)
+    finally:
+        locale.setlocale(locale.LC_NUMERIC, given)
 
 
 def _set_limits(scip: Any, settings: Settings) -> None:
