@@ -256,7 +256,7 @@ def test_nothing_is_cut_off(driver, pages, site, width):
 
 
 def test_formulas_have_a_font_of_mathematics(driver, site):
-    driver.get((site / "exact.html").as_uri())
+    driver.get((site / "kernel.html").as_uri())
     driver.execute_script("return document.fonts.ready.then(() => true)")
     assert driver.execute_script('return document.fonts.check("16px Mathematics")')
     assert driver.execute_script("return document.querySelectorAll('math').length") > 300
